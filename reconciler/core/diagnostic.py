@@ -1,0 +1,57 @@
+"""One shape for everything we tell people about their files and changes, from a YAML error to a server verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourceSpan:
+    """A place in a file as editors count: lines and columns from 1, columns in characters, the end exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """A finding: what (code, name, message), where (address, span) and what now (fix)."""
+
+    severity: Severity
+    code: str
+    name: str
+    message: str
+    address: str | None = None
+    span: SourceSpan | None = None
+    fix: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity is Severity.ERROR
+
+
+def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """In reading order: by place in the files, those without a place first."""
+    return sorted(diagnostics, key=lambda d: (d.span is not None, d.span, d.code) if d.span else (False, d.code))
+
+
+class CannotContinue(Exception):
+    """Raised only where going on is meaningless: no connection, an unreadable file, a wrong target."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__("; ".join(d.message for d in diagnostics))
+        self.diagnostics = diagnostics

@@ -1,0 +1,122 @@
+"""A resource as the engine sees it: an address, a canonical configuration and what its owner wrote about it.
+
+Canonical form is *sparse*: a field whose value is what the server would use anyway is absent. So empty equals absent
+equals default, a new server version that echoes one more default changes nothing, and an export shows what matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reconciler.core.diagnostic import SourceSpan
+
+Json = Any
+"""A JSON value as `json.loads` gives it."""
+
+Config = Mapping[str, Json]
+"""Top-level fields of a configuration by their names in the file; values are raw (nanoseconds, bytes)."""
+
+Where = Callable[[str], SourceSpan | None]
+"""Finds the place of a dotted path (`sources[1].filter_subject`); an unknown path gives its nearest parent's place."""
+
+
+def nowhere(_path: str) -> SourceSpan | None:
+    """The place of things that stand in no file."""
+    return None
+
+
+class Address(NamedTuple):
+    """The name of a resource in files, plans and messages: `consumer/ORDERS/dispatch`."""
+
+    kind: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, kind: str, *names: str) -> Address:
+        return cls(kind, names)
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        kind, *names = text.split("/")
+        if not names or not all((kind, *names)):
+            raise ValueError(f"`{text}` is not an address; write kind/name, for example stream/ORDERS")
+        return cls(kind, tuple(names))
+
+    @property
+    def name(self) -> str:
+        return self.names[-1]
+
+    @property
+    def stream(self) -> str:
+        """The stream a nested resource belongs to; for others, the resource's own name."""
+        return self.names[0]
+
+    def __str__(self) -> str:
+        return "/".join((self.kind, *self.names))
+
+
+class Spec(BaseModel):
+    """What people write, checked: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=False)
+
+
+class Consent(Spec):
+    """Permission for one harmful change, written where a reviewer sees it."""
+
+    code: str = Field(pattern=r"^[A-Z]{2}\d{3}$")
+    """The rule this consents to, for example `ST101`."""
+    to: Json = None
+    """The value consented to, so that an old consent never covers a new change."""
+    reason: str = Field(min_length=1)
+    """Why this is right, in words a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this consent counts."""
+    upto: dict[str, int] = Field(default_factory=dict)
+    """Bounds on what may be lost, for example `{messages: 1_000}`."""
+
+
+class Terms(Spec):
+    """What every resource may say about itself that is ours alone and never sent to a server."""
+
+    protect: bool = False
+    """Never delete or replace this, whatever consent says."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """For policies, selection and fleets; never sent to the server."""
+    unmanaged: tuple[str, ...] = ()
+    """Paths left as found: not sent, not compared, not remembered."""
+    allow: tuple[Consent, ...] = ()
+    """Consent to harmful changes of this resource, by rule code and value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """A resource as written in a file."""
+
+    address: Address
+    spec: Terms
+    where: Where = nowhere
+
+
+Fills = Callable[[Json], bool]
+"""Tells whether the server itself could have filled in this live value (`None`: absent) for a field left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A resource in canonical form, wanted or live."""
+
+    address: Address
+    config: Config
+    """Canonical and sparse: what differs from the server's defaults."""
+    open: Mapping[str, Fills] = field(default_factory=dict)
+    """Fields left out whose default nobody can know: never sent, equal to whatever the server could have filled in."""
+    terms: Terms = field(default_factory=Terms)
+    where: Where = nowhere
+    state: Mapping[str, Json] = field(default_factory=dict)
+    """Live only: the server's answer this was recognised from (INFO reply, or record and revision), untouched."""

@@ -1,0 +1,195 @@
+"""What a server holds (Snapshot), what it can be asked (Question) and what it can be told (Step), as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from reconciler.core.resource import Config, Json
+
+
+class Version(NamedTuple):
+    """A nats-server version; pre-release suffixes are ignored, since the rules change with releases."""
+
+    major: int
+    minor: int
+    patch: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """`2.12`, `2.12.8`, `v2.14.0-RC.1`."""
+        numbers = text.strip().removeprefix("v").split("-")[0].split("+")[0].split(".")
+        try:
+            major, minor, patch = [*(int(n) for n in numbers), 0, 0][:3]
+        except ValueError:
+            raise ValueError(f"`{text}` is not a server version; write for example 2.12 or 2.12.8") from None
+        return cls(major, minor, patch)
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+SUPPORTED = (Version(2, 11), Version(2, 12), Version(2, 14), Version(2, 15))
+"""First patch of each supported minor; newer minors are judged by the newest rules we know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where we work: never identified by URL or server id, since those change while the account stays the same."""
+
+    version: Version
+    """The lowest version among the servers that answered."""
+    level: int = 0
+    """JetStream API level, from `$JS.API.INFO`."""
+    account: str | None = None
+    user: str | None = None
+    domain: str | None = None
+    cluster: str | None = None
+    """Cluster name; None for a single server."""
+    peers: int | None = None
+    """How many servers take part in JetStream, where known; 1 for a single server."""
+    limits: Mapping[str, Json] = field(default_factory=dict)
+    """`$JS.API.INFO` → `limits`, raw."""
+    usage: Mapping[str, Json] = field(default_factory=dict)
+    """`$JS.API.INFO` without its limits, raw."""
+
+    @property
+    def is_clustered(self) -> bool:
+        return self.cluster is not None
+
+
+class Entry(NamedTuple):
+    """The last message of one key in a KV bucket."""
+
+    value: bytes
+    revision: int
+    deleted: bool = False
+    """The last message is a delete or purge marker; its revision is the one to expect in a compare-and-set."""
+
+
+class Scope:
+    """Names of things that can be unknown: unknown is never absent (an answer with `missing`, a timeout, no permission)."""
+
+    STREAMS = "streams"
+
+    @staticmethod
+    def stream(name: str) -> str:
+        return f"stream/{name}"
+
+    @staticmethod
+    def consumers(stream: str) -> str:
+        return f"consumers/{stream}"
+
+    @staticmethod
+    def consumer(stream: str, name: str) -> str:
+        return f"consumer/{stream}/{name}"
+
+    @staticmethod
+    def bucket(name: str) -> str:
+        return f"bucket/{name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What one account holds, raw: the JSON API's own answers as plain mappings."""
+
+    target: Target
+    streams: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    """STREAM.LIST items by stream name."""
+    consumers: Mapping[str, Mapping[str, Mapping[str, Json]]] = field(default_factory=dict)
+    """CONSUMER.LIST items by stream and consumer name; a stream known to have none may be missing here."""
+    entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
+    """Entries of the reserved buckets (`reconciler`, `static-consumer-groups`, `elastic-consumer-groups`) by key."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Scope → why it could not be read."""
+
+    def unknown_stream(self, name: str) -> str | None:
+        """Why nobody can say whether this stream exists; None when the snapshot can."""
+        if name in self.streams:
+            return None
+        return self.unknown.get(Scope.stream(name)) or self.unknown.get(Scope.STREAMS)
+
+    def unknown_consumer(self, stream: str, name: str) -> str | None:
+        if name in self.consumers.get(stream, {}):
+            return None
+        return (
+            self.unknown.get(Scope.consumer(stream, name))
+            or self.unknown.get(Scope.consumers(stream))
+            or self.unknown_stream(stream)
+        )
+
+    def unknown_bucket(self, name: str) -> str | None:
+        return self.unknown.get(Scope.bucket(name)) or self.unknown_stream(f"KV_{name}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectCounts:
+    """Question: how many messages does `stream` hold per subject matching `filter`? Answer: {subject: count}."""
+
+    stream: str
+    filter: str
+
+
+Question = SubjectCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The question could not be answered; nobody guesses."""
+
+    reason: str
+
+
+Facts = Mapping[Question, Json | Unanswered]
+
+
+class Call(StrEnum):
+    """The primitive calls a server understands; nothing else is ever written."""
+
+    STREAM_CREATE = "stream.create"
+    STREAM_UPDATE = "stream.update"
+    STREAM_DELETE = "stream.delete"
+    CONSUMER_CREATE = "consumer.create"
+    CONSUMER_UPDATE = "consumer.update"
+    CONSUMER_DELETE = "consumer.delete"
+    CONSUMER_PAUSE = "consumer.pause"
+    CONSUMER_UNPIN = "consumer.unpin"
+    ENTRY_PUT = "entry.put"
+    ENTRY_DELETE = "entry.delete"
+    GATE_CONSUMERS_GONE = "gate.consumers_gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One primitive call as data. Updates say which fields to set and unset, never a whole body: the executor re-reads
+    the raw object, checks that it still is what was planned from, patches, sends and verifies."""
+
+    id: str
+    """Unique in its plan and stable between plans; steps of several changes with one id are one step."""
+    call: Call
+    on: tuple[str, ...]
+    """What it is done to: (stream,), (stream, consumer) or (bucket, key)."""
+    address: str
+    """The resource this serves."""
+    body: Config = field(default_factory=dict)
+    """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. gate: {"names": […], "timeout": ns}."""
+    set: Config = field(default_factory=dict)
+    """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
+    unset: tuple[str, ...] = ()
+    """update: top-level fields to leave out, which gives them the server's default; `metadata.KEY` removes one key."""
+    value: str | None = None
+    """entry.put: the record's text."""
+    revision: int | None = None
+    """entry.*: the revision to expect; 0: the key must not exist."""
+    before: Config | None = None
+    """update, delete: the planned-from values of what is touched, raw, absent fields as null; a live difference stops this branch."""
+    level: int = 0
+    """`Nats-Required-Api-Level` to send."""
+    after: tuple[str, ...] = ()
+    """Ids of steps that must have succeeded before."""
+    undoes: str | None = None
+    """Runs only when the step with this id was refused by the server, and instead of the steps after it."""
+    effect: str = ""
+    """What this does, in words for people."""
