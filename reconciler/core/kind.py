@@ -1,0 +1,121 @@
+"""The questions every kind of resource answers, as one frozen record of functions; the engine knows kinds only by these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
+from reconciler.core.wire import Facts, Question, Snapshot, Step, Target
+
+if TYPE_CHECKING:
+    from reconciler.core.diff import Change, Consequence
+    from reconciler.core.rule import Rule
+
+
+class Place(NamedTuple):
+    """Where a kind stands in a file."""
+
+    section: str
+    """The key that holds resources of this kind by name: `streams`, `consumers`, `groups`."""
+    within: str | None = None
+    """The kind whose resources hold this section; None at top level."""
+    tag: tuple[str, str] | None = None
+    """Key and value that tell kinds sharing a section apart: `("type", "elastic")`."""
+
+
+Unit = Literal["duration", "bytes", "count", "text", "flag", "list", "mapping", "time"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldInfo:
+    """What reports and diffs need to know about a top-level field."""
+
+    unit: Unit = "text"
+    default: Json = None
+    """What the server uses when the field is absent, where that is fixed."""
+    ordered: bool = True
+    """False: the order of the list means nothing; comparing ignores it and writes keep the live order."""
+    nested_unordered: tuple[str, ...] = ()
+    """Paths of such lists inside this field, for example `tags` in `placement`."""
+
+
+class Raw(NamedTuple):
+    """A raw object of the server: ("stream", ("KV_x",)), ("consumer", ("S", "c")) or ("entry", ("bucket", "key"))."""
+
+    type: Literal["stream", "consumer", "entry"]
+    on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What surrounds a resource when it is settled: the target, and its parent in the form it will have after apply."""
+
+    target: Target
+    parent: Resource | None = None
+    snapshot: Snapshot | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """Everything the engine may ask about a kind. Adding a kind is one place and one registry line."""
+
+    name: str
+    family: str
+    """First letters of its rule codes: ST, CO, KV, OB, SG, EG."""
+    place: Place
+    spec: type[Terms]
+    fields: Mapping[str, FieldInfo]
+    recognise: Callable[[Snapshot], Iterable[Resource]]
+    """Live resources of this kind, canonical; ephemerals and what looks only similar are left out."""
+    claims: Callable[[Snapshot, Sequence[Address]], Iterable[Raw]]
+    """Raw objects that belong to this kind's resources (live, or declared under these addresses): no other kind reports or prunes them."""
+    settle: Callable[[Declared, Context], Resource]
+    """Canonical form of what is written: what the server would echo for it."""
+    steps: Callable[[Change, Target], Sequence[Step]]
+    """Primitive calls that carry out a change in the manner decided for it."""
+    render: Callable[[Resource], Mapping[str, Json]]
+    """What stands in a file for this live resource; nested sections are added by the caller."""
+    primary: Callable[[Address], Raw]
+    """The raw object whose existence is this resource's existence."""
+    rules: tuple[Rule, ...] = ()
+    needs: Callable[[Resource], Iterable[Address]] = lambda _resource: ()
+    """What must exist before this can be made, beside its parent (origins of mirrors and sources)."""
+    questions: Callable[[Change], Iterable[Question]] = lambda _change: ()
+    """Reads that depend on the change."""
+    consequences: Callable[[Change, Facts], Iterable[Consequence]] = lambda _change, _facts: ()
+    """What the change does to messages and clients, in quantities."""
+    unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None
+    """Why nobody can say what is live at this address; None when the snapshot can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The kinds we have, by name; edges are handed this instead of importing kinds."""
+
+    kinds: tuple[Kind, ...]
+    across: tuple[Rule, ...] = ()
+    """Rules about several resources."""
+    by_name: Mapping[str, Kind] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_name", {kind.name: kind for kind in self.kinds})
+
+    def __getitem__(self, name: str) -> Kind:
+        return self.by_name[name]
+
+    def of(self, address: Address) -> Kind:
+        return self.by_name[address.kind]
+
+    def within(self, parent: str | None) -> tuple[Kind, ...]:
+        """Kinds whose sections stand directly under `parent` (None: at top level)."""
+        return tuple(kind for kind in self.kinds if kind.place.within == parent)
+
+    def rules(self) -> tuple[Rule, ...]:
+        return (*(rule for kind in self.kinds for rule in kind.rules), *self.across)
+
+
+def declared_config(spec: Terms, ours: frozenset[str]) -> Config:
+    """The fields a spec really says, in raw JSON values, without what is `ours` alone."""
+    return spec.model_dump(mode="json", exclude_unset=True, exclude=set(ours))

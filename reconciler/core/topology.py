@@ -1,0 +1,66 @@
+"""The desired state of one topology, as loaded from its files: resources, removals and what it expects of its target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+
+from pydantic import Field
+
+from reconciler.core.resource import Address, Declared, Spec, Where, nowhere
+
+
+class Expect(Spec):
+    """Refuse to work against the wrong place."""
+
+    cluster: str | None = None
+    """Name of the cluster the account must live in."""
+    domain: str | None = None
+    """JetStream domain that must answer."""
+    account: str | None = None
+    """Account name or public key that must answer."""
+    min_server: str | None = None
+    """Oldest server version this topology is written for, for example `2.12`; offline checks judge for it."""
+
+
+class Removal(Spec):
+    """A deletion, written down so that a reviewer sees it."""
+
+    address: str
+    """What goes, for example `stream/OLD`."""
+    reason: str = Field(min_length=1)
+    """Why, in words a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this still deletes anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """A `removed:` entry with its place."""
+
+    address: Address
+    reason: str
+    until: date | None = None
+    where: Where = nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """A `forget:` entry: stop managing, keep the object."""
+
+    address: Address
+    where: Where = nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Everything one owner declares; parents stand before their children."""
+
+    name: str
+    expect: Expect = field(default_factory=Expect)
+    resources: tuple[Declared, ...] = ()
+    removed: tuple[Removed, ...] = ()
+    forget: tuple[Forgotten, ...] = ()
+    where: Where = nowhere
+    """Places of top-level paths such as `expect.min_server`."""
+    files: tuple[str, ...] = ()

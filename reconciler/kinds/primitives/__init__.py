@@ -1,0 +1,1 @@
+"""What several kinds are made of: stream and consumer configurations as data, subjects, partitions, values."""

@@ -1,0 +1,115 @@
+"""Values as people write them (7d, 20GiB, 1_000_000) and as servers store them (nanoseconds, bytes)."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+NANOSECONDS = {
+    "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000,
+    "m": 60_000_000_000, "h": 3_600_000_000_000, "d": 86_400_000_000_000,
+    "w": 604_800_000_000_000, "y": 31_536_000_000_000_000,
+}  # fmt: skip
+BYTES = {
+    "B": 1, "K": 1 << 10, "KB": 1000, "KiB": 1 << 10, "M": 1 << 20, "MB": 1000**2, "MiB": 1 << 20,
+    "G": 1 << 30, "GB": 1000**3, "GiB": 1 << 30, "T": 1 << 40, "TB": 1000**4, "TiB": 1 << 40,
+}  # fmt: skip
+INT64 = 1 << 63
+
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d|w|y)")
+_BYTES = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?i?B|[KMGT])")
+_INTEGER = re.compile(r"[+-]?\d[\d_]*")
+
+
+def _refuse(kind: str, value: Any, advice: str) -> PydanticCustomError:
+    shown = value if isinstance(value, str) else repr(value)
+    return PydanticCustomError("wrong_value", "`{value}` is not {kind}; write {advice}",
+                               {"value": shown, "kind": kind, "advice": advice})  # fmt: skip
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        return int(value.replace("_", ""))
+    return None
+
+
+def _within(number: int, kind: str, value: Any, bound: int = INT64) -> int:
+    if not -bound <= number < bound:
+        raise _refuse(kind, value, f"a number between {-bound:_} and {bound - 1:_}")
+    return number
+
+
+def parse_duration(value: Any) -> int:
+    """Nanoseconds in `90s`, `1h30m`, `7d` or a raw number of nanoseconds."""
+    raw = _integer(value)
+    if raw is not None:
+        return _within(raw, "a duration", value)
+    parts = _DURATION_PART.findall(value) if isinstance(value, str) else []
+    if not parts or "".join(number + unit for number, unit in parts) != value:
+        raise _refuse("a duration", value, "7d, 36h, 90s or nanoseconds")
+    return _within(round(sum(_scaled(number, NANOSECONDS[unit]) for number, unit in parts)), "a duration", value)
+
+
+def parse_bytes(value: Any) -> int:
+    """Bytes in `20GiB`, `512KB` or a raw number of bytes; -1 is the server's "no limit"."""
+    raw = _integer(value)
+    if raw is not None:
+        return _within(raw, "a size", value)
+    match = _BYTES.fullmatch(value) if isinstance(value, str) else None
+    if not match or match[2] not in BYTES:
+        raise _refuse("a size", value, "20GiB, 512MB, 1024B or a number of bytes")
+    return _within(round(_scaled(match[1], BYTES[match[2]])), "a size", value)
+
+
+def parse_count(value: Any) -> int:
+    """A whole number; `1_000_000` is welcome."""
+    raw = _integer(value)
+    if raw is None:
+        raise _refuse("a whole number", value, "for example 1000 or 1_000_000")
+    return _within(raw, "a whole number", value)
+
+
+def _scaled(number: str, unit: int) -> float | int:
+    return float(number) * unit if "." in number else int(number) * unit
+
+
+def show_duration(nanoseconds: int) -> str:
+    """The shortest exact spelling: `7d`, `1h30m`, `1500ms`; parse_duration reads it back."""
+    if nanoseconds <= 0:
+        return "0s" if nanoseconds == 0 else str(nanoseconds)
+    parts, rest = [], nanoseconds
+    for unit in ("d", "h", "m", "s", "ms", "us", "ns"):
+        number, rest = divmod(rest, NANOSECONDS[unit])
+        if number:
+            parts.append(f"{number}{unit}")
+    return "".join(parts)
+
+
+def show_bytes(size: int) -> str:
+    """An exact spelling where one exists (`20GiB`), else the plain number; parse_bytes reads it back."""
+    for unit in ("TiB", "GiB", "MiB", "KiB"):
+        if size >= BYTES[unit] and size % BYTES[unit] == 0:
+            return f"{size // BYTES[unit]}{unit}"
+    return str(size)
+
+
+Duration = Annotated[
+    int,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d|w|y))+$"}]}),
+]  # fmt: skip
+Bytes = Annotated[
+    int,
+    BeforeValidator(parse_bytes),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"}]}),
+]  # fmt: skip
+Count = Annotated[
+    int,
+    BeforeValidator(parse_count),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[+-]?[0-9][0-9_]*$"}]}),
+]  # fmt: skip
