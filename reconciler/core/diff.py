@@ -1,0 +1,289 @@
+"""Desired and live compared: one Change per address, with the fields that differ and who moved them.
+
+`rebase` first fills the desired configuration with every live value the file has no opinion on; after that, comparing
+is plain equality. All cases in which something "differs but does not matter" end there, in one function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from reconciler.core.kind import FieldInfo
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address, Config, Json, Resource, Terms, Where, nowhere
+
+
+class Action(StrEnum):
+    """What becomes of a resource."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    DELETE = "delete"
+    ADOPT = "adopt"
+    """Live already equals the file; only our memory of it is new."""
+    KEEP = "keep"
+    FORGET = "forget"
+    """No longer ours; the object stays."""
+    ORPHAN = "orphan"
+    """Ours and live, but no longer declared: listed and kept."""
+    UNKNOWN = "unknown"
+    """Nobody can say what is live; nothing is done."""
+    ABSENT = "absent"
+    """Neither live nor wanted."""
+
+    @property
+    def writes(self) -> bool:
+        """A plan with one of these is not empty."""
+        return self in (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
+
+
+class FieldClass(StrEnum):
+    """Who moved a field since it was last applied."""
+
+    PLAIN = "plain"
+    CONFIG = "config"
+    DRIFTED = "drifted"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """One differing field. `None` is absence, which a canonical configuration never holds as a value."""
+
+    path: str
+    live: Json = None
+    desired: Json = None
+    field_class: FieldClass = FieldClass.PLAIN
+    info: FieldInfo = field(default_factory=FieldInfo)
+
+    @property
+    def top(self) -> str:
+        """The top-level field this lies in, which is what the server replaces."""
+        return self.path.split(".")[0].split("[")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consequence:
+    """What a change does to messages and clients, in words with quantities, and the quantities themselves."""
+
+    message: str
+    quantities: Mapping[str, int] = field(default_factory=dict)
+    detail: Mapping[str, Json] = field(default_factory=dict)
+    """Structured data for reports that draw, for example a partition map."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is wanted beside what is live, at one address."""
+
+    address: Address
+    action: Action
+    desired: Resource | None = None
+    """Rebased on live: differs from it only where the file has an opinion."""
+    live: Resource | None = None
+    fields: tuple[FieldChange, ...] = ()
+    owned: Owned | None = None
+    where: Where = nowhere
+    reason: str = ""
+    """Why, where the action alone does not say it (a removal's reason, why something is unknown)."""
+
+    @property
+    def terms(self) -> Terms:
+        return self.desired.terms if self.desired else Terms()
+
+    def touches(self, *fields: str) -> bool:
+        """Does any of these top-level fields change?"""
+        return any(change.top in fields for change in self.fields)
+
+    def field(self, name: str) -> FieldChange | None:
+        """The change of this top-level field, or the first one inside it."""
+        return next((change for change in self.fields if change.top == name), None)
+
+    def was(self, name: str) -> Json:
+        return self.live.config.get(name) if self.live else None
+
+    def becomes(self, name: str) -> Json:
+        return self.desired.config.get(name) if self.desired else None
+
+
+def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Mapping[str, FieldInfo]) -> Config:
+    """The desired configuration with live's own values wherever the file has no opinion."""
+    config = dict(desired.config)
+    for name, value in live.config.items():
+        if name in config:
+            config[name] = _keep_order(config[name], value, fields.get(name))
+        elif (fills := desired.open.get(name)) and fills(value):
+            config[name] = value
+    _keep_metadata(config, live.config, applied)
+    for path in desired.terms.unmanaged:
+        _copy_path(config, live.config, path.split("."))
+    return config
+
+
+def _keep_order(wanted: Json, found: Json, info: FieldInfo | None) -> Json:
+    """Live's spelling of a list whose order means nothing; also of such lists nested in a mapping."""
+    if info is None or wanted == found:
+        return wanted
+    if not info.ordered and isinstance(wanted, list) and isinstance(found, list):
+        return found if _same_items(wanted, found) else wanted
+    for nested in info.nested_unordered:
+        if _same_items(wanted.get(nested), found.get(nested)):
+            wanted = {**wanted, nested: found[nested]}
+    return wanted
+
+
+def _same_items(one: Json, other: Json) -> bool:
+    return isinstance(one, list) and isinstance(other, list) and sorted(map(str, one)) == sorted(map(str, other))
+
+
+def _keep_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
+    """Metadata keys somebody else wrote stay; keys we applied earlier and the file dropped go."""
+    found = live.get("metadata")
+    if not found:
+        return
+    ours = applied.fields.get("metadata", {}) if applied else {}
+    foreign = {key: value for key, value in found.items() if key not in ours}
+    if merged := {**foreign, **config.get("metadata", {})}:
+        config["metadata"] = merged
+
+
+def _copy_path(config: dict[str, Json], live: Config, path: list[str]) -> None:
+    """Make one path of `config` equal to live, absence included."""
+    head, *rest = path
+    if not rest:
+        if head in live:
+            config[head] = live[head]
+        else:
+            config.pop(head, None)
+        return
+    inner, found = config.get(head, {}), live.get(head, {})
+    if isinstance(inner, Mapping) and isinstance(found, Mapping):
+        copy = dict(inner)
+        _copy_path(copy, found, rest)
+        config.pop(head, None)
+        if copy:
+            config[head] = copy
+
+
+def differences(
+    desired: Config, live: Config, applied: Owned | None, fields: Mapping[str, FieldInfo]
+) -> tuple[FieldChange, ...]:
+    """Every differing field, at the depth a reader wants: into mappings and lists of mappings, plain lists as a whole."""
+    if desired == live:
+        return ()
+    changes = []
+    for name in sorted(desired.keys() | live.keys()):
+        wanted, found = desired.get(name), live.get(name)
+        if wanted == found:
+            continue
+        info = fields.get(name, FieldInfo())
+        for path in _differing_paths(name, wanted, found):
+            one, other = _value_at(found, path), _value_at(wanted, path)
+            changes.append(
+                FieldChange(
+                    path=_dotted((name, *path)),
+                    live=one,
+                    desired=other,
+                    field_class=_classify(name, path, one, other, applied),
+                    info=info if not path else FieldInfo(unit="text"),
+                )
+            )
+    return tuple(changes)
+
+
+def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | int, ...]]:
+    if not (_descendable(wanted) and _descendable(found)):
+        return [()]
+    from deepdiff import DeepDiff  # noqa: PLC0415 - takes long to import; most plans have nothing to compare deeply
+
+    tree = DeepDiff({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
+    paths = {_trim(tuple(node.path(output_format="list"))[1:], wanted, found) for nodes in tree.values() for node in nodes}
+    return sorted(paths, key=str)
+
+
+def _descendable(value: Json) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _trim(path: tuple[str | int, ...], wanted: Json, found: Json) -> tuple[str | int, ...]:
+    """Cut a path at the first plain list: its items mean nothing alone."""
+    for depth in range(len(path)):
+        values = (_value_at(wanted, path[:depth]), _value_at(found, path[:depth]))
+        if any(isinstance(value, list) and not _descendable(value) for value in values):
+            return path[:depth]
+    return path
+
+
+def _value_at(value: Json, path: tuple[str | int, ...]) -> Json:
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def _classify(name: str, path: tuple[str | int, ...], live: Json, desired: Json, applied: Owned | None) -> FieldClass:
+    if applied is None or not applied.remembers(name):
+        return FieldClass.PLAIN
+    was = _value_at(applied.fields.get(name), path)
+    if was == desired:
+        return FieldClass.DRIFTED
+    return FieldClass.CONFIG if was == live else FieldClass.BOTH
+
+
+def compare(desired: Resource, live: Resource | None, owned: Owned | None, fields: Mapping[str, FieldInfo]) -> Change:
+    """The change that makes live equal to what is declared."""
+    if live is None:
+        return Change(address=desired.address, action=Action.CREATE, desired=desired, owned=owned, where=desired.where)
+    config = rebase(desired, live, owned, fields)
+    changes = differences(config, live.config, owned, fields)
+    unchanged = Action.KEEP if owned else Action.ADOPT
+    return Change(
+        address=desired.address,
+        action=Action.UPDATE if changes else unchanged,
+        desired=_with_config(desired, config),
+        live=live,
+        fields=changes,
+        owned=owned,
+        where=desired.where,
+    )
+
+
+def _with_config(resource: Resource, config: Config) -> Resource:
+    if resource.config == config:
+        return resource
+    return Resource(
+        address=resource.address, config=config, open=resource.open, terms=resource.terms,
+        where=resource.where, state=resource.state,
+    )  # fmt: skip
+
+
+def patch(change: Change) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Top-level fields to set and to unset so that live becomes desired; metadata goes key by key."""
+    set_: dict[str, Any] = {}
+    unset: list[str] = []
+    for name in dict.fromkeys(item.top for item in change.fields):
+        wanted = change.becomes(name)
+        if name == "metadata":
+            unset.extend(f"metadata.{key}" for key in _dropped_keys(change))
+            if wanted:
+                set_[name] = wanted
+        elif wanted is None:
+            unset.append(name)
+        else:
+            set_[name] = wanted
+    return set_, tuple(unset)
+
+
+def _dropped_keys(change: Change) -> Iterator[str]:
+    wanted = change.becomes("metadata") or {}
+    return (key for key in change.was("metadata") or {} if key not in wanted)
