@@ -244,6 +244,8 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
     """The change that makes live equal to what is declared."""
     if live is None:
         return Change(address=desired.address, action=Action.CREATE, desired=desired, owned=owned, where=desired.where)
+    if desired.external:
+        return _expectation(desired, live, fields)
     config = rebase(desired, live, owned, fields)
     changes = differences(config, live.config, owned, fields)
     unchanged = Action.KEEP if owned else Action.ADOPT
@@ -256,6 +258,17 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
         owned=owned,
         where=desired.where,
     )
+
+
+def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
+    """Someone else's resource: only what is written about it is compared, and it is never adopted."""
+    found = {name: live.config[name] for name in desired.config if name in live.config}
+    rebased = {name: _keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
+    changes = differences(rebased, found, None, fields)
+    return Change(
+        address=desired.address, action=Action.UPDATE if changes else Action.KEEP, desired=desired, live=live,
+        fields=changes, where=desired.where,
+    )  # fmt: skip
 
 
 def _with_config(resource: Resource, config: Config) -> Resource:

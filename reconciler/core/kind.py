@@ -11,7 +11,7 @@ from reconciler.core.wire import Facts, Question, Snapshot, Step, Target
 
 if TYPE_CHECKING:
     from reconciler.core.diff import Change, Consequence
-    from reconciler.core.rule import Rule
+    from reconciler.core.rule import Rule, View
 
 
 class Place(NamedTuple):
@@ -73,7 +73,7 @@ class Kind:
     """Raw objects that belong to this kind's resources (live, or declared under these addresses): no other kind reports or prunes them."""
     settle: Callable[[Declared, Context], Resource]
     """Canonical form of what is written: what the server would echo for it."""
-    steps: Callable[[Change, Target], Sequence[Step]]
+    steps: Callable[[Change, View], Sequence[Step]]
     """Primitive calls that carry out a change in the manner decided for it."""
     render: Callable[[Resource], Mapping[str, Json]]
     """What stands in a file for this live resource; nested sections are added by the caller."""

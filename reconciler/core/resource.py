@@ -120,3 +120,5 @@ class Resource:
     where: Where = nowhere
     state: Mapping[str, Json] = field(default_factory=dict)
     """Live only: the server's answer this was recognised from (INFO reply, or record and revision), untouched."""
+    external: bool = False
+    """Someone else manages it; what is written here are expectations."""

@@ -1,0 +1,120 @@
+"""Desired × live → changes: the part of the engine that pairs what is declared with what is there and what we own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reconciler.core.diff import Action, Change, compare
+from reconciler.core.kind import Context, Kind, Raw, Registry
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address, Resource
+from reconciler.core.topology import Removed, Topology
+from reconciler.core.wire import Snapshot
+
+Ledger = Mapping[Address, Owned]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Everything known before judging: what is wanted, what is live, who owns what, and the changes between."""
+
+    desired: Mapping[Address, Resource]
+    live: Mapping[Address, Resource]
+    ledger: Ledger
+    changes: Mapping[Address, Change]
+    unmanaged: tuple[Address, ...]
+    """Live, neither declared nor owned by this topology: never touched."""
+
+
+def recognised(snapshot: Snapshot, registry: Registry, declared: Mapping[str, list[Address]]) -> dict[Address, Resource]:
+    """Every live resource under the one kind that owns its raw object."""
+    claims: dict[Raw, str] = {}
+    for kind in registry.kinds:
+        claims.update((raw, kind.name) for raw in kind.claims(snapshot, declared.get(kind.name, [])))
+    live = {}
+    for kind in registry.kinds:
+        for resource in kind.recognise(snapshot):
+            if _is_its_own(kind, resource.address, claims):
+                live[resource.address] = resource
+    return live
+
+
+def _is_its_own(kind: Kind, address: Address, claims: Mapping[Raw, str]) -> bool:
+    """No other kind claims the raw object itself, or the stream it hangs on."""
+    if claims.get(kind.primary(address), kind.name) != kind.name:
+        return False
+    return kind.place.within is None or Raw("stream", (address.stream,)) not in claims
+
+
+def settled(topology: Topology, snapshot: Snapshot, registry: Registry) -> dict[Address, Resource]:
+    """Every declared resource in canonical form, parents first."""
+    desired: dict[Address, Resource] = {}
+    for declared in topology.resources:
+        kind = registry.of(declared.address)
+        parent = desired.get(Address(kind.place.within, declared.address.names[:-1])) if kind.place.within else None
+        context = Context(target=snapshot.target, parent=parent, snapshot=snapshot)
+        desired[declared.address] = kind.settle(declared, context)
+    return desired
+
+
+def by_kind(addresses: Iterator[Address]) -> dict[str, list[Address]]:
+    groups: dict[str, list[Address]] = {}
+    for address in addresses:
+        groups.setdefault(address.kind, []).append(address)
+    return groups
+
+
+def reconcile(topology: Topology, snapshot: Snapshot, ledger: Ledger, registry: Registry, *, ledger_known: bool) -> World:
+    """Pair desired, live and owned, and say what becomes of each address."""
+    live = recognised(snapshot, registry, by_kind(d.address for d in topology.resources))
+    desired = settled(topology, snapshot, registry)
+    changes = {
+        address: _wanted(resource, live.get(address), ledger.get(address), registry.of(address), snapshot, ledger_known)
+        for address, resource in desired.items()
+    }
+    ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
+    changes |= _unwanted(topology, live, ledger, ours, registry, snapshot)
+    unmanaged = tuple(sorted(a for a in live if a not in desired and a not in ours))
+    return World(desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged)
+
+
+def _wanted(
+    desired: Resource, live: Resource | None, owned: Owned | None, kind: Kind, snapshot: Snapshot, ledger_known: bool
+) -> Change:
+    if live is None and (why := kind.unknown(desired.address, snapshot)):
+        return Change(address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=why)
+    change = compare(desired, live, owned, kind.fields)
+    if change.action is Action.ADOPT and not ledger_known:
+        return Change(address=change.address, action=Action.KEEP, desired=change.desired, live=live, where=change.where)
+    return change
+
+
+def _unwanted(
+    topology: Topology, live: Mapping[Address, Resource], ledger: Ledger, ours: set[Address], registry: Registry, snapshot: Snapshot
+) -> dict[Address, Change]:
+    """Removals, forgettings and orphans: addresses of ours that the files no longer declare."""
+    changes: dict[Address, Change] = {}
+    for removed in topology.removed:
+        changes[removed.address] = _removal(removed, live.get(removed.address), ledger, registry, snapshot)
+    for forgotten in topology.forget:
+        address = forgotten.address
+        action = Action.FORGET if address in ours else Action.ABSENT
+        changes[address] = Change(
+            address=address, action=action, live=live.get(address), owned=ledger.get(address), where=forgotten.where,
+            reason="stays as it is; no longer managed here",
+        )  # fmt: skip
+    declared = {d.address for d in topology.resources}
+    for address in sorted(ours - declared - changes.keys()):
+        if address in live:
+            changes[address] = Change(address=address, action=Action.ORPHAN, live=live[address], owned=ledger[address])
+    return changes
+
+
+def _removal(removed: Removed, live: Resource | None, ledger: Ledger, registry: Registry, snapshot: Snapshot) -> Change:
+    address, owned = removed.address, ledger.get(removed.address)
+    action, reason = Action.DELETE, removed.reason
+    if live is None:
+        why = registry.of(address).unknown(address, snapshot)
+        action, reason = (Action.UNKNOWN, why) if why else (Action.FORGET if owned else Action.ABSENT, removed.reason)
+    return Change(address=address, action=action, live=live, owned=owned, where=removed.where, reason=reason)
