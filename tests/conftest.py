@@ -1,0 +1,42 @@
+"""Fixtures every folder of tests may use: fresh accounts on shared, real servers.
+
+def test_on_the_newest_server(account): …
+
+@on_every_version                       # from tests.support.versions
+def test_on_each_server(account): …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support.accounts import Account, Pool
+from tests.support.binaries import NEWEST
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[Pool]:
+    """The shared servers of this test process, started when first wanted."""
+    shared = Pool()
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def account(pool: Pool, request: pytest.FixtureRequest) -> Account:
+    """A fresh account on a single server: the newest, or the minor given as an indirect parameter."""
+    return pool.account(getattr(request, "param", NEWEST))
+
+
+@pytest.fixture
+def new_account(pool: Pool) -> Callable[..., Account]:
+    """Makes as many fresh accounts as a test wants: `new_account()`, `new_account("2.11")`."""
+    return pool.account
+
+
+@pytest.fixture
+def clustered_account(pool: Pool, request: pytest.FixtureRequest) -> Account:
+    """A fresh account in a three-node cluster: the newest, or the minor given as an indirect parameter."""
+    return pool.clustered(getattr(request, "param", NEWEST))

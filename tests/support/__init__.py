@@ -1,0 +1,1 @@
+"""Real servers, accounts and builders for the tests."""
