@@ -1,0 +1,181 @@
+"""The JetStream API as JSON over a nats-py connection: an answer, a refusal by err_code, or why nobody answered.
+
+nats-py's own JetStream classes drop fields they do not know and hold durations as floats, so nothing of them is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from nats.aio.client import Client
+
+from reconciler.core.resource import Json
+from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence
+
+TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
+"""err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
+NOTHING_DONE = frozenset({10008, 10124, 10167, 10210, 10211, 10226})
+"""Transient err_codes that also say that a write did not happen, so that it may be sent again."""
+WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
+"""10164: another write to that key is in flight on a replicated bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The server understood and said no. Decide on `err_code` only; `code` says nothing about retrying."""
+
+    err_code: int
+    code: int
+    description: str
+
+    def __str__(self) -> str:
+        return f"{self.description} ({self.err_code})"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Somebody else wrote this key since the revision we expected."""
+
+    expected: int
+    description: str
+
+    def __str__(self) -> str:
+        return f"expected revision {self.expected}, but {self.description}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    revision: int
+
+
+Answer = Mapping[str, Json] | Refusal | NoAnswer
+Put = Stored | Conflict | Refusal | NoAnswer
+
+
+def answer(reply: Reply | NoAnswer) -> Answer:
+    """What a reply of the JSON API says; `error` counts before everything else in it."""
+    if isinstance(reply, NoAnswer):
+        return reply
+    body: Mapping[str, Json] = json.loads(reply.data)
+    error = body.get("error")
+    if error is None:
+        return body
+    return Refusal(error.get("err_code", 0), error.get("code", 0), error.get("description", "no description"))
+
+
+def encoded(body: Mapping[str, Json]) -> bytes:
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+class JetStream:
+    """The API of one account, wherever it is: behind `$JS.API.`, a JetStream domain or an imported prefix."""
+
+    def __init__(self, pipeline: Pipeline, *, domain: str | None, prefix: str | None, timeout: float) -> None:
+        self.pipeline = pipeline
+        self.domain = domain
+        self.timeout = timeout
+        self.prefix = f"{prefix.rstrip('.')}." if prefix else f"$JS.{domain}.API." if domain else "$JS.API."
+
+    @classmethod
+    async def open(
+        cls, nc: Client, *, domain: str | None = None, prefix: str | None = None, within: float = 5, window: int = 64
+    ) -> Self:
+        """`within`: seconds that one answer may take."""
+        pipeline = Pipeline(nc, window=window)
+        await pipeline.open()
+        return cls(pipeline, domain=domain, prefix=prefix, timeout=within)
+
+    async def close(self) -> None:
+        """Leaves the connection as it was."""
+        await self.pipeline.close()
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """The API answers from another place than the server we are connected to."""
+        return self.prefix != "$JS.API."
+
+    @property
+    def list_timeout(self) -> float:
+        """A clustered LIST gathers for up to 4 s before it names what is missing; giving up earlier would lose that."""
+        return max(self.timeout, 6.0)
+
+    async def request(
+        self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0, within: float | None = None
+    ) -> Answer:
+        """One request, sent once. `level`: refuse unless the server has this API level."""
+        payload = b"" if body is None else encoded(body)
+        headers = {"Nats-Required-Api-Level": str(level)} if level else None
+        wait = self.timeout if within is None else within
+        return answer(await self.pipeline.request(self.prefix + endpoint, payload, within=wait, headers=headers))
+
+    async def read(
+        self, endpoint: str, body: Mapping[str, Json] | None = None, *, within: float | None = None
+    ) -> Answer:
+        """A request that changes nothing: transient refusals are asked again until the timeout is used up."""
+        return await self._patiently(endpoint, body, TRANSIENT, within or self.timeout)
+
+    async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
+        """A request that changes something: sent again only after an answer that says nothing was done."""
+        return await self._patiently(endpoint, body, NOTHING_DONE, self.timeout, level)
+
+    async def _patiently(
+        self, endpoint: str, body: Mapping[str, Json] | None, again: frozenset[int], patience: float, level: int = 0
+    ) -> Answer:
+        loop = asyncio.get_running_loop()
+        deadline, pause = loop.time() + patience, 0.05
+        while True:
+            said = await self.request(endpoint, body, level=level, within=patience)
+            if not (isinstance(said, Refusal) and said.err_code in again) or loop.time() + pause > deadline:
+                return said
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(2 * pause, 1.0)
+
+    async def account(self) -> Mapping[str, Json] | None:
+        """Who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked."""
+        said = answer(await self.pipeline.request("$SYS.REQ.USER.INFO", b"", within=min(self.timeout, 2)))
+        return None if isinstance(said, Refusal | NoAnswer) else said
+
+    def entry_subject(self, bucket: str, key: str) -> str:
+        """Where a KV publish goes. A plain `$KV` publish from a leaf node would land in the *leaf's* bucket."""
+        return f"{self.prefix if self.is_elsewhere else ''}$KV.{bucket}.{key}"
+
+    async def put_entry(
+        self,
+        bucket: str,
+        key: str,
+        value: bytes,
+        *,
+        expected_revision: int | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Put:
+        """Writes a KV entry by compare-and-set; revision 0: the key must not exist, None: whatever is there."""
+        sent = dict(headers or {})
+        if expected_revision is not None:
+            sent["Nats-Expected-Last-Subject-Sequence"] = str(expected_revision)
+        subject = self.entry_subject(bucket, key)
+        said = answer(await self.pipeline.request(subject, value, within=self.timeout, headers=sent or None))
+        if isinstance(said, Refusal) and said.err_code in WRONG_LAST_SEQUENCE:
+            return Conflict(expected_revision or 0, said.description)
+        if isinstance(said, Refusal | NoAnswer):
+            return said
+        return self._acknowledged(bucket, said)
+
+    async def delete_entry(self, bucket: str, key: str, *, expected_revision: int | None) -> Put:
+        """Leaves a purge marker, as every KV client does."""
+        marker = {"KV-Operation": "PURGE", "Nats-Rollup": "sub"}
+        return await self.put_entry(bucket, key, b"", expected_revision=expected_revision, headers=marker)
+
+    def _acknowledged(self, bucket: str, ack: Mapping[str, Json]) -> Put:
+        wrong_domain = self.domain is not None and ack.get("domain") != self.domain
+        if wrong_domain or ack.get("stream") != f"KV_{bucket}":
+            place = f"stream {ack.get('stream')} of domain {ack.get('domain') or '(none)'}"
+            return Refusal(0, 0, f"the entry was stored in {place}, not in bucket {bucket} of {self.domain or 'this'}")
+        return Stored(int(ack["seq"]))
+
+
+__all__ = ["Answer", "Conflict", "JetStream", "NoAnswer", "Put", "Refusal", "Reply", "Silence", "Stored", "answer"]

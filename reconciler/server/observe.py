@@ -1,0 +1,122 @@
+"""What an account holds, in few round trips: target, streams, consumers and the entries of the reserved buckets.
+
+Reading writes nothing. What could not be read becomes an unknown scope with its reason, never an absence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.resource import Json
+from reconciler.core.wire import Entry, Facts, Question, Scope, Snapshot, Unanswered
+from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal, Silence
+from reconciler.server.listing import Listed, Unsettled, ask_each, listed
+from reconciler.server.read_kv import entries, subject_counts
+from reconciler.server.target import leader_versions, target
+
+RESERVED = ("reconciler", "static-consumer-groups", "elastic-consumer-groups")
+JETSTREAM_OFF = 10039
+NO_STREAM, NO_CONSUMER = 10059, 10014
+
+Streams = Listed | Refusal | NoAnswer | Unsettled
+
+
+async def observe(
+    js: JetStream, *, buckets: Iterable[str] = RESERVED, consumers_of: Collection[str] | None = None
+) -> Snapshot:
+    """Everything there is; `consumers_of` names the streams whose consumers matter (None: all)."""
+    info, who, streams = await asyncio.gather(js.read("INFO"), js.account(), _streams(js))
+    _refuse_nothing(js, info, streams)
+    unknown: dict[str, str] = {}
+    if not isinstance(streams, Listed):
+        unknown[Scope.STREAMS] = f"STREAM.LIST: {streams}"
+        streams = Listed()
+    unknown |= {Scope.stream(name): why for name, why in streams.silent.items()}
+    versions, consumers, found = await asyncio.gather(
+        leader_versions(js, streams.items),
+        _consumers(js, streams.items, consumers_of, unknown),
+        _entries(js, streams.items, buckets, unknown),
+    )
+    return Snapshot(
+        target=target(js, info, who, streams.items, versions),
+        streams=streams.items,
+        consumers=consumers,
+        entries=found,
+        unknown=unknown,
+    )
+
+
+async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
+    """Answers to what depends on the diff; what cannot be answered says why."""
+    asked = tuple(dict.fromkeys(questions))
+    answers = await asyncio.gather(*(subject_counts(js, q.stream, q.filter) for q in asked))
+    return {q: a if isinstance(a, dict) else Unanswered(str(a)) for q, a in zip(asked, answers, strict=True)}
+
+
+def _refuse_nothing(js: JetStream, info: Answer, streams: Streams) -> None:
+    """Going on without any JetStream to look at is meaningless."""
+    where = js.prefix.rstrip(".")
+    if isinstance(info, Refusal) and info.err_code == JETSTREAM_OFF:
+        message = f"JetStream is not enabled for this account ({info.err_code})."
+        fix = "Ask the operator to enable JetStream for the account, or use another account's credentials."
+    elif isinstance(streams, Listed) or not isinstance(info, NoAnswer):
+        return
+    elif info.why is Silence.NO_RESPONDERS:
+        message = f"Nobody answers at {where}: the server has no JetStream, or the domain or prefix is wrong."
+        fix = "Start the server with JetStream (-js), or check --js-domain and --js-api-prefix."
+    else:
+        message = f"Nothing could be read at {where}: {info}; {streams}."
+        fix = f"Allow publishing to {where}.> and subscribing to _INBOX.>, or check the connection."
+    raise CannotContinue(
+        Diagnostic(severity=Severity.ERROR, code="NA104", name="no-jetstream", message=message, fix=fix)
+    )
+
+
+async def _streams(js: JetStream) -> Streams:
+    found = await listed(js, "STREAM.LIST", "streams")
+    if isinstance(found, Listed) and found.silent:
+        await ask_each(js, found.silent, "STREAM.INFO.{}".format, NO_STREAM, found)
+    return found
+
+
+async def _consumers(
+    js: JetStream, streams: dict[str, Mapping[str, Json]], wanted: Collection[str] | None, unknown: dict[str, str]
+) -> dict[str, Mapping[str, Mapping[str, Json]]]:
+    names = [
+        name for name, item in streams.items()
+        if item["state"]["consumer_count"] > 0 and (wanted is None or name in wanted)
+    ]  # fmt: skip
+    answers = await asyncio.gather(*(_consumers_of(js, name) for name in names))
+    found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
+    for name, said in zip(names, answers, strict=True):
+        if isinstance(said, Listed):
+            found[name] = said.items
+            unknown |= {Scope.consumer(name, consumer): why for consumer, why in said.silent.items()}
+        elif isinstance(said, Refusal) and said.err_code == NO_STREAM:
+            del streams[name]  # deleted since the list was read
+        else:
+            unknown[Scope.consumers(name)] = f"CONSUMER.LIST: {said}"
+    return found
+
+
+async def _consumers_of(js: JetStream, stream: str) -> Streams:
+    found = await listed(js, f"CONSUMER.LIST.{stream}", "consumers")
+    if isinstance(found, Listed) and found.silent:
+        await ask_each(js, found.silent, lambda name: f"CONSUMER.INFO.{stream}.{name}", NO_CONSUMER, found)
+    return found
+
+
+async def _entries(
+    js: JetStream, streams: Mapping[str, Mapping[str, Json]], buckets: Iterable[str], unknown: dict[str, str]
+) -> dict[str, Mapping[str, Entry]]:
+    there = [bucket for bucket in buckets if f"KV_{bucket}" in streams]
+    answers = await asyncio.gather(*(entries(js, bucket, streams[f"KV_{bucket}"]) for bucket in there))
+    found: dict[str, Mapping[str, Entry]] = {}
+    for bucket, said in zip(there, answers, strict=True):
+        if isinstance(said, Refusal | NoAnswer):
+            unknown[Scope.bucket(bucket)] = str(said)
+        else:
+            found[bucket] = said
+    return found

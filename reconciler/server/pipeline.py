@@ -1,0 +1,195 @@
+"""Many requests in flight over one connection: one inbox, futures of our own, one sweep over all deadlines.
+
+nats-py's own `request` starts a timer and a token generator per call; with thousands of calls that costs more than the
+server does. It also lets a denied publish run into its timeout, although the server said so at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+SWEEP = 0.05
+"""Seconds between two looks at the deadlines."""
+_DENIED = re.compile(r'permissions violation for (publish|subscription) to "([^"]+)"')
+
+
+class Silence(StrEnum):
+    """Why there is no answer."""
+
+    TIMEOUT = "no answer in time"
+    NO_RESPONDERS = "nobody listens there"
+    DENIED = "permission denied"
+    CLOSED = "connection closed"
+    UNSENT = "could not be sent"
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """The server said nothing; whether a write happened is unknown only for TIMEOUT and CLOSED."""
+
+    why: Silence
+    detail: str
+
+    @property
+    def outcome_unknown(self) -> bool:
+        return self.why in (Silence.TIMEOUT, Silence.CLOSED)
+
+    def __str__(self) -> str:
+        return f"{self.why}: {self.detail}"
+
+
+class Reply(NamedTuple):
+    data: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def status(self) -> str | None:
+        """Set where the server speaks for itself: 204 end of batch, 404 nothing there, 503 nobody listens."""
+        return self.headers.get("Status")
+
+
+@dataclass(slots=True)
+class _Waiting:
+    subject: str
+    deadline: float
+    within: float
+    future: asyncio.Future[list[Reply] | NoAnswer]
+    ends: Callable[[Reply], bool]
+    replies: list[Reply] = field(default_factory=list)
+
+
+def _first(_reply: Reply) -> bool:
+    return True
+
+
+class Pipeline:
+    """A bounded window of requests on one connection."""
+
+    def __init__(self, nc: Client, *, window: int = 64) -> None:
+        self.nc = nc
+        self._window = asyncio.Semaphore(window)
+        self._inbox = nc.new_inbox() + "."
+        self._waiting: dict[str, _Waiting] = {}
+        self._count = 0
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._subscription: Subscription | None = None
+        self._inbox_denied = False
+        self._passed_on: Callable[[Exception], Awaitable[None]] = nc._error_cb
+
+    async def open(self) -> None:
+        # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
+        self.nc._error_cb = self._heard
+        self._subscription = await self.nc.subscribe(self._inbox + "*", cb=self._arrived, pending_msgs_limit=0,
+                                                     pending_bytes_limit=0)  # fmt: skip
+        # A refusal of the inbox must be known before anything is written whose answer would be lost. nats-py's first
+        # ping may overtake the subscription; the second cannot.
+        await self.nc.flush()
+        await self.nc.flush()
+
+    async def close(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        if self.nc._error_cb == self._heard:
+            self.nc._error_cb = self._passed_on
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None and not self.nc.is_closed:
+            await subscription.unsubscribe()
+
+    async def request(
+        self, subject: str, payload: bytes, *, within: float, headers: dict[str, str] | None = None
+    ) -> Reply | NoAnswer:
+        replies = await self.stream(subject, payload, within=within, headers=headers, ends=_first)
+        return replies if isinstance(replies, NoAnswer) else replies[0]
+
+    async def stream(
+        self,
+        subject: str,
+        payload: bytes,
+        *,
+        within: float,
+        ends: Callable[[Reply], bool],
+        headers: dict[str, str] | None = None,
+    ) -> list[Reply] | NoAnswer:
+        """Replies until one `ends` it; `within` counts from the latest reply."""
+        if self._inbox_denied:
+            return NoAnswer(Silence.DENIED, f"may not subscribe to {self._inbox}*, where answers arrive")
+        async with self._window:
+            token, waiting = self._expect(subject, within, ends)
+            try:
+                await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)
+                return await waiting.future
+            except nats.errors.ConnectionClosedError:
+                return NoAnswer(Silence.UNSENT, "the connection is closed")
+            except nats.errors.Error as error:
+                return NoAnswer(Silence.UNSENT, f"{subject}: {str(error).removeprefix('nats: ')}")
+            finally:
+                del self._waiting[token]
+
+    def _expect(self, subject: str, within: float, ends: Callable[[Reply], bool]) -> tuple[str, _Waiting]:
+        loop = asyncio.get_running_loop()
+        self._count += 1
+        token = str(self._count)
+        waiting = _Waiting(subject, loop.time() + within, within, loop.create_future(), ends)
+        self._waiting[token] = waiting
+        if self._sweeper is None:
+            self._sweeper = loop.call_later(SWEEP, self._sweep)
+        return token, waiting
+
+    async def _arrived(self, msg: Msg) -> None:
+        waiting = self._waiting.get(msg.subject[len(self._inbox) :])
+        if waiting is None or waiting.future.done():
+            return
+        reply = Reply(msg.data, msg.headers or {})
+        if reply.status == "503":
+            _settle(waiting, NoAnswer(Silence.NO_RESPONDERS, waiting.subject))
+            return
+        waiting.replies.append(reply)
+        if waiting.ends(reply):
+            waiting.future.set_result(waiting.replies)
+        else:
+            waiting.deadline = asyncio.get_running_loop().time() + waiting.within
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        loop = asyncio.get_running_loop()
+        now, closed = loop.time(), self.nc.is_closed
+        for waiting in self._waiting.values():
+            if closed:
+                _settle(waiting, NoAnswer(Silence.CLOSED, f"{waiting.subject}: the connection closed before an answer"))
+            elif now > waiting.deadline:
+                _settle(waiting, NoAnswer(Silence.TIMEOUT, f"{waiting.subject}: nothing within {waiting.within:g} s"))
+        if self._waiting:
+            self._sweeper = loop.call_later(SWEEP, self._sweep)
+
+    async def _heard(self, error: Exception) -> None:
+        if not self._denial(str(error)):
+            await self._passed_on(error)
+
+    def _denial(self, text: str) -> bool:
+        """Hands a permissions violation to those it concerns. nats-py gives the subject in lower case."""
+        found = _DENIED.search(text.lower())
+        if found is None:
+            return False
+        what, subject = found.groups()
+        if what == "subscription":
+            self._inbox_denied = self._inbox_denied or subject == (self._inbox + "*").lower()
+            return self._inbox_denied
+        concerned = [w for w in self._waiting.values() if w.subject.lower() == subject]
+        for waiting in concerned:
+            _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {waiting.subject}"))
+        return bool(concerned)
+
+
+def _settle(waiting: _Waiting, answer: NoAnswer) -> None:
+    if not waiting.future.done():
+        waiting.future.set_result(answer)

@@ -1,0 +1,124 @@
+"""All entries of one KV bucket: one request streams them; where that is not possible, the leader is asked per key.
+
+Direct answers may come from any replica or mirror, and such a copy may lag behind: the leader's last sequence tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Iterable, Mapping
+
+from reconciler.core.resource import Json
+from reconciler.core.wire import Entry
+from reconciler.server.api import JetStream, NoAnswer, Refusal, encoded
+from reconciler.server.pipeline import Reply
+
+NO_MESSAGE = 10037
+STALL = 2.0
+"""Seconds without a message after which a stream of answers counts as cut off (an import that passes on one answer)."""
+_MARKER = re.compile(rb"^(KV-Operation: *(DEL|PURGE)|Nats-Marker-Reason:)", re.IGNORECASE | re.MULTILINE)
+
+
+async def entries(js: JetStream, bucket: str, stream: Mapping[str, Json]) -> dict[str, Entry] | Refusal | NoAnswer:
+    """The last message of every key; `stream` is the STREAM.LIST item of the backing stream."""
+    state = stream["state"]
+    if state["messages"] == 0:
+        return {}
+    if stream["config"].get("allow_direct") and js.prefix.startswith("$JS."):
+        found = await _direct(js, bucket)
+        if found is not None and await _is_current(js, bucket, found, state["last_seq"]):
+            return found
+    return await _from_leader(js, bucket)
+
+
+async def _direct(js: JetStream, bucket: str) -> dict[str, Entry] | None:
+    """None: this way is closed (not permitted, cut off, refused)."""
+    found: dict[str, Entry] = {}
+    start = 1
+    while True:
+        body = {"seq": start, "batch": 1_000_000, "next_by_subj": f"$KV.{bucket}.>"}
+        subject = f"{js.prefix}DIRECT.GET.KV_{bucket}"
+        replies = await js.pipeline.stream(subject, encoded(body), within=STALL, ends=_ends)
+        if isinstance(replies, NoAnswer) or replies[-1].status not in ("204", "404"):
+            return None
+        *messages, end = replies
+        if not _is_unbroken(messages):
+            return None
+        found.update(_entry(bucket, message) for message in messages)  # with history, the later one counts
+        if end.status == "404" or end.headers.get("Nats-Num-Pending", "0") == "0" or not messages:
+            return found
+        start = int(messages[-1].headers["Nats-Sequence"]) + 1
+
+
+def _ends(reply: Reply) -> bool:
+    return reply.status is not None and "Nats-Sequence" not in reply.headers
+
+
+def _is_unbroken(messages: Iterable[Reply]) -> bool:
+    """Each message names the one sent before it."""
+    before = "0"
+    for message in messages:
+        if message.headers.get("Nats-Last-Sequence") != before:
+            return False
+        before = message.headers["Nats-Sequence"]
+    return True
+
+
+def _entry(bucket: str, message: Reply) -> tuple[str, Entry]:
+    headers = message.headers
+    deleted = headers.get("KV-Operation") in ("DEL", "PURGE") or "Nats-Marker-Reason" in headers
+    key = headers["Nats-Subject"].removeprefix(f"$KV.{bucket}.")
+    return key, Entry(message.data, int(headers["Nats-Sequence"]), deleted)
+
+
+async def _is_current(js: JetStream, bucket: str, found: Mapping[str, Entry], last_seq: int) -> bool:
+    """A copy that has the leader's last message has everything before it too."""
+    if max((entry.revision for entry in found.values()), default=0) >= last_seq:
+        return True
+    last = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"seq": last_seq})
+    # Gone from the leader as well (expired, purged): nothing newer was missed. Not allowed to ask: no better way.
+    return not isinstance(last, Mapping)
+
+
+async def _from_leader(js: JetStream, bucket: str) -> dict[str, Entry] | Refusal | NoAnswer:
+    subjects = await subject_counts(js, f"KV_{bucket}", f"$KV.{bucket}.>")
+    if not isinstance(subjects, dict):
+        return subjects
+    keys = [subject.removeprefix(f"$KV.{bucket}.") for subject in subjects]
+    found: dict[str, Entry] = {}
+    for key, entry in zip(keys, await asyncio.gather(*(entry(js, bucket, key) for key in keys)), strict=True):
+        if isinstance(entry, Refusal | NoAnswer):
+            return entry
+        if entry is not None:
+            found[key] = entry
+    return found
+
+
+async def entry(js: JetStream, bucket: str, key: str) -> Entry | Refusal | NoAnswer | None:
+    """The last message of one key, from the leader: what a compare-and-set must be based on. None: never written."""
+    said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": f"$KV.{bucket}.{key}"})
+    if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+        return None
+    if isinstance(said, Refusal | NoAnswer):
+        return said
+    message = said["message"]
+    headers = base64.b64decode(message.get("hdrs") or "")
+    return Entry(base64.b64decode(message.get("data") or ""), message["seq"], bool(_MARKER.search(headers)))
+
+
+async def subject_counts(js: JetStream, stream: str, matching: str) -> dict[str, int] | Refusal | NoAnswer:
+    """How many messages a stream holds per subject; the server gives at most 100,000 subjects at a time."""
+    counts: dict[str, int] = {}
+    while True:
+        said = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": matching, "offset": len(counts)})
+        if isinstance(said, Refusal | NoAnswer):
+            return said
+        page = said["state"].get("subjects") or {}
+        before = len(counts)
+        counts.update(page)
+        if len(counts) >= said.get("total", 0) or len(counts) == before:
+            return counts
+
+

@@ -1,0 +1,65 @@
+"""Short ways to talk JetStream's JSON API to a test's account."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from nats.aio.client import Client
+
+from reconciler.server.api import Answer, JetStream, Refusal
+
+T = TypeVar("T")
+
+
+class Place(Protocol):
+    """Whatever can be connected to: an account, or one user of a server."""
+
+    async def connect(self) -> Client: ...
+
+
+def talk(place: Place, work: Callable[[JetStream], Awaitable[T]], **options: Any) -> T:
+    """Runs `work` over a connection of its own; `options` are those of `JetStream.open`."""
+
+    async def session() -> T:
+        nc = await place.connect()
+        js = await JetStream.open(nc, **options)
+        try:
+            return await work(js)
+        finally:
+            await js.close()
+            await nc.close()
+
+    return asyncio.run(session())
+
+
+def done(answer: Answer) -> Mapping[str, Any]:
+    """The answer, or a test that fails with the refusal."""
+    assert isinstance(answer, Mapping), answer
+    return answer
+
+
+async def make_stream(js: JetStream, name: str, **config: Any) -> Mapping[str, Any]:
+    body = {"name": name, **config}
+    said = await js.request(f"STREAM.CREATE.{name}", body, within=10)
+    while isinstance(said, Refusal) and "peer offline" in said.description:  # a cluster that has only just met
+        await asyncio.sleep(0.1)
+        said = await js.request(f"STREAM.CREATE.{name}", body, within=10)
+    return done(said)
+
+
+async def make_streams(js: JetStream, *names: str, **config: Any) -> None:
+    await asyncio.gather(*(make_stream(js, name, **config) for name in names))
+
+
+async def make_consumer(js: JetStream, stream: str, name: str, **config: Any) -> Mapping[str, Any]:
+    wanted = {"durable_name": name, "name": name, "ack_policy": "explicit", **config}
+    body = {"stream_name": stream, "action": "create", "config": wanted}
+    return done(await js.request(f"CONSUMER.CREATE.{stream}.{name}", body, within=10))
+
+
+async def make_bucket(js: JetStream, bucket: str, **config: Any) -> Mapping[str, Any]:
+    """As KV clients make it."""
+    usual = {"subjects": [f"$KV.{bucket}.>"], "max_msgs_per_subject": 1, "discard": "new", "allow_rollup_hdrs": True}
+    return await make_stream(js, f"KV_{bucket}", **{**usual, "deny_delete": True, "allow_direct": True, **config})
