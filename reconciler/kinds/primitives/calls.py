@@ -1,0 +1,106 @@
+"""Changes of streams and consumers as primitive calls: what every kind that is stored in one of them shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from reconciler.core.diff import Change, patch
+from reconciler.core.resource import Config, Json
+from reconciler.core.wire import Call, Step
+from reconciler.kinds.primitives import consumer_config, stream_config
+
+Rename = Callable[[str], str]
+
+
+def create_stream(change: Change, name: str, config: Config) -> Step:
+    return Step(
+        id=f"create stream/{name}",
+        call=Call.STREAM_CREATE,
+        on=(name,),
+        address=str(change.address),
+        body={"name": name, **config},
+        level=stream_config.required_level(config),
+        effect=f"create stream {name}",
+    )
+
+
+def update_stream(change: Change, name: str, server_name: Rename = lambda field: field) -> Step:
+    """Patch the fields that differ; `server_name` translates a kind's own field names."""
+    set_, unset = patch(change)
+    renamed = {server_name(field): value for field, value in set_.items()}
+    return Step(
+        id=f"update stream/{name}",
+        call=Call.STREAM_UPDATE,
+        on=(name,),
+        address=str(change.address),
+        set=renamed,
+        unset=tuple(_renamed(path, server_name) for path in unset),
+        before=_before(change, server_name),
+        level=stream_config.required_level(renamed),
+        effect=f"update {_listed(change)} of stream {name}",
+    )
+
+
+def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> Step:
+    return Step(
+        id=f"delete stream/{name}",
+        call=Call.STREAM_DELETE,
+        on=(name,),
+        address=str(change.address),
+        after=after,
+        effect=f"delete stream {name} and everything in it",
+    )
+
+
+def create_consumer(change: Change, stream: str, name: str, config: Config) -> Step:
+    return Step(
+        id=f"create consumer/{stream}/{name}",
+        call=Call.CONSUMER_CREATE,
+        on=(stream, name),
+        address=str(change.address),
+        body={"durable_name": name, "name": name, **config},
+        level=consumer_config.required_level(config),
+        effect=f"create consumer {name} on {stream}",
+    )
+
+
+def update_consumer(change: Change, stream: str, name: str, *, after: tuple[str, ...] = ()) -> Step:
+    set_, unset = patch(change)
+    set_.pop("pause_until", None)
+    return Step(
+        id=f"update consumer/{stream}/{name}",
+        call=Call.CONSUMER_UPDATE,
+        on=(stream, name),
+        address=str(change.address),
+        set=set_,
+        unset=tuple(path for path in unset if path != "pause_until"),
+        before=_before(change),
+        level=consumer_config.required_level(set_),
+        after=after,
+        effect=f"update {_listed(change)} of consumer {name} on {stream}",
+    )
+
+
+def delete_consumer(change: Change, stream: str, name: str, *, after: tuple[str, ...] = ()) -> Step:
+    return Step(
+        id=f"delete consumer/{stream}/{name}",
+        call=Call.CONSUMER_DELETE,
+        on=(stream, name),
+        address=str(change.address),
+        after=after,
+        effect=f"delete consumer {name} of {stream}",
+    )
+
+
+def _renamed(path: str, server_name: Rename) -> str:
+    head, dot, rest = path.partition(".")
+    return server_name(head) + dot + rest
+
+
+def _before(change: Change, server_name: Rename = lambda field: field) -> Mapping[str, Json]:
+    """The planned-from values of the touched fields, so that a change in between is noticed before it is overwritten."""
+    return {server_name(item.top): change.was(item.top) for item in change.fields}
+
+
+def _listed(change: Change) -> str:
+    return ", ".join(dict.fromkeys(item.top for item in change.fields))

@@ -1,0 +1,141 @@
+"""A consumer's configuration: every pull and push option a person may write, with its unit, default and history."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from reconciler.core.resource import Terms
+from reconciler.core.wire import Version
+from reconciler.kinds.primitives.known import V2_10, V2_11, V2_12, V2_14, Known, Update
+from reconciler.kinds.primitives.times import Time
+from reconciler.kinds.primitives.values import Bytes, Count, Duration
+
+NOT_UPDATABLE = 10012
+"""The err_code of changes a consumer cannot take; the reason is only in the words."""
+
+MEM_STORAGE = ((V2_11, Update.FREE), (Version(2, 14, 4), Update.FIXED))
+
+
+def _percent(value: Any) -> Any:
+    """`30`, `"30"` and `"30%"` are one."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+SampleFreq = Annotated[
+    str,
+    BeforeValidator(_percent),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[0-9]+%?$"}]}),
+]
+
+
+def _fixed(says: str, **more: Any) -> Known:
+    return Known(update=Update.FIXED, err_code=NOT_UPDATABLE, says=says, **more)
+
+
+class ConsumerConfig(Terms):
+    """The server's ConsumerConfig without its names, which are the key in the file; always durable."""
+
+    description: Annotated[str | None, Known()] = None
+    """What this consumer is for, at most 4096 bytes."""
+    deliver_policy: Annotated[
+        Literal["all", "last", "new", "by_start_sequence", "by_start_time", "last_per_subject"] | None,
+        _fixed("deliver policy can not be updated", default="all"),
+    ] = None
+    """Where a new consumer starts. Server: all."""
+    opt_start_seq: Annotated[Count | None, _fixed("start sequence can not be updated", unit="count")] = None
+    """First sequence, for `by_start_sequence` alone."""
+    opt_start_time: Annotated[Time | None, _fixed("start time can not be updated", unit="time")] = None
+    """First time, for `by_start_time` alone."""
+    ack_policy: Annotated[
+        Literal["none", "all", "explicit", "flow_control"] | None,
+        _fixed(
+            "ack policy can not be updated",
+            default="none",
+            values_since={"flow_control": V2_14},
+            value_levels={"flow_control": 4},
+        ),
+    ] = None
+    """Which messages must be acknowledged. Server: none; `flow_control` since 2.14."""
+    ack_wait: Annotated[Duration | None, Known(unit="duration")] = None
+    """Time to acknowledge before redelivery. Server: 30s with `explicit` or `all`; the first of `backoff`."""
+    max_deliver: Annotated[Count | None, Known(unit="count", default=-1)] = None
+    """How often a message is delivered at most. Server: -1, no limit."""
+    backoff: Annotated[tuple[Duration, ...] | None, Known(unit="list")] = None
+    """Waiting times before redeliveries, the last one repeating; replaces `ack_wait`."""
+    filter_subject: Annotated[str | None, Known()] = None
+    """Deliver only matching subjects; not together with `filter_subjects`. Server: all."""
+    filter_subjects: Annotated[tuple[str, ...] | None, Known(unit="list", since=V2_10, ordered=False)] = None
+    """Deliver subjects that match any of these, which must not overlap. Since 2.10."""
+    replay_policy: Annotated[
+        Literal["instant", "original"] | None, _fixed("replay policy can not be updated", default="instant")
+    ] = None
+    """As fast as possible, or as slowly as messages came in. Server: instant."""
+    rate_limit_bps: Annotated[Count | None, Known(unit="count")] = None
+    """Bits per second at most, for push consumers. Server: no limit."""
+    sample_freq: Annotated[SampleFreq | None, Known()] = None
+    """Share of acknowledgements reported as metrics, in percent. Server: none."""
+    max_waiting: Annotated[
+        Count | None,
+        _fixed(
+            "max waiting can not be updated", unit="count", depends="512 on every server so far, for pull consumers"
+        ),
+    ] = None
+    """Waiting pull requests at most. Server: 512 for pull consumers."""
+    max_ack_pending: Annotated[
+        Count | None,
+        Known(
+            unit="count", depends="the stream's consumer_limits, else at most 1000 and what account and server allow"
+        ),
+    ] = None
+    """Delivered but unacknowledged messages at most. Server: 1000 or less unless ack_policy is none; -1 is no limit."""
+    flow_control: Annotated[bool | None, _fixed("flow control can not be updated", unit="flag", default=False)] = None
+    """Slow down for slow push subscribers; needs `idle_heartbeat`. Server: false."""
+    headers_only: Annotated[bool | None, Known(unit="flag", default=False)] = None
+    """Deliver headers without messages. Server: false."""
+    max_batch: Annotated[Count | None, Known(unit="count", depends="a limit in the server's own settings")] = None
+    """Messages per pull request at most. Server: no limit, or its own."""
+    max_expires: Annotated[Duration | None, Known(unit="duration")] = None
+    """How long a pull request may wait at most, at least 1ms. Server: no limit."""
+    max_bytes: Annotated[Bytes | None, Known(unit="bytes")] = None
+    """Bytes per pull request at most. Server: no limit."""
+    deliver_subject: Annotated[
+        str | None,
+        Known(update=Update.STAYS, err_code=NOT_UPDATABLE, says="can not update pull consumer to push based"),
+    ] = None
+    """Subject a push consumer delivers to; without it, clients pull."""
+    deliver_group: Annotated[str | None, Known()] = None
+    """Queue group that shares a push consumer's messages. Server: none."""
+    idle_heartbeat: Annotated[Duration | None, _fixed("heart beats can not be updated", unit="duration")] = None
+    """How often a quiet push consumer reports itself, at least 100ms. Server: never."""
+    inactive_threshold: Annotated[
+        Duration | None, Known(unit="duration", depends="the stream's consumer_limits, else never")
+    ] = None
+    """Idle time after which the server deletes the consumer, durable or not. Server: the stream's limit, else never."""
+    num_replicas: Annotated[Count | None, Known(unit="count", default=0)] = None
+    """On how many servers; 0 follows the stream. Server: 0."""
+    mem_storage: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            update=MEM_STORAGE,
+            err_code=NOT_UPDATABLE,
+            says="storage type can not be updated",
+        ),
+    ] = None
+    """Keep the consumer's state in memory, even of a file stream. Server: false."""
+    metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
+    """Labels of your own kept by the server, together at most 128 KiB; `_nats.*` is the server's. Since 2.10."""
+    pause_until: Annotated[Time | None, Known(unit="time", since=V2_11, level=1, update=Update.INERT)] = None
+    """Deliver nothing until then; updates ignore it, the pause request changes it. Server: not paused. Since 2.11."""
+    priority_groups: Annotated[tuple[str, ...] | None, Known(unit="list", since=V2_11, level=1, ordered=False)] = None
+    """Name of the priority group clients pull with, 1 to 16 of `A-Z a-z 0-9 - _ / =`. Since 2.11."""
+    priority_policy: Annotated[
+        Literal["none", "overflow", "pinned_client", "prioritized"] | None,
+        Known(default="none", since=V2_11, level=1, values_since={"prioritized": V2_12}),
+    ] = None
+    """Who is served: all, those behind a long queue, one at a time, by priority (2.12). Server: none. Since 2.11."""
+    priority_timeout: Annotated[Duration | None, Known(unit="duration", since=V2_11, level=1)] = None
+    """Silence after which another client is pinned. Server: 2m for `pinned_client`. Since 2.11."""

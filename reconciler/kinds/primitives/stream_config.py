@@ -1,0 +1,64 @@
+"""Stream configurations: what people write, what is known about each field, and both sides of a comparison.
+
+>>> config = declared_config(spec, ours)                 # what the file says
+>>> settled = settle(config, target, name="ORDERS")      # what the server would echo for it
+>>> live = canonical(info["config"])                     # what the server echoes
+"""
+
+from __future__ import annotations
+
+from reconciler.core.resource import Config
+from reconciler.core.wire import Version
+from reconciler.kinds.primitives import known as _known
+from reconciler.kinds.primitives.known import YoungValue
+from reconciler.kinds.primitives.patch import update_body
+from reconciler.kinds.primitives.sparse import Settled
+from reconciler.kinds.primitives.stream_fields import StreamConfig
+from reconciler.kinds.primitives.stream_parts import (
+    ConsumerLimits,
+    External,
+    Placement,
+    Republish,
+    SourceConsumer,
+    StreamSource,
+    SubjectTransform,
+)
+from reconciler.kinds.primitives.stream_settle import canonical, settle
+
+__all__ = [
+    "FIELDS",
+    "FIELD_INFOS",
+    "ConsumerLimits",
+    "External",
+    "Placement",
+    "Republish",
+    "Settled",
+    "SourceConsumer",
+    "StreamConfig",
+    "StreamSource",
+    "SubjectTransform",
+    "canonical",
+    "required_level",
+    "settle",
+    "unknown_fields",
+    "unknown_values",
+    "update_body",
+]
+
+FIELDS = _known.known(StreamConfig)
+FIELD_INFOS = _known.field_infos(StreamConfig)
+
+
+def unknown_fields(config: Config, version: Version) -> list[str]:
+    """Fields (dotted) this version does not know: 2.11 drops them without a word, later versions refuse with 10025."""
+    return _known.unknown_fields(StreamConfig, config, version)
+
+
+def unknown_values(config: Config, version: Version) -> list[YoungValue]:
+    """Values of known fields that this version does not know; it refuses with 10025."""
+    return _known.unknown_values(StreamConfig, config, version)
+
+
+def required_level(config: Config) -> int:
+    """`Nats-Required-Api-Level` for this configuration."""
+    return _known.required_level(StreamConfig, config)

@@ -1,0 +1,135 @@
+"""Streams in canonical form: from what a server echoes, and from what a file says by predicting that echo."""
+
+from __future__ import annotations
+
+from reconciler.core.resource import Config, Fills, Json
+from reconciler.core.wire import Target, Version
+from reconciler.kinds.primitives.known import V2_12, known
+from reconciler.kinds.primitives.sparse import (
+    MINUTE,
+    Canon,
+    Settled,
+    listed,
+    lower,
+    mapping,
+    metadata,
+    positive,
+    time,
+)
+from reconciler.kinds.primitives.stream_fields import StreamConfig
+
+LIMITS = ("max_consumers", "max_msgs", "max_bytes", "max_msgs_per_subject", "max_msg_size")
+DUPLICATE_WINDOW = 2 * MINUTE
+"""What the server fills in unless max_age or its own limit is shorter."""
+
+
+def _source(value: Json) -> Json:
+    source = mapping(value)
+    if "opt_start_time" in source:
+        source["opt_start_time"] = time(source["opt_start_time"])
+    return source
+
+
+def _transform(value: Json) -> Json:
+    """Without a destination it changes nothing and is no transform; without a source it holds for every subject."""
+    transform = mapping(value)
+    return {"src": ">", **transform} if transform.get("dest") else None
+
+
+def _republish(value: Json) -> Json:
+    return {"src": ">", **mapping(value)}
+
+
+_canon = Canon(
+    defaults={name: about.default for name, about in known(StreamConfig).items() if about.default is not None},
+    clean={
+        **dict.fromkeys(LIMITS, positive),
+        "discard": lower,  # the only text the server reads in any letter case
+        "subjects": listed,
+        "metadata": metadata,
+        "placement": mapping,
+        "consumer_limits": mapping,
+        "mirror": _source,
+        "sources": lambda sources: [_source(source) for source in sources],
+        "subject_transform": _transform,
+        "republish": _republish,
+    },
+)
+
+
+def canonical(config: Config) -> dict[str, Json]:
+    """From a server's echo, or from any configuration in the server's names; the stream's name is not part of it."""
+    sparse = _canon(config)
+    sparse.pop("name", None)
+    return sparse
+
+
+def settle(body: Config, target: Target, *, name: str, origin: Config | None = None) -> Settled:
+    """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, where it
+    lives in the same account and is known. Fields this version lacks stay as written: a rule refuses them."""
+    config = canonical(body)
+    _name_as_subject(config, name)
+    _forced_by_markers_and_schedules(config, target.version)
+    _direct_reads_of_a_mirror(config, origin)
+    _implied_republish(config)
+    fills = _open(config)
+    _sealed(config)
+    return Settled(config=config, open=fills)
+
+
+def _name_as_subject(config: dict[str, Json], name: str) -> None:
+    if not config.keys() & {"subjects", "mirror", "sources"}:
+        config["subjects"] = [name]
+
+
+def _forced_by_markers_and_schedules(config: dict[str, Json], version: Version) -> None:
+    markers = "subject_delete_marker_ttl" in config
+    schedules = "allow_msg_schedules" in config and version >= V2_12
+    if markers:
+        config["allow_msg_ttl"] = True
+    if (markers or schedules) and "allow_rollup_hdrs" not in config:
+        config["allow_rollup_hdrs"] = True
+        config.pop("deny_purge", None)
+
+
+def _direct_reads_of_a_mirror(config: dict[str, Json], origin: Config | None) -> None:
+    """A mirror of a stream the server can see takes over `allow_direct`, whatever the request says."""
+    if origin is None or "mirror" not in config or "external" in config["mirror"]:
+        return
+    if origin.get("allow_direct"):
+        config["mirror_direct"] = True
+    else:
+        config.pop("mirror_direct", None)
+
+
+def _implied_republish(config: dict[str, Json]) -> None:
+    """Everything to everything would be a cycle, unless all subjects are transformed: then it means those."""
+    transform, republish = config.get("subject_transform"), config.get("republish")
+    if not transform or not republish or (republish["src"], republish.get("dest")) != (">", ">"):
+        return
+    if config.get("subjects") == [transform["src"]]:
+        config["republish"] = {**republish, "src": transform["dest"], "dest": transform["dest"]}
+
+
+def _open(config: Config) -> dict[str, Fills]:
+    """Fields nobody can know the default of, unless the file says something."""
+    fills: dict[str, Fills] = {}
+    if "duplicate_window" not in config:
+        longest = 0 if "mirror" in config else min(DUPLICATE_WINDOW, _max_age(config))
+        fills["duplicate_window"] = lambda live: live is None or 0 < live <= longest
+    if "mirror" in config:  # it was the origin's allow_direct at the last update, which may be long ago
+        fills["mirror_direct"] = lambda live: live in (None, True, False)
+    return fills
+
+
+def _max_age(config: Config) -> int:
+    """The bound max_age puts on the window: none when there is no max_age, or when sealing has lifted it."""
+    return DUPLICATE_WINDOW if "sealed" in config else config.get("max_age", DUPLICATE_WINDOW)
+
+
+def _sealed(config: dict[str, Json]) -> None:
+    """Sealing comes after all other checks and overrides them."""
+    if "sealed" in config:
+        config.update(discard="new", deny_delete=True, deny_purge=True)
+        config.pop("max_age", None)
+        config.pop("allow_rollup_hdrs", None)

@@ -1,0 +1,56 @@
+"""Rules stamped from the field tables: one for every field that servers fix at creation or let change one way only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.kinds.primitives.known import Known
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A field's rule in words: its code and name, why the server cares, and the way out."""
+
+    code: str
+    name: str
+    why: str
+    instead: str
+    consentable: bool = False
+
+
+def updatability_rules(fields: Mapping[str, Known], fixed: Mapping[str, Fixed], *, of: str) -> tuple[Rule, ...]:
+    """One rule per entry; the versions and the server's answer come from the field's own table."""
+    return tuple(_rule(field, fields[field], words, of) for field, words in fixed.items())
+
+
+def _rule(field: str, about: Known, words: Fixed, of: str) -> Rule:
+    def judge(change: Change, view: View) -> Found:
+        found = change.field(field)
+        if found is None or about.may_become(change.was(field), change.becomes(field), view.target.version):
+            return None
+        return Finding(
+            outcome=Outcome.REFUSED,
+            path=found.path,
+            message=f"{found.path} cannot change from {_shown(found.live, about)} to {_shown(found.desired, about)}. {words.why}",
+            fix=words.instead,
+            to=found.desired,
+            consentable=words.consentable,
+        )
+
+    judge.__doc__ = (
+        f"A change of `{field}` of an existing {of}: {about.update if isinstance(about.update, str) else 'by version'}.\n\n"
+        f"{words.why}\n\nInstead: {words.instead}"
+    )
+    return rule(words.code, words.name, on=(Action.UPDATE,), needs=("live",), err_code=about.err_code)(judge)
+
+
+def _shown(value: object, about: Known) -> str:
+    shown = about.default if value is None else value
+    if shown is None:
+        return "nothing"
+    if isinstance(shown, bool):
+        return "true" if shown else "false"
+    return str(shown) if isinstance(shown, int | str) else "what it is" if shown else "nothing"

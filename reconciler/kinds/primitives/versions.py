@@ -1,0 +1,48 @@
+"""Rules about fields and values that the target's version does not know: 2.11 drops them without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from reconciler.core.diff import Change
+from reconciler.core.resource import Config
+from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.core.wire import Version
+from reconciler.kinds.primitives.known import YoungValue
+
+UnknownFields = Callable[[Config, Version], list[str]]
+UnknownValues = Callable[[Config, Version], list[YoungValue]]
+
+
+def too_young(family: str, unknown_fields: UnknownFields, unknown_values: UnknownValues) -> Rule:
+    """The 401 of a family: a field or value the target's version does not know."""
+
+    def judge(change: Change, view: View) -> Found:
+        """The target's nats-server version does not know a field or value that the file uses.
+
+        Servers from 2.12 on refuse unknown fields (10025). Server 2.11 answers ok and drops them, so that what was asked
+        for never happens and the difference never ends.
+
+        Instead: upgrade the servers, or leave the field out.
+        """
+        return list(_findings(change.desired.config if change.desired else {}, view.target.version))
+
+    def _findings(config: Config, version: Version) -> Iterator[Finding]:
+        for path in unknown_fields(config, version):
+            yield _finding(path, f"{path} is not known to nats-server {version}; {_does(version)}")
+        for young in unknown_values(config, version):
+            yield _finding(
+                young.path, f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}; this is {version}"
+            )
+
+    return rule(f"{family}401", "field-too-young", err_code=10025)(judge)
+
+
+def _does(version: Version) -> str:
+    return "it would be dropped without an error" if version < Version(2, 12) else "it would be refused"
+
+
+def _finding(path: str, message: str) -> Finding:
+    return Finding(
+        outcome=Outcome.REFUSED, path=path, message=message, fix="upgrade the servers first, or leave the field out"
+    )
