@@ -88,11 +88,11 @@ async def _from_leader(js: JetStream, bucket: str) -> dict[str, Entry] | Refusal
         return subjects
     keys = [subject.removeprefix(f"$KV.{bucket}.") for subject in subjects]
     found: dict[str, Entry] = {}
-    for key, entry in zip(keys, await asyncio.gather(*(entry(js, bucket, key) for key in keys)), strict=True):
-        if isinstance(entry, Refusal | NoAnswer):
-            return entry
-        if entry is not None:
-            found[key] = entry
+    for key, last in zip(keys, await asyncio.gather(*(entry(js, bucket, key) for key in keys)), strict=True):
+        if isinstance(last, Refusal | NoAnswer):
+            return last
+        if last is not None:
+            found[key] = last
     return found
 
 

@@ -1,0 +1,226 @@
+"""A snapshot holds everything an account has; what could not be read is unknown with its reason, never absent."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.wire import Entry, Snapshot, SubjectCounts, Unanswered, Version
+from reconciler.server.api import JetStream
+from reconciler.server.observe import ask, observe
+from tests.support.accounts import Account
+from tests.support.binaries import VERSIONS
+from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, make_streams, talk
+from tests.support.versions import on_every_version
+
+
+@on_every_version
+def test_an_empty_account_still_tells_where_we_are(account: Account) -> None:
+    target = talk(account, observe).target
+    assert target.version == Version.parse(VERSIONS[account.minor])
+    assert target.account == account.user
+    assert (target.cluster, target.peers, target.domain) == (None, 1, None)
+    assert target.limits["max_streams"] == -1
+
+
+@on_every_version
+def test_the_api_level_is_the_one_the_server_says(account: Account) -> None:
+    levels = {"2.11": 1, "2.12": 3, "2.14": 4, "2.15": 5}
+    assert talk(account, observe).target.level == levels[account.minor]
+
+
+@on_every_version
+def test_streams_and_consumers_are_the_servers_own_answers(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_stream(js, "ORDERS", subjects=["orders.>"])
+        await make_consumer(js, "ORDERS", "west", filter_subject="orders.west")
+        return await observe(js)
+
+    snapshot = talk(account, work)
+    assert snapshot.streams["ORDERS"]["config"]["subjects"] == ["orders.>"]
+    assert snapshot.consumers["ORDERS"]["west"]["config"]["filter_subject"] == "orders.west"
+    assert snapshot.unknown == {}
+
+
+@on_every_version
+def test_more_streams_than_fit_on_two_pages_are_all_found(account: Account) -> None:
+    names = {f"S{n}" for n in range(600)}
+
+    async def work(js: JetStream) -> Snapshot:
+        await make_streams(js, *names, storage="memory")
+        return await observe(js)
+
+    assert set(talk(account, work).streams) == names
+
+
+@on_every_version
+def test_more_consumers_than_fit_on_a_page_are_all_found(account: Account) -> None:
+    names = {f"c{n}" for n in range(300)}
+
+    async def work(js: JetStream) -> Snapshot:
+        await make_stream(js, "S", storage="memory")
+        await asyncio.gather(*(make_consumer(js, "S", name) for name in names))
+        return await observe(js)
+
+    assert set(talk(account, work).consumers["S"]) == names
+
+
+@on_every_version
+def test_lasting_streams_are_found_while_others_come_and_go(account: Account) -> None:
+    lasting = {f"keep{n:03}" for n in range(520)}
+
+    async def churn(js: JetStream, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            await make_streams(js, *(f"a{n}" for n in range(10)), storage="memory")
+            await asyncio.gather(*(js.request(f"STREAM.DELETE.a{n}") for n in range(10)))
+
+    async def work(js: JetStream) -> list[Snapshot]:
+        await make_streams(js, *lasting, storage="memory")
+        stop = asyncio.Event()
+        others = asyncio.create_task(churn(js, stop))
+        seen = [await observe(js) for _ in range(15)]
+        stop.set()
+        await others
+        return seen
+
+    for snapshot in talk(account, work):
+        assert lasting <= set(snapshot.streams)
+        assert snapshot.unknown == {}
+
+
+def test_consumers_are_read_only_where_they_are_wanted(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_streams(js, "A", "B")
+        await make_consumer(js, "A", "c")
+        await make_consumer(js, "B", "c")
+        return await observe(js, consumers_of={"A"})
+
+    assert set(talk(account, work).consumers) == {"A"}
+
+
+@on_every_version
+def test_the_last_entry_of_each_key_is_read(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_bucket(js, "reconciler", max_msgs_per_subject=5)
+        await js.put_entry("reconciler", "a", b"old", expected_revision=0)
+        await js.put_entry("reconciler", "b", b"kept", expected_revision=0)
+        await js.put_entry("reconciler", "a", b"new", expected_revision=1)
+        return await observe(js)
+
+    assert talk(account, work).entries["reconciler"] == {"a": Entry(b"new", 3), "b": Entry(b"kept", 2)}
+
+
+@on_every_version
+@pytest.mark.parametrize("direct", [True, False])
+def test_deleted_entries_are_marked_and_keep_their_revision(account: Account, direct: bool) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_bucket(js, "reconciler", allow_direct=direct)
+        await js.put_entry("reconciler", "purged", b"1", expected_revision=0)
+        await js.put_entry("reconciler", "deleted", b"1", expected_revision=0)
+        await js.delete_entry("reconciler", "purged", expected_revision=1)
+        await js.put_entry("reconciler", "deleted", b"", expected_revision=2, headers={"KV-Operation": "DEL"})
+        return await observe(js)
+
+    found = talk(account, work).entries["reconciler"]
+    assert found == {"purged": Entry(b"", 3, deleted=True), "deleted": Entry(b"", 4, deleted=True)}
+
+
+@on_every_version
+@pytest.mark.parametrize("direct", [True, False])
+def test_many_entries_with_holes_between_them_are_all_read(account: Account, direct: bool) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_bucket(js, "reconciler", allow_direct=direct, deny_delete=False)
+        await asyncio.gather(*(js.put_entry("reconciler", f"k{n}", b"v", expected_revision=0) for n in range(2500)))
+        done(await js.request("STREAM.MSG.DELETE.KV_reconciler", {"seq": 1200}))  # in the middle
+        done(await js.request("STREAM.MSG.DELETE.KV_reconciler", {"seq": 2500}))  # the last
+        return await observe(js)
+
+    found = talk(account, work).entries["reconciler"]
+    assert len(found) == 2498
+    assert found["k42"] == Entry(b"v", 43)
+
+
+def test_a_big_bucket_is_read_within_a_second(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, float]:
+        await make_bucket(js, "reconciler")
+        await asyncio.gather(*(js.put_entry("reconciler", f"k{n}", b"x" * 300, expected_revision=0) for n in range(10_000)))
+        began = time.process_time()
+        return len((await observe(js)).entries["reconciler"]), time.process_time() - began
+
+    count, seconds = talk(account, work)
+    assert count == 10_000
+    assert seconds < 1
+
+
+def test_entries_in_a_bucket_without_messages_are_known_to_be_none(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_bucket(js, "static-consumer-groups")
+        return await observe(js)
+
+    assert talk(account, work).entries == {"static-consumer-groups": {}}
+
+
+@on_every_version
+def test_looking_leaves_no_trace(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[object, object]:
+        await make_bucket(js, "reconciler")
+        await make_stream(js, "S")
+        await make_consumer(js, "S", "c")
+        before = done(await js.request("INFO"))
+        await observe(js)
+        after = done(await js.request("INFO"))
+        return [{k: v for k, v in told.items() if k != "api"} for told in (before, after)]  # type: ignore[return-value]
+
+    before, after = talk(account, work)
+    assert before == after
+
+
+@on_every_version
+def test_questions_are_answered_per_subject(account: Account) -> None:
+    asked, lost = SubjectCounts(stream="S", filter="s.>"), SubjectCounts(stream="NOPE", filter=">")
+
+    async def work(js: JetStream) -> object:
+        await make_stream(js, "S", subjects=["s.>"])
+        for subject in ("s.a", "s.b", "s.a"):
+            await js.pipeline.nc.request(subject, b"")
+        return await ask(js, [asked, lost])
+
+    assert talk(account, work) == {asked: {"s.a": 2, "s.b": 1}, lost: Unanswered("stream not found (10059)")}
+
+
+def test_a_wrong_domain_is_named_as_such(account: Account) -> None:
+    with pytest.raises(CannotContinue) as caught:
+        talk(account, observe, domain="nowhere")
+    (said,) = caught.value.diagnostics
+    assert said.code == "NA104"
+    assert "nobody answers at $js.nowhere.api" in said.message.lower()
+
+
+@pytest.mark.parametrize("clustered_account", ["2.11", "2.15"], indirect=True)
+def test_a_cluster_is_known_by_its_name(clustered_account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_streams(js, "A", "B", "C", num_replicas=3)
+        return await observe(js)
+
+    snapshot = talk(clustered_account, work)
+    assert snapshot.target.cluster == "C1"
+    assert snapshot.target.version == Version.parse(VERSIONS[clustered_account.minor])
+    assert set(snapshot.streams) == {"A", "B", "C"}
+    assert snapshot.unknown_stream("A") is None
+
+
+def test_a_replica_that_lags_behind_is_not_believed(clustered_account: Account) -> None:
+    async def work(js: JetStream) -> list[int]:
+        await make_bucket(js, "reconciler", num_replicas=3)
+        seen = []
+        for n in range(60):
+            await js.put_entry("reconciler", "k", b"%d" % n, expected_revision=None)
+            seen.append((await observe(js)).entries["reconciler"]["k"].revision)
+        return seen
+
+    assert talk(clustered_account, work) == list(range(1, 61))
+
+

@@ -1,0 +1,217 @@
+"""Reading where less is allowed, where the API is in another place, and where a part of the cluster does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+from nats.aio.client import Client
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.wire import Entry, Snapshot, Version
+from reconciler.server.api import JetStream, Stored
+from reconciler.server.observe import observe
+from tests.support.accounts import connect
+from tests.support.binaries import MINORS, VERSIONS
+from tests.support.clusters import Cluster
+from tests.support.jetstream import make_bucket, make_consumer, make_stream, make_streams, talk
+from tests.support.servers import NatsServer
+
+READ = '"$JS.API.INFO", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.>", "$JS.API.CONSUMER.LIST.>"'
+PLACES = f"""
+accounts {{
+  A: {{
+    jetstream: enabled
+    users: [
+      {{user: admin, password: admin}}
+      {{user: reader, password: reader, permissions: {{
+        publish: {{allow: [{READ}, "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.MSG.GET.>"]}}, subscribe: {{allow: "_INBOX.>"}}
+      }}}}
+      {{user: undirect, password: undirect, permissions: {{
+        publish: {{allow: [{READ}, "$JS.API.STREAM.MSG.GET.>"]}}, subscribe: {{allow: "_INBOX.>"}}
+      }}}}
+      {{user: keyless, password: keyless, permissions: {{publish: {{allow: [{READ}]}}}}}}
+      {{user: listless, password: listless, permissions: {{publish: {{deny: "$JS.API.CONSUMER.LIST.>"}}}}}}
+      {{user: blind, password: blind, permissions: {{publish: {{deny: "$JS.API.STREAM.LIST"}}}}}}
+      {{user: nobody, password: nobody, permissions: {{publish: {{deny: "$JS.>"}}}}}}
+    ]
+    exports: [{{service: "$JS.API.>"}}, {{service: "$KV.>"}}]
+  }}
+  B: {{
+    users: [{{user: imports, password: imports}}]
+    imports: [
+      {{service: {{account: A, subject: "$JS.API.>"}}, to: "acme.API.>"}}
+      {{service: {{account: A, subject: "$KV.>"}}, to: "acme.API.$KV.>"}}
+    ]
+  }}
+  C: {{users: [{{user: bare, password: bare}}]}}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class User:
+    server: NatsServer
+    name: str
+
+    async def connect(self) -> Client:
+        return await connect(self.server.url, self.name, self.name)
+
+
+@pytest.fixture(scope="module", params=MINORS)
+def server(request: pytest.FixtureRequest) -> Iterator[NatsServer]:
+    """With a stream, a consumer and an entry in account A."""
+    with NatsServer(request.param, PLACES) as started:
+        talk(User(started, "admin"), _fill)
+        yield started
+
+
+async def _fill(js: JetStream) -> None:
+    await make_stream(js, "S")
+    await make_consumer(js, "S", "c")
+    await make_bucket(js, "reconciler")
+    await js.put_entry("reconciler", "id", b"42", expected_revision=0)
+
+
+@pytest.mark.parametrize("user", ["reader", "undirect"])
+def test_a_user_who_may_only_read_sees_everything(server: NatsServer, user: str) -> None:
+    snapshot = talk(User(server, user), observe)
+    assert snapshot.unknown == {}
+    assert set(snapshot.streams) == {"S", "KV_reconciler"}
+    assert set(snapshot.consumers["S"]) == {"c"}
+    assert snapshot.entries == {"reconciler": {"id": Entry(b"42", 1)}}
+
+
+def test_denied_consumers_are_unknown_with_the_reason(server: NatsServer) -> None:
+    snapshot = talk(User(server, "listless"), observe)
+    reason = "CONSUMER.LIST: permission denied: may not publish to $JS.API.CONSUMER.LIST.S"
+    assert snapshot.unknown == {"consumers/S": reason}
+    assert snapshot.unknown_consumer("S", "c") == reason
+
+
+def test_denied_streams_make_every_stream_unknown(server: NatsServer) -> None:
+    snapshot = talk(User(server, "blind"), observe)
+    assert snapshot.unknown_stream("S") == "STREAM.LIST: permission denied: may not publish to $JS.API.STREAM.LIST"
+
+
+def test_denied_entries_make_only_their_bucket_unknown(server: NatsServer) -> None:
+    snapshot = talk(User(server, "keyless"), observe)
+    assert list(snapshot.unknown) == ["bucket/reconciler"]
+
+
+def test_who_may_read_nothing_is_told_so(server: NatsServer) -> None:
+    with pytest.raises(CannotContinue, match=r"Nothing could be read at \$JS.API: permission denied"):
+        talk(User(server, "nobody"), observe)
+
+
+def test_an_account_without_jetstream_is_said_to_have_none(server: NatsServer) -> None:
+    with pytest.raises(CannotContinue, match="JetStream is not enabled for this account") as caught:
+        talk(User(server, "bare"), observe)
+    assert caught.value.diagnostics[0].code == "NA104"
+
+
+def test_a_server_without_jetstream_is_said_to_have_none() -> None:
+    with NatsServer(config="accounts {A: {users: [{user: u, password: u}]}}", jetstream=False) as bare:
+        with pytest.raises(CannotContinue) as caught:
+            talk(User(bare, "u"), observe)
+    assert caught.value.diagnostics[0].code == "NA104"
+
+
+def test_an_imported_api_is_read_and_written_through_its_prefix(server: NatsServer) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        assert isinstance(await js.put_entry("reconciler", "imported", b"1", expected_revision=None), Stored)
+        return await observe(js)
+
+    snapshot = talk(User(server, "imports"), work, prefix="acme.API")
+    assert snapshot.unknown == {}
+    assert set(snapshot.consumers["S"]) == {"c"}
+    assert snapshot.entries["reconciler"]["imported"].value == b"1"
+    assert snapshot.target.version == Version.parse(server.version)
+
+
+@contextmanager
+def leaf_and_hub(leaf_minor: str, hub_minor: str) -> Iterator[tuple[NatsServer, NatsServer]]:
+    """A leaf node with JetStream of its own, and the hub it hangs on."""
+    users = "accounts {A: {jetstream: enabled, users: [{user: u, password: u}]}}\n"
+    hub = NatsServer(hub_minor, jetstream={"domain": "hub"})
+    port = hub.reserve("leafnodes")
+    hub._config = users + f'leafnodes {{listen: "127.0.0.1:{port}"}}'
+    remote = f'leafnodes {{remotes: [{{url: "nats://u:u@127.0.0.1:{port}", account: A}}]}}'
+    leaf = NatsServer(leaf_minor, users + remote, jetstream={"domain": "leaf"})
+    with hub, leaf:
+        asyncio.run(_linked(leaf))
+        yield leaf, hub
+
+
+async def _linked(leaf: NatsServer) -> None:
+    """Until the hub answers through the leaf."""
+    nc = await User(leaf, "u").connect()
+    js = await JetStream.open(nc, domain="hub")
+    async with asyncio.timeout(10):
+        while not isinstance(await js.request("INFO"), dict):
+            await asyncio.sleep(0.05)  # a leaf link announces nothing to clients
+    await nc.close()
+
+
+@pytest.mark.parametrize(("leaf", "hub"), [("2.15", "2.11"), ("2.11", "2.15")])
+def test_through_a_leaf_node_version_and_level_are_the_hubs(leaf: str, hub: str) -> None:
+    async def work(js: JetStream) -> tuple[Snapshot, Snapshot]:
+        empty = await observe(js)
+        await make_bucket(js, "reconciler")
+        await js.put_entry("reconciler", "id", b"1", expected_revision=0)
+        return empty, await observe(js)
+
+    with leaf_and_hub(leaf, hub) as (near, _):
+        empty, filled = talk(User(near, "u"), work, domain="hub")
+    levels = {"2.11": 1, "2.15": 5}
+    assert (empty.target.version[:2], empty.target.level) == (Version.parse(hub)[:2], levels[hub])
+    assert (filled.target.version, filled.target.domain) == (Version.parse(VERSIONS[hub]), "hub")
+    assert filled.entries["reconciler"]["id"].value == b"1"
+
+
+def test_an_entry_for_the_hub_does_not_land_in_the_leafs_bucket() -> None:
+    async def twins(near: NatsServer) -> tuple[Snapshot, Snapshot]:
+        nc = await User(near, "u").connect()
+        leaf, hub = await JetStream.open(nc), await JetStream.open(nc, domain="hub")
+        await make_bucket(leaf, "reconciler")
+        await make_bucket(hub, "reconciler")
+        assert await hub.put_entry("reconciler", "k", b"hub", expected_revision=0) == Stored(1)
+        seen = await observe(leaf), await observe(hub)
+        await nc.close()
+        return seen
+
+    with leaf_and_hub("2.15", "2.14") as (near, _):
+        on_leaf, on_hub = asyncio.run(twins(near))
+    assert on_leaf.entries["reconciler"] == {}
+    assert on_hub.entries["reconciler"]["k"].value == b"hub"
+
+
+@pytest.mark.parametrize("minor", ["2.11", "2.15"])
+def test_what_a_suspended_node_holds_is_unknown_not_absent(minor: str) -> None:
+    names = {f"S{n}" for n in range(9)}
+
+    async def prepare(js: JetStream) -> Snapshot:
+        await make_streams(js, *names, num_replicas=1)
+        await asyncio.gather(*(make_consumer(js, name, "c") for name in names))
+        return await observe(js)
+
+    users = "accounts {A: {jetstream: enabled, users: [{user: u, password: u}]}, SYS: {users: [{user: s, password: s}]}}"
+    with Cluster(minor, users + "\nsystem_account: SYS", system=("s", "s")) as cluster:
+        near = User(cluster.nodes[0], "u")
+        before = talk(near, prepare)
+        away = cluster.nodes[2]
+        held = {name for name, item in before.streams.items() if item["cluster"]["leader"] == away.name}
+        os.kill(away.pid, signal.SIGSTOP)
+        try:
+            snapshot = talk(near, observe)
+        finally:
+            os.kill(away.pid, signal.SIGCONT)
+    assert held
+    assert set(snapshot.streams) >= names - held or snapshot.unknown_stream("anything")
+    assert all(snapshot.unknown_stream(name) for name in held)
+    assert all(snapshot.unknown_consumer(name, "c") for name in held)
