@@ -146,7 +146,8 @@ def test_many_entries_with_holes_between_them_are_all_read(account: Account, dir
 def test_a_big_bucket_is_read_within_a_second(account: Account) -> None:
     async def work(js: JetStream) -> tuple[int, float]:
         await make_bucket(js, "reconciler")
-        await asyncio.gather(*(js.put_entry("reconciler", f"k{n}", b"x" * 300, expected_revision=0) for n in range(10_000)))
+        keys = [f"k{n}" for n in range(10_000)]
+        await asyncio.gather(*(js.put_entry("reconciler", key, b"x" * 300, expected_revision=0) for key in keys))
         began = time.process_time()
         return len((await observe(js)).entries["reconciler"]), time.process_time() - began
 

@@ -30,10 +30,12 @@ accounts {{
     users: [
       {{user: admin, password: admin}}
       {{user: reader, password: reader, permissions: {{
-        publish: {{allow: [{READ}, "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.MSG.GET.>"]}}, subscribe: {{allow: "_INBOX.>"}}
+        publish: {{allow: [{READ}, "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.MSG.GET.>"]}}
+        subscribe: {{allow: "_INBOX.>"}}
       }}}}
       {{user: undirect, password: undirect, permissions: {{
-        publish: {{allow: [{READ}, "$JS.API.STREAM.MSG.GET.>"]}}, subscribe: {{allow: "_INBOX.>"}}
+        publish: {{allow: [{READ}, "$JS.API.STREAM.MSG.GET.>"]}}
+        subscribe: {{allow: "_INBOX.>"}}
       }}}}
       {{user: keyless, password: keyless, permissions: {{publish: {{allow: [{READ}]}}}}}}
       {{user: listless, password: listless, permissions: {{publish: {{deny: "$JS.API.CONSUMER.LIST.>"}}}}}}
@@ -116,9 +118,9 @@ def test_an_account_without_jetstream_is_said_to_have_none(server: NatsServer) -
 
 
 def test_a_server_without_jetstream_is_said_to_have_none() -> None:
-    with NatsServer(config="accounts {A: {users: [{user: u, password: u}]}}", jetstream=False) as bare:
-        with pytest.raises(CannotContinue) as caught:
-            talk(User(bare, "u"), observe)
+    config = "accounts {A: {users: [{user: u, password: u}]}}"
+    with NatsServer(config=config, jetstream=False) as bare, pytest.raises(CannotContinue) as caught:
+        talk(User(bare, "u"), observe)
     assert caught.value.diagnostics[0].code == "NA104"
 
 
@@ -152,9 +154,10 @@ async def _linked(leaf: NatsServer) -> None:
     """Until the hub answers through the leaf."""
     nc = await User(leaf, "u").connect()
     js = await JetStream.open(nc, domain="hub")
-    async with asyncio.timeout(10):
-        while not isinstance(await js.request("INFO"), dict):
-            await asyncio.sleep(0.05)  # a leaf link announces nothing to clients
+    for _ in range(200):
+        if isinstance(await js.request("INFO"), dict):
+            break
+        await asyncio.sleep(0.05)  # a leaf link announces nothing to clients
     await nc.close()
 
 
@@ -200,8 +203,8 @@ def test_what_a_suspended_node_holds_is_unknown_not_absent(minor: str) -> None:
         await asyncio.gather(*(make_consumer(js, name, "c") for name in names))
         return await observe(js)
 
-    users = "accounts {A: {jetstream: enabled, users: [{user: u, password: u}]}, SYS: {users: [{user: s, password: s}]}}"
-    with Cluster(minor, users + "\nsystem_account: SYS", system=("s", "s")) as cluster:
+    users = "A: {jetstream: enabled, users: [{user: u, password: u}]}, SYS: {users: [{user: s, password: s}]}"
+    with Cluster(minor, f"accounts {{{users}}}\nsystem_account: SYS", system=("s", "s")) as cluster:
         near = User(cluster.nodes[0], "u")
         before = talk(near, prepare)
         away = cluster.nodes[2]
