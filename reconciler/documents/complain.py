@@ -1,0 +1,39 @@
+"""The one way in which documents say that something is wrong."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
+
+
+def complain(
+    code: str, name: str, message: str, span: SourceSpan | None, *, address: str | None = None, fix: str | None = None
+) -> Diagnostic:
+    severity = Severity.ERROR
+    return Diagnostic(severity=severity, code=code, name=name, message=message, address=address, span=span, fix=fix)
+
+
+def meant(word: str, choices: Iterable[str]) -> str | None:
+    """The choice somebody probably had in mind."""
+    by_folded = {choice.casefold().replace("-", "_"): choice for choice in choices}
+    close = difflib.get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=0.6)
+    return by_folded[close[0]] if close else None
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """`; did you mean `subjects`?`, or nothing."""
+    guess = meant(word, choices)
+    return f"; did you mean `{guess}`?" if guess else ""
+
+
+def listed(words: Iterable[str]) -> str:
+    """`limits`, `interest` or `workqueue`."""
+    quoted = [f"`{word}`" for word in words]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}" if quoted else "nothing"
+
+
+def phrase(path: str, message: str) -> str:
+    """`max_age` and "`7 fortnights` is not a duration" as one sentence; a message may begin with `:`."""
+    return f"{path}{message if message[:1] == ':' else ' ' + message}" if path else message.removeprefix(":").lstrip()

@@ -1,0 +1,173 @@
+"""What stands beside the resources: format version, the topology's name, expectations, removals and what to forget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from reconciler.core.diagnostic import Diagnostic, SourceSpan
+from reconciler.core.kind import Registry
+from reconciler.core.resource import Address, Json, Spec
+from reconciler.core.topology import Expect, Forgotten, Removal, Removed
+from reconciler.documents.complain import complain, did_you_mean, listed
+from reconciler.documents.explain_error import findings_of, unseen
+from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence, first_of, is_null, shape_of, shown, span
+from reconciler.documents.place import Place
+from reconciler.documents.plain import Finding, Plain
+from reconciler.documents.shape import Shape, shape_of_spec
+
+FORMAT = 1
+KEYS = ("reconciler", "topology", "expect", "removed", "forget")
+
+_TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})
+_S = TypeVar("_S", bound=Spec)
+
+
+class _Said(NamedTuple):
+    """A value that may stand in several files, and where it stood first."""
+
+    value: Json
+    span: SourceSpan
+
+
+@dataclass(slots=True)
+class Header:
+    registry: Registry
+    problems: list[Diagnostic] = field(default_factory=list)
+    said: dict[str, _Said] = field(default_factory=dict)
+    removed: list[Removed] = field(default_factory=list)
+    forget: list[Forgotten] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return str(self.said["topology"].value)
+
+    @property
+    def expect(self) -> Expect:
+        return self.said["expect"].value if "expect" in self.said else Expect()
+
+    def read(self, file: str, key: Scalar, node: Node) -> None:
+        """One of KEYS, as it stands in one file."""
+        if key.text == "reconciler":
+            self._version(file, key, node)
+        elif key.text == "topology":
+            self._name(file, key, node)
+        elif key.text == "expect":
+            self._expect(file, key, node)
+        elif not is_null(node):
+            self._list(file, key, node)
+
+    def require(self, file: str) -> None:
+        """What at least one file must say."""
+        for key, wanted in (("reconciler", f"reconciler: {FORMAT}"), ("topology", "topology: NAME")):
+            if key not in self.said:
+                message = f"missing key `{key}`; write `{wanted}` at the top of one file"
+                self.problems.append(complain("XX503", "missing-key", message, SourceSpan(file, 1, 1, 1, 1)))
+
+    def _version(self, file: str, key: Scalar, node: Node) -> None:
+        value = self._plain(file, key, node, _NUMBER)
+        if isinstance(value, int) and value != FORMAT:
+            message = f"reconciler `{value}` is a format this release does not read; it reads {FORMAT}"
+            fix = "use the release this file was written for" if value > FORMAT else f"write reconciler: {FORMAT}"
+            self.problems.append(complain("XX530", "format-version", message, span(file, node), fix=fix))
+        self._say(file, key, node, value)
+
+    def _name(self, file: str, key: Scalar, node: Node) -> None:
+        value = self._plain(file, key, node, _TEXT)
+        if value == "":
+            self._complain(file, Finding(node, "506", "bad-name", "topology is empty; write the owner's name"))
+        self._say(file, key, node, value)
+
+    def _expect(self, file: str, key: Scalar, node: Node) -> None:
+        if is_null(node):
+            return
+        expect = self._spec(file, key, node, Expect, "expect")
+        if expect is not None:
+            self._say(file, key, node, expect)
+
+    def _say(self, file: str, key: Scalar, node: Node, value: Json) -> None:
+        here = span(file, shown(key, node))
+        first = self.said.setdefault(key.text, _Said(value, here))
+        if first.value != value and first.value is not None and value is not None:
+            message = f"{key.text} differs from {first.span}; files of one topology say the same"
+            self.problems.append(complain("XX505", "duplicate", message, here))
+
+    def _list(self, file: str, key: Scalar, node: Node) -> None:
+        if not isinstance(node, Sequence):
+            message = f"{key.text} is {shape_of(node)}; write a list (`[a, b]` or lines of `- a`)"
+            self._complain(file, Finding(shown(key, node), "504", "wrong-shape", message))
+            return
+        for index, item in enumerate(node.items):
+            path = f"{key.text}[{index}]"
+            if key.text == "removed":
+                self._removal(file, item, path)
+            else:
+                self._forgotten(file, item, path)
+
+    def _removal(self, file: str, item: Node, path: str) -> None:
+        removal = self._spec(file, None, item, Removal, path)
+        if removal is None or not isinstance(item, Mapping):
+            return
+        where = Place(file, first_of(item), item)
+        address = self._address(file, item.entries["address"][1], f"{path}.address", removal.address)
+        if address:
+            self.removed.append(Removed(address=address, reason=removal.reason, until=removal.until, where=where))
+
+    def _forgotten(self, file: str, item: Node, path: str) -> None:
+        text = self._plain(file, None, item, _TEXT, path=path)
+        address = self._address(file, item, path, text) if isinstance(text, str) else None
+        if address:
+            self.forget.append(Forgotten(address=address, where=Place(file, item, item)))
+
+    def _address(self, file: str, node: Node, path: str, text: str) -> Address | None:
+        complaint = None
+        try:
+            address = Address.parse(text)
+            complaint = _misfit(address, self.registry)
+        except ValueError as error:
+            complaint = str(error)
+        if complaint is None:
+            return address
+        self._complain(file, Finding(node, "502", "wrong-value", f"{path} {complaint}"))
+        return None
+
+    def _plain(self, file: str, key: Scalar | None, node: Node, shape: Shape, *, path: str = "") -> Json:
+        plain = Plain()
+        value = plain.value(node, shape, path or (key.text if key else ""), key)
+        for finding in plain.findings:
+            self._complain(file, finding)
+        return None if plain.findings else value
+
+    def _spec(self, file: str, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
+        """A checked model of `expect` or of an item of `removed`; None when something in it is wrong."""
+        plain, shape = Plain(), shape_of_spec(spec)
+        values = plain.value(node, shape, path, key)
+        findings = plain.findings
+        if isinstance(node, Mapping):
+            try:
+                made = spec.model_validate(values)
+            except ValidationError as error:
+                found = findings_of(error, node, key or first_of(node), shape, path=path)
+                findings = [*findings, *unseen(found, findings)]
+        for finding in findings:
+            self._complain(file, finding)
+        return None if findings else made
+
+    def _complain(self, file: str, finding: Finding) -> None:
+        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(file, finding.node)))
+
+
+def _misfit(address: Address, registry: Registry) -> str | None:
+    """What keeps this from being the address of anything."""
+    kinds = registry.by_name
+    if address.kind not in kinds:
+        return f"`{address}` begins with no kind we know; write {listed(kinds)}{did_you_mean(address.kind, kinds)}"
+    wanted, kind = ["NAME"], kinds[address.kind]
+    while kind.place.within:
+        wanted.insert(0, kind.place.within.upper())
+        kind = kinds[kind.place.within]
+    if len(wanted) != len(address.names):
+        return f"`{address}` does not fit its kind; write {'/'.join((address.kind, *wanted))}"
+    return None

@@ -1,0 +1,122 @@
+"""Files in, topology out: every problem of every file is found in one run, each at its line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconciler.core.diagnostic import Diagnostic, SourceSpan, ordered
+from reconciler.core.kind import Registry
+from reconciler.core.resource import Address, Where
+from reconciler.core.topology import Topology
+from reconciler.documents.complain import complain, did_you_mean
+from reconciler.documents.files import find_files, read_text
+from reconciler.documents.header import KEYS, Header
+from reconciler.documents.nodes import Mapping, shape_of, span
+from reconciler.documents.place import Place
+from reconciler.documents.resources import Collector, Section
+from reconciler.documents.tree import read_tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What the files say; no topology when anything in them is wrong."""
+
+    topology: Topology | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def load(paths: Sequence[Path], registry: Registry) -> Loaded:
+    """One topology from files and folders. Never raises for what stands in them."""
+    files, problems = find_files(paths)
+    loading = _Loading(registry, problems)
+    for path in files:
+        loading.file(path)
+    return loading.done()
+
+
+@dataclass(slots=True)
+class _Loading:
+    registry: Registry
+    problems: list[Diagnostic]
+    header: Header = field(init=False)
+    collector: Collector = field(init=False)
+    roots: list[Place] = field(default_factory=list)
+    is_complete: bool = field(init=False)
+    """Every file could be read to its end, so that what is missing really is."""
+
+    def __post_init__(self) -> None:
+        self.header, self.collector = Header(self.registry), Collector(self.registry)
+        self.is_complete = not self.problems
+
+    def file(self, path: Path) -> None:
+        file = str(path)
+        text, problems = read_text(path)
+        root = None
+        if not problems:
+            root, problems = read_tree(file, text)
+            if root is None and not problems:
+                start = SourceSpan(file, 1, 1, 1, 1)
+                problems = [complain("XX512", "yaml-documents", "this file holds nothing; remove it or fill it", start)]
+        self.problems += problems
+        if isinstance(root, Mapping):
+            self._sections(file, root)
+        else:
+            self.is_complete = False
+            if root is not None:
+                message = f"the document is {shape_of(root)}; write a mapping (`topology: NAME`, `streams:` …)"
+                self.problems.append(complain("XX504", "wrong-shape", message, span(file, root)))
+
+    def _sections(self, file: str, root: Mapping) -> None:
+        sections = self.collector.sections(None)
+        self.roots.append(Place(file, next((key for key, _ in root.entries.values()), root), root))
+        for name, (key, node) in root.entries.items():
+            if name in sections:
+                self.collector.read(Section(file, sections[name]), key, node)
+            elif name in KEYS:
+                self.header.read(file, key, node)
+            else:
+                message = f"unknown key `{name}`{did_you_mean(name, (*KEYS, *sections))}"
+                self.problems.append(complain("XX501", "unknown-key", message, span(file, key)))
+
+    def done(self) -> Loaded:
+        if self.is_complete and self.roots:
+            self.header.require(self.roots[0].file)
+        problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
+        if any(problem.is_error for problem in problems):
+            return Loaded(topology=None, diagnostics=tuple(ordered(problems)))
+        topology = Topology(
+            name=self.header.name, expect=self.header.expect, resources=tuple(self.collector.resources),
+            removed=tuple(self.header.removed), forget=tuple(self.header.forget),
+            where=_TopLevel(tuple(self.roots)), files=tuple(root.file for root in self.roots),
+        )  # fmt: skip
+        return Loaded(topology=topology, diagnostics=tuple(ordered(problems)))
+
+    def _contradictions(self) -> Iterator[Diagnostic]:
+        """An address is declared, removed or forgotten: one of them, and once."""
+        seen: dict[Address, tuple[str, Where]]
+        seen = {one.address: ("declared", one.where) for one in self.collector.resources}
+        said: Iterable[tuple[str, Address, Where, str]] = [
+            *(("removed", one.address, one.where, "address") for one in self.header.removed),
+            *(("forgotten", one.address, one.where, "") for one in self.header.forget),
+        ]
+        for what, address, where, path in said:
+            earlier, there = seen.setdefault(address, (what, where))
+            if there is not where:
+                message = f"`{address}` is {what} here but {earlier} at {there('')}; keep one"
+                yield complain("XX505", "duplicate", message, where(path), address=str(address))
+
+
+@dataclass(frozen=True, slots=True)
+class _TopLevel:
+    """Places of top-level paths, in whichever file says them first."""
+
+    roots: tuple[Place, ...]
+
+    def __call__(self, path: str) -> SourceSpan | None:
+        wanted = path or "topology"
+        for root in self.roots:
+            if isinstance(root.node, Mapping) and wanted.split(".")[0].split("[")[0] in root.node.entries:
+                return root(wanted)
+        return self.roots[0]("") if self.roots else None

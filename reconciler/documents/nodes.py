@@ -1,0 +1,135 @@
+"""What stands in a file: scalars, lists and mappings that know where; places become spans only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from reconciler.core.diagnostic import SourceSpan
+
+NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+
+
+class Mark(Protocol):
+    """A point in a text, as the parser tells it."""
+
+    line: int
+    column: int
+
+
+class Scalar:
+    """One value as written. Lines and columns count from 0 here, as the parser gives them."""
+
+    __slots__ = ("column", "end_column", "end_line", "line", "plain", "text")
+
+    def __init__(self, text: str, plain: bool, start: Mark, end: Mark) -> None:
+        self.text = text
+        self.plain = plain
+        """Without quotes: YAML readers guess a type from the text."""
+        self.line: int = start.line
+        self.column: int = start.column
+        self.end_line: int = end.line
+        self.end_column: int = end.column
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is written after the key at all."""
+        return self.plain and not self.text
+
+
+class Sequence:
+    """A list. Its end is known for `[…]`; a list with dashes ends where its items do."""
+
+    __slots__ = ("column", "end_column", "end_line", "flow", "items", "line")
+
+    def __init__(self, flow: bool, line: int, column: int) -> None:
+        self.items: list[Node] = []
+        self.flow = flow
+        self.line = self.end_line = line
+        self.column = self.end_column = column
+
+
+class Mapping:
+    """Keys with their values, in the order of the file; merged keys (`<<`) come last, placed where they are written."""
+
+    __slots__ = ("column", "end_column", "end_line", "entries", "flow", "line")
+
+    def __init__(self, flow: bool, line: int, column: int) -> None:
+        self.entries: dict[str, tuple[Scalar, Node]] = {}
+        self.flow = flow
+        self.line = self.end_line = line
+        self.column = self.end_column = column
+
+    def get(self, key: str) -> Node | None:
+        entry = self.entries.get(key)
+        return entry[1] if entry else None
+
+
+Node = Scalar | Sequence | Mapping
+
+
+def span(file: str, node: Node) -> SourceSpan:
+    """The place of a node as editors count."""
+    return SourceSpan(file, node.line + 1, node.column + 1, node.end_line + 1, node.end_column + 1)
+
+
+def shape_of(node: Node) -> str:
+    """What people call it."""
+    if isinstance(node, Mapping):
+        return "a mapping"
+    if isinstance(node, Sequence):
+        return "a list"
+    return "empty" if node.is_empty else "a single value"
+
+
+def shown(key: Node | None, node: Node) -> Node:
+    """What to point at: single values, `[…]` and `{…}` by themselves; blocks and empty values by their key."""
+    if isinstance(node, Scalar):
+        return key if key and node.is_empty else node
+    return node if node.flow else key or first_of(node)
+
+
+def first_of(node: Node) -> Node:
+    """Where a block without a key of its own begins: an item that is a mapping is shown by its first key."""
+    while not isinstance(node, Scalar) and not node.flow:
+        if isinstance(node, Mapping):
+            return next((key for key, _value in node.entries.values()), node)
+        if not node.items:
+            return node
+        node = node.items[0]
+    return node
+
+
+def is_null(node: Node) -> bool:
+    """Nothing, `~` or `null`."""
+    return isinstance(node, Scalar) and node.plain and node.text in NULLS
+
+
+def steps(path: str, node: Node) -> Iterator[tuple[Scalar | None, Node]]:
+    """Walks a dotted path (`sources[1].filter_subject`) as far as it goes: each key with what stands under it."""
+    rest = path
+    while rest:
+        found = _index(rest, node) if rest[0] == "[" else _key(rest, node)
+        if found is None:
+            return
+        key, node, rest = found
+        yield key, node
+
+
+def _index(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | None:
+    number, closed, after = rest[1:].partition("]")
+    if not (closed and number.isdecimal() and isinstance(node, Sequence) and int(number) < len(node.items)):
+        return None
+    return None, node.items[int(number)], after.removeprefix(".")
+
+
+def _key(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | None:
+    """Keys may hold dots themselves (`metadata.my.team`): the longest key that fits wins."""
+    if not isinstance(node, Mapping):
+        return None
+    fits = [key for key in node.entries if key and rest.startswith(key) and rest[len(key) :][:1] in ("", ".", "[")]
+    if not fits:
+        return None
+    best = max(fits, key=len)
+    key, value = node.entries[best]
+    return key, value, rest[len(best) :].removeprefix(".")

@@ -1,0 +1,122 @@
+"""What a spec expects where, read once from its JSON schema: enough to tell a mapping from a list, `true` from text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel
+
+
+@dataclass(slots=True, eq=False)
+class Shape:
+    """Expectations for one value; a union has several. Filled step by step, since schemas may refer to themselves."""
+
+    types: set[str] = field(default_factory=set)
+    """JSON schema types: boolean, integer, number, string, null, array, object."""
+    choices: list[Any] = field(default_factory=list)
+    """The only values there are, for enums and literals."""
+    formats: set[str] = field(default_factory=set)
+    properties: dict[str, Shape] = field(default_factory=dict)
+    """Keys of a mapping; empty when the keys are free."""
+    values: Shape | None = None
+    """What stands under free keys."""
+    items: Shape | None = None
+    closed: bool = False
+    """Other keys than `properties` are unknown."""
+
+    @property
+    def is_anything(self) -> bool:
+        return not self.types
+
+    @property
+    def takes_mapping(self) -> bool:
+        return not self.types or "object" in self.types
+
+    @property
+    def takes_list(self) -> bool:
+        return not self.types or "array" in self.types
+
+    @property
+    def takes_scalar(self) -> bool:
+        return not self.types or bool(self.types - {"object", "array", "null"})
+
+    @property
+    def takes_text(self) -> bool:
+        return not self.types or "string" in self.types
+
+    def below(self, key: str) -> Shape | None:
+        """What is expected under a key; None when there is no such key."""
+        return self.properties.get(key) or self.values or (None if self.closed else ANYTHING)
+
+
+ANYTHING = Shape()
+
+
+@lru_cache(maxsize=256)
+def shape_of_spec(spec: type[BaseModel]) -> Shape:
+    schema = spec.model_json_schema(mode="validation")
+    return _Reader(schema.get("$defs", {})).read(schema)
+
+
+class _Reader:
+    def __init__(self, definitions: Mapping[str, Any]) -> None:
+        self.definitions = definitions
+        self.known: dict[str, Shape] = {}
+
+    def read(self, schema: Any) -> Shape:
+        shape = Shape()
+        if isinstance(schema, Mapping):
+            self._fill(shape, schema)
+        return shape
+
+    def _fill(self, shape: Shape, schema: Mapping[str, Any]) -> None:
+        if "$ref" in schema:
+            self._refer(shape, schema["$ref"].rpartition("/")[2])
+        for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
+            other = self.read(part)
+            if other.is_anything and "allOf" not in schema:
+                shape.types.update(_ALL)
+            _join(shape, other)
+        for value in schema.get("enum", [schema["const"]] if "const" in schema else ()):
+            shape.choices.append(value)
+            shape.types.add(_TYPE_NAMES[type(value)])
+        self._fill_type(shape, schema)
+
+    def _fill_type(self, shape: Shape, schema: Mapping[str, Any]) -> None:
+        types = schema.get("type", ())
+        shape.types.update([types] if isinstance(types, str) else types)
+        if "format" in schema:
+            shape.formats.add(schema["format"])
+        for key, value in schema.get("properties", {}).items():
+            shape.properties[key] = self.read(value)
+        if isinstance(schema.get("additionalProperties"), Mapping):
+            shape.values = self.read(schema["additionalProperties"])
+        shape.closed = shape.closed or schema.get("additionalProperties") is False
+        if isinstance(schema.get("items"), Mapping):
+            shape.items = self.read(schema["items"])
+        elif schema.get("prefixItems"):
+            shape.items = self.read({"anyOf": schema["prefixItems"]})
+
+    def _refer(self, shape: Shape, name: str) -> None:
+        if name not in self.known:
+            self.known[name] = Shape()
+            self._fill(self.known[name], self.definitions[name])
+        _join(shape, self.known[name])
+
+
+_ALL = ("boolean", "integer", "number", "string", "null", "array", "object")
+_TYPE_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+
+
+def _join(shape: Shape, other: Shape) -> None:
+    shape.types |= other.types
+    shape.formats |= other.formats
+    shape.choices.extend(choice for choice in other.choices if choice not in shape.choices)
+    for key, value in other.properties.items():
+        shape.properties.setdefault(key, value)
+    shape.closed |= other.closed
+    shape.values = shape.values or other.values
+    shape.items = shape.items or other.items
