@@ -1,0 +1,111 @@
+"""What one place says about connecting: flags, environment and a context file all say it in these words.
+
+The words and their order of precedence are the `nats` CLI's: flags, then environment, then the context. One thing is on
+purpose stricter: a way to log in that is named higher up replaces every way named lower down, so that `--creds` is
+never silently beaten by a user in a context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+_LOGIN = ("user", "password", "token", "creds", "nkey", "jwt", "seed", "nsc")
+_API = ("js_domain", "js_api_prefix")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """None: not said here. What may hold a secret stays out of `repr`."""
+
+    url: str | None = field(default=None, repr=False)
+    """One server or several, separated by commas; may hold a login."""
+    context: str | None = None
+    """Name of a context, or path of a context file ending in `.json`."""
+    no_context: bool | None = None
+    """Ignore the selected context."""
+    user: str | None = field(default=None, repr=False)
+    """A user, or a token if no password is said beside it."""
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    creds: str | None = field(default=None, repr=False)
+    """A path, or `file://…`, `env://NAME`, `data:;base64,…`; as nkey, jwt and seed."""
+    nkey: str | None = field(default=None, repr=False)
+    jwt: str | None = field(default=None, repr=False)
+    seed: str | None = field(default=None, repr=False)
+    cert: str | None = None
+    key: str | None = None
+    ca: str | None = None
+    tls_first: bool | None = None
+    """Handshake before the server's greeting."""
+    js_domain: str | None = None
+    js_api_prefix: str | None = None
+    inbox_prefix: str | None = None
+    timeout: str | None = None
+    """As Go writes durations (`5s`, `1m30s`, `500ms`), or seconds."""
+    nsc: str | None = None
+    socks_proxy: str | None = None
+    windows_cert_store: str | None = None
+
+    @property
+    def names_a_login(self) -> bool:
+        return any(getattr(self, name) for name in _LOGIN if name != "password") or "@" in (self.url or "")
+
+    @property
+    def names_an_api(self) -> bool:
+        return any(getattr(self, name) for name in _API)
+
+    def over(self, lower: Self) -> Self:
+        """This, completed by what a lower place says."""
+        if self.names_a_login:
+            lower = lower._without_login()
+        if self.names_an_api:
+            lower = replace(lower, js_domain=None, js_api_prefix=None)
+        said = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) not in (None, "")}
+        return replace(lower, **said)
+
+    def _without_login(self) -> Self:
+        bare = ",".join(without_login(server) for server in self.url.split(",")) if self.url else None
+        return replace(self, url=bare, **dict.fromkeys(_LOGIN))
+
+
+def without_login(url: str) -> str:
+    """A server URL that can be shown to people."""
+    scheme, separator, rest = url.strip().partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}" if separator else scheme.rpartition("@")[2]
+
+
+_VARIABLES = {
+    "NATS_URL": "url",
+    "NATS_CONTEXT": "context",
+    "NATS_USER": "user",
+    "NATS_PASSWORD": "password",
+    "NATS_TOKEN": "token",
+    "NATS_CREDS": "creds",
+    "NATS_NKEY": "nkey",
+    "NATS_JWT": "jwt",
+    "NATS_SEED": "seed",
+    "NATS_CERT": "cert",
+    "NATS_KEY": "key",
+    "NATS_CA": "ca",
+    "NATS_TIMEOUT": "timeout",
+    "NATS_SOCKS_PROXY": "socks_proxy",
+}
+"""The variables the `nats` CLI reads; domain, API prefix and inbox prefix have flags and contexts only."""
+
+
+def from_environment(environ: Mapping[str, str]) -> Settings:
+    said: dict[str, Any] = {name: environ[var] for var, name in _VARIABLES.items() if environ.get(var)}
+    return Settings(**said)
+
+
+def asked(flags: Settings, environ: Mapping[str, str]) -> Settings:
+    """Flags over environment. A user without a password is a token here, as the CLI has it; in a context it is not."""
+    environment = from_environment(environ)
+    if flags.user and not flags.password:  # the usual split: the name on the command line, the secret in a variable
+        flags = replace(flags, password=environment.password)
+    merged = flags.over(environment)
+    if merged.user and not merged.password:
+        return replace(merged, user=None, token=merged.token or merged.user)
+    return merged
