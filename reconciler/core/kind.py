@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
-from reconciler.core.wire import Facts, Question, Snapshot, Step, Target
+from reconciler.core.wire import Question, Snapshot, Step, Target
 
 if TYPE_CHECKING:
     from reconciler.core.diff import Change, Consequence
@@ -84,7 +84,7 @@ class Kind:
     """What must exist before this can be made, beside its parent (origins of mirrors and sources)."""
     questions: Callable[[Change], Iterable[Question]] = lambda _change: ()
     """Reads that depend on the change."""
-    consequences: Callable[[Change, Facts], Iterable[Consequence]] = lambda _change, _facts: ()
+    consequences: Callable[[Change, View], Iterable[Consequence]] = lambda _change, _view: ()
     """What the change does to messages and clients, in quantities."""
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None
     """Why nobody can say what is live at this address; None when the snapshot can."""
@@ -97,6 +97,8 @@ class Registry:
     kinds: tuple[Kind, ...]
     across: tuple[Rule, ...] = ()
     """Rules about several resources."""
+    order: Callable[[Mapping[Address, Change]], Iterable[tuple[Address, Address]]] = lambda _changes: ()
+    """Pairs (first, then) of changes that a server accepts only in this order, beside parents and needs."""
     by_name: Mapping[str, Kind] = field(init=False)
 
     def __post_init__(self) -> None:

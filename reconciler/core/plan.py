@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
-from reconciler.core.diff import Action, Change, Consequence, FieldChange
-from reconciler.core.kind import Registry
+from reconciler.core.diff import Action, Consequence, FieldChange
 from reconciler.core.records import Owned
-from reconciler.core.resource import Address
-from reconciler.core.rule import Outcome, Verdict
-from reconciler.core.wire import Call, Step, Target
+from reconciler.core.rule import Verdict
+from reconciler.core.wire import Step, Target
 
 FORMAT = 1
 """Version of the JSON form; another number is refused, never guessed at."""
@@ -63,6 +61,8 @@ class Plan:
     unmanaged: tuple[str, ...] = ()
     read: Mapping[str, int] = field(default_factory=dict)
     """How many objects of each kind were read."""
+    hidden: int = 0
+    """Changes that the selection of this run leaves out."""
     ledger_known: bool = True
     format: int = FORMAT
 
@@ -91,67 +91,3 @@ class Plan:
         if any(change.action is Action.UNKNOWN for change in self.changes) or any(d.is_error for d in self.diagnostics):
             return 1
         return 4 if any(v.blocks for change in self.changes for v in change.verdicts) else 0
-
-
-def ordered_steps(changes: Mapping[Address, Change], registry: Registry, made: Mapping[Address, tuple[Step, ...]]) -> tuple[Step, ...]:
-    """All steps as one graph: what a resource needs comes before it, what depends on it goes before it.
-
-    Steps that several changes share (the bucket of the groups) have one id and stand once.
-    """
-    linked: dict[str, Step] = {}
-    for address, steps in made.items():
-        before = tuple(dict.fromkeys(_last_ids(_prerequisites(changes[address], changes, registry), made)))
-        for step in steps:
-            if step.id not in linked:
-                linked[step.id] = _after(step, before)
-    return tuple(linked.values())
-
-
-def _prerequisites(change: Change, changes: Mapping[Address, Change], registry: Registry) -> Iterable[Address]:
-    address, kind = change.address, registry.of(change.address)
-    if change.action is Action.DELETE:
-        # Whoever hangs on a deleted thing goes first.
-        for other, dependant in changes.items():
-            if dependant.action is Action.DELETE and dependant.live and address in _needed(dependant.address, registry):
-                yield other
-        return
-    yield from _needed(address, registry)
-    if change.desired:
-        yield from kind.needs(change.desired)
-
-
-def _needed(address: Address, registry: Registry) -> tuple[Address, ...]:
-    within = registry.of(address).place.within
-    return (Address(within, address.names[:-1]),) if within else ()
-
-
-def _last_ids(addresses: Iterable[Address], made: Mapping[Address, tuple[Step, ...]]) -> Iterable[str]:
-    return (step.id for address in addresses for step in made.get(address, ()) if step.undoes is None)
-
-
-def _after(step: Step, before: tuple[str, ...]) -> Step:
-    if not before or step.call in (Call.GATE_CONSUMERS_GONE,):
-        return step
-    return replace(step, after=tuple(dict.fromkeys((*before, *step.after))))
-
-
-def blocked_dependants(changes: Mapping[Address, Change], blocked: set[Address], registry: Registry) -> dict[Address, Address]:
-    """Changes that cannot go ahead because something they need is blocked → what blocks them."""
-    found: dict[Address, Address] = {}
-    for address, change in changes.items():
-        if address in blocked or not change.action.writes:
-            continue
-        for needed in _prerequisites(change, changes, registry):
-            culprit = needed if needed in blocked else found.get(needed)
-            if culprit and not _exists(changes.get(needed)):
-                found[address] = culprit
-    return found
-
-
-def _exists(change: Change | None) -> bool:
-    """A blocked update of something live does not stop what merely needs it to exist."""
-    return change is not None and change.live is not None and change.action is not Action.DELETE
-
-
-def worst(verdicts: Iterable[Verdict]) -> Outcome:
-    return max((verdict.outcome for verdict in verdicts), key=lambda outcome: outcome.rank, default=Outcome.ALLOWED)

@@ -19,6 +19,8 @@ class Owned:
     """Canonical configuration as last applied; a field missing here had its default."""
     left: tuple[str, ...] = ()
     """Top-level fields the file had no opinion on then (open or unmanaged): never drift."""
+    protected: bool = False
+    """It was applied with `protect: true`."""
     knows: str = ""
     """Newest server minor the writing tool knew; a field of a later one is not in this record."""
     revision: int = 0

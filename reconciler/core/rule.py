@@ -84,11 +84,15 @@ class Verdict:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class View:
     """Everything a rule may look at beside the change itself."""
 
     target: Target
+    topology: str = ""
+    source: str | None = None
+    """Repository the files come from, where known."""
+    ledger_known: bool = True
     facts: Facts = field(default_factory=dict)
     snapshot: Snapshot | None = None
     desired: Mapping[Address, Resource] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from reconciler.core.diff import Change, patch
 from reconciler.core.resource import Config, Json
@@ -24,17 +25,20 @@ def create_stream(change: Change, name: str, config: Config) -> Step:
     )
 
 
-def update_stream(change: Change, name: str, server_name: Rename = lambda field: field) -> Step:
-    """Patch the fields that differ; `server_name` translates a kind's own field names."""
+def update_stream(
+    change: Change, name: str, server_name: Rename = lambda field: field, repaired: Config = MappingProxyType({})
+) -> Step:
+    """Patch the fields that differ; `server_name` translates a kind's own field names, `repaired` are fields a kind
+    never shows and needs back."""
     set_, unset = patch(change)
-    renamed = {server_name(field): value for field, value in set_.items()}
+    renamed = {server_name(field): value for field, value in set_.items()} | dict(repaired)
     return Step(
         id=f"update stream/{name}",
         call=Call.STREAM_UPDATE,
         on=(name,),
         address=str(change.address),
         set=renamed,
-        unset=tuple(_renamed(path, server_name) for path in unset),
+        unset=tuple(path for path in (_renamed(field, server_name) for field in unset) if path not in repaired),
         before=_before(change, server_name),
         level=stream_config.required_level(renamed),
         effect=f"update {_listed(change)} of stream {name}",
@@ -98,8 +102,9 @@ def _renamed(path: str, server_name: Rename) -> str:
 
 
 def _before(change: Change, server_name: Rename = lambda field: field) -> Mapping[str, Json]:
-    """The planned-from values of the touched fields, so that a change in between is noticed before it is overwritten."""
-    return {server_name(item.top): change.was(item.top) for item in change.fields}
+    """The planned-from raw values of the touched fields, so that a change in between is noticed before it is overwritten."""
+    raw = change.live.state.get("config", {}) if change.live else {}
+    return {field: raw.get(field) for field in dict.fromkeys(server_name(item.top) for item in change.fields)}
 
 
 def _listed(change: Change) -> str:

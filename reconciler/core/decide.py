@@ -1,0 +1,202 @@
+"""Changes → verdicts → steps → plan: everything that is decided, in one pass over data and without any I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+
+from reconciler.core import order
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.diff import Action, Change
+from reconciler.core.kind import Kind, Registry
+from reconciler.core.plan import Plan, PlannedChange
+from reconciler.core.reconcile import World
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address, Consent, Resource
+from reconciler.core.rule import Rule, Verdict, View, consented, covers, judged
+from reconciler.core.topology import Expect
+from reconciler.core.wire import SUPPORTED, Question, Step, Target, Version
+
+EVERYTHING = frozenset({"spec", "live", "neighbours", "facts"})
+SILENT = frozenset({Action.KEEP, Action.ABSENT})
+"""Not worth a line unless something was judged about them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a run adds to the files: today, consents for this run alone, and which addresses it is limited to."""
+
+    today: date
+    allow: tuple[tuple[str, str], ...] = ()
+    """(code, address pattern) pairs: `--allow ST301=stream/ORDERS`."""
+    only: tuple[str, ...] = ()
+    """Address patterns or `label=value`; empty: everything."""
+    exclude: tuple[str, ...] = ()
+    source: str | None = None
+    git_revision: str | None = None
+
+
+def questions(world: World, registry: Registry) -> list[Question]:
+    """Reads that depend on the changes."""
+    changing = (change for change in world.changes.values() if change.action.writes)
+    return list(dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change)))
+
+
+def decide(world: World, view: View, registry: Registry, options: Options) -> Plan:
+    """Judge every change, block what must not be done, and make the steps of the rest."""
+    verdicts = {
+        address: tuple(_consented(verdict, world.changes[address], options) for verdict in found)
+        for address, found in judged_all(world, view, registry).items()
+    }
+    hidden = {address for address, change in world.changes.items() if not selected(change, options)}
+    blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
+    blocked |= {a for a, change in world.changes.items() if change.action is Action.UNKNOWN}
+    edges = order.graph(world.changes, registry)
+    waiting = order.blocked_by(edges, world.changes, blocked)
+    going = {a: c for a, c in world.changes.items() if c.action.writes and a not in blocked and a not in waiting}
+    made = {address: _steps(change, world, registry.of(address), view) for address, change in going.items()}
+    planned = [
+        _planned(change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options)
+        for address, change in world.changes.items()
+        if address not in hidden and (change.action not in SILENT or verdicts.get(address))
+    ]
+    return Plan(
+        topology=view.topology,
+        target=view.target,
+        changes=tuple(sorted(planned, key=lambda one: one.address)),
+        steps=order.ordered_steps(edges, made),
+        diagnostics=tuple(_consent_leftovers(world, verdicts, options)),
+        kept=sum(change.action is Action.KEEP for change in world.changes.values()),
+        unmanaged=tuple(str(address) for address in world.unmanaged),
+        hidden=sum(world.changes[address].action.writes for address in hidden),
+        ledger_known=view.ledger_known,
+    )
+
+
+def judged_all(
+    world: World, view: View, registry: Registry, *, needing: frozenset[str] = EVERYTHING
+) -> dict[Address, list[Verdict]]:
+    """Verdicts by address, from the rules that need no more than `needing`."""
+    found = {}
+    for address, change, rules in _with_rules(world, registry):
+        if verdicts := judged([one for one in rules if one.needs <= needing], change, view):
+            found[address] = verdicts
+    return found
+
+
+def selected(change: Change, options: Options) -> bool:
+    """Is this change part of the run?"""
+    wanted = not options.only or any(_matches(change, pattern) for pattern in options.only)
+    return wanted and not any(_matches(change, pattern) for pattern in options.exclude)
+
+
+def _matches(change: Change, pattern: str) -> bool:
+    label, equals, value = pattern.partition("=")
+    if equals and "/" not in label:
+        return change.terms.labels.get(label) == value
+    return fnmatchcase(str(change.address), pattern)
+
+
+def _with_rules(world: World, registry: Registry) -> Iterable[tuple[Address, Change, Sequence[Rule]]]:
+    """Every change with the rules that apply to its kind and action; most kept resources have none."""
+    table: dict[tuple[str, Action], list[Rule]] = {}
+    for address, change in world.changes.items():
+        key = (address.kind, change.action)
+        if key not in table:
+            table[key] = [r for r in (*registry.of(address).rules, *registry.across) if change.action in r.on]
+        if table[key]:
+            yield address, change, table[key]
+
+
+def _consented(verdict: Verdict, change: Change, options: Options) -> Verdict:
+    for code, pattern in options.allow:
+        if code == verdict.code and fnmatchcase(verdict.address, pattern):
+            one_run = Consent(code=code, reason="allowed for this run on the command line")
+            return consented(verdict, (one_run,), options.today)
+    return consented(verdict, change.terms.allow, options.today)
+
+
+def _steps(change: Change, world: World, kind: Kind, view: View) -> tuple[Step, ...]:
+    """A delete that its parent's delete includes needs no step of its own."""
+    parent = world.changes.get(Address(kind.place.within, change.address.names[:-1])) if kind.place.within else None
+    goes_with_parent = parent is not None and parent.action is Action.DELETE and kind.primary(change.address).type == "consumer"
+    if change.action is Action.DELETE and goes_with_parent:
+        return ()
+    return tuple(kind.steps(change, view))
+
+
+def _planned(
+    change: Change, verdicts: tuple[Verdict, ...], culprit: Address | None, kind: Kind, view: View, options: Options
+) -> PlannedChange:
+    return PlannedChange(
+        address=str(change.address),
+        action=change.action,
+        fields=change.fields,
+        verdicts=verdicts,
+        consequences=tuple(kind.consequences(change, view)),
+        span=change.where(change.fields[0].path if change.fields else ""),
+        reason=change.reason,
+        adopts=change.live is not None and change.owned is None and change.action in (Action.UPDATE, Action.ADOPT),
+        blocked_by=str(culprit) if culprit else None,
+        record=remembered(change, view, options),
+    )
+
+
+def remembered(change: Change, view: View, options: Options) -> Owned | None:
+    """What the ledger will say once this change is applied."""
+    if change.desired is None or change.desired.external or change.action in (Action.DELETE, Action.FORGET):
+        return None
+    return Owned(
+        topology=view.topology,
+        source=options.source,
+        git_revision=options.git_revision,
+        fields=_managed(change.desired),
+        left=tuple(sorted({*(name for name in change.desired.open), *change.desired.terms.unmanaged})),
+        protected=change.desired.terms.protect,
+        knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
+        revision=change.owned.revision if change.owned else 0,
+    )
+
+
+def _managed(desired: Resource) -> Mapping[str, object]:
+    """The canonical fields the file has an opinion on: neither open nor unmanaged; of metadata, only the file's keys."""
+    left = desired.open.keys() | set(desired.terms.unmanaged)
+    managed = {name: value for name, value in desired.config.items() if name not in left}
+    own = getattr(desired.terms, "metadata", None) or {}
+    if "metadata" in managed:
+        managed["metadata"] = {key: value for key, value in managed["metadata"].items() if key in own}
+    return {name: value for name, value in managed.items() if value != {}}
+
+
+def _consent_leftovers(world: World, verdicts: Mapping[Address, Sequence[Verdict]], options: Options) -> Iterable[Diagnostic]:
+    """Consent that covers nothing is a loaded gun left lying about: say so."""
+    for address, resource in world.desired.items():
+        for index, allow in enumerate(resource.terms.allow):
+            if allow.until and options.today > allow.until:
+                yield _leftover(address, resource, index, "XX301", "consent-expired", f"consent to {allow.code} ended on {allow.until}")
+            elif not any(allow.code == v.code and covers(allow, v, options.today) for v in verdicts.get(address, ())):
+                yield _leftover(address, resource, index, "XX302", "consent-unused", f"consent to {allow.code} is not needed by this change")
+
+
+def _leftover(address: Address, resource: Resource, index: int, code: str, name: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code=code, name=name, message=message, address=str(address),
+        span=resource.where(f"allow[{index}]"), fix="remove it, so that it never covers a change nobody thought of",
+    )  # fmt: skip
+
+
+def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:
+    """(key of `expect`, what is wrong) for everything about this target that is not as the files expect."""
+    wrong = []
+    for what, wanted, found in (
+        ("cluster", expect.cluster, target.cluster),
+        ("domain", expect.domain, target.domain),
+        ("account", expect.account, target.account),
+    ):
+        if wanted is not None and wanted != found:
+            wrong.append((what, f"expected {what} `{wanted}`, but {f'`{found}`' if found else 'none'} answered"))
+    if expect.min_server is not None and target.version < Version.parse(expect.min_server):
+        wrong.append(("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered"))
+    return wrong

@@ -1,0 +1,98 @@
+"""What happens while a plan runs, as data: the executor tells it, reports and the journal read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.resource import Json
+from reconciler.core.wire import Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A gate is not open yet."""
+
+    step: Step
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """Carried out, and what the server echoed is what was predicted."""
+
+    step: Step
+    echo: Mapping[str, Json] = field(default_factory=dict)
+    """The server's answer, raw; for entries {}."""
+    revision: int | None = None
+    """entry.*: the revision written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Not carried out, or carried out with another result than predicted; the reason says which."""
+
+    step: Step
+    reason: Diagnostic
+    nothing_done: bool
+    """The server changed nothing; what the step would have undone may be undone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InDoubt:
+    """Sent, and nobody knows whether it happened: the answer was lost and looking again did not tell."""
+
+    step: Step
+    reason: Diagnostic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """Not started, because a step it comes after did not succeed."""
+
+    step: Step
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotNeeded:
+    """An undoing step whose occasion did not arise."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotStarted:
+    """The run was stopped before this step's turn."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The last event of every run: each step under exactly one heading."""
+
+    done: tuple[Done, ...] = ()
+    failed: tuple[Failed, ...] = ()
+    in_doubt: tuple[InDoubt, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    not_started: tuple[NotStarted, ...] = ()
+    not_needed: tuple[NotNeeded, ...] = ()
+    stopped: str | None = None
+    """Why the run ended early; None when it ran to its end."""
+
+    @property
+    def is_success(self) -> bool:
+        return not (self.failed or self.in_doubt or self.skipped or self.not_started)
+
+
+Settled = Done | Failed | InDoubt | Skipped | NotNeeded | NotStarted
+"""What can become of a step."""
+
+Event = Started | Waiting | Settled | Finished

@@ -1,0 +1,17 @@
+"""The kinds of resources we manage, one line each."""
+
+from reconciler.core.kind import Registry
+from reconciler.kinds import across
+from reconciler.kinds.across.ordering import subject_handovers
+from reconciler.kinds.consumer import CONSUMER
+from reconciler.kinds.elastic_group import ELASTIC_GROUP
+from reconciler.kinds.kv_bucket import KV_BUCKET
+from reconciler.kinds.object_store import OBJECT_STORE
+from reconciler.kinds.static_group import STATIC_GROUP
+from reconciler.kinds.stream import STREAM
+
+REGISTRY = Registry(
+    kinds=(STREAM, CONSUMER, STATIC_GROUP, ELASTIC_GROUP, KV_BUCKET, OBJECT_STORE),
+    across=across.RULES,
+    order=subject_handovers,
+)

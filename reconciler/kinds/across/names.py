@@ -1,0 +1,80 @@
+"""Names that mean something else: a plain stream where a bucket or a group's queue lives."""
+
+from __future__ import annotations
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.primitives.subjects import name_problem
+
+SECTIONS = {"KV_": ("kv_buckets", "$KV."), "OBJ_": ("object_stores", "$O.")}
+
+
+@rule("XX501", "bucket-as-stream")
+def bucket_as_stream(change: Change, _view: View) -> Found:
+    """A plain stream has the name of a bucket's stream (`KV_…`, `OBJ_…`).
+
+    Clients take it for a bucket and rely on fields it may lack.
+
+    Instead: declare it under `kv_buckets` or `object_stores`, without the prefix.
+    """
+    if change.address.kind != "stream":
+        return None
+    for prefix, (section, subject) in SECTIONS.items():
+        bucket = change.address.name.removeprefix(prefix)
+        subjects = change.becomes("subjects") or []
+        if bucket != change.address.name and any(s.startswith(f"{subject}{bucket}.") for s in subjects):
+            return Finding(
+                outcome=Outcome.REFUSED, message=f"a stream named {change.address.name} with these subjects is a bucket",
+                fix=f"declare it under {section} as `{bucket}`",
+            )  # fmt: skip
+    return None
+
+
+@rule("XX502", "impossible-name")
+def impossible_name(change: Change, _view: View) -> Found:
+    """A stream or consumer name that the server refuses: too long, or with a character subjects and files cannot hold.
+
+    Instead: choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`.
+    """
+    if change.address.kind not in ("stream", "consumer"):
+        return None
+    if (problem := name_problem(change.address.name)) is None:
+        return None
+    return Finding(outcome=Outcome.REFUSED, message=f"`{change.address.name}` is no name for a {change.address.kind}: {problem}",
+                   fix="choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`")  # fmt: skip
+
+
+@rule("XX503", "queue-as-stream", needs=("neighbours",))
+def queue_as_stream(change: Change, view: View) -> Found:
+    """A plain stream has the name of an elastic group's own work-queue stream.
+
+    Editing it as a stream imports the source again or loses its backlog.
+
+    Instead: choose another name; the group manages its stream.
+    """
+    if change.address.kind != "stream":
+        return None
+    for address in (*view.live, *view.desired):
+        if address.kind == "elastic_group" and "-".join(address.names) == change.address.name:
+            return Finding(outcome=Outcome.REFUSED, message=f"{change.address.name} is the work-queue stream of {address}",
+                           fix="choose another name; the group manages that stream")  # fmt: skip
+    return None
+
+
+@rule("XX504", "consumer-without-stream", on=(Action.CREATE,), needs=("neighbours",), err_code=10059)
+def group_without_stream(change: Change, view: View) -> Found:
+    """A consumer or group hangs on a stream that is removed in the same files.
+
+    Instead: remove it together with its stream.
+    """
+    if change.address.kind in ("stream", "kv_bucket", "object_store"):
+        return None
+    parent = view.changes.get(Address.of("stream", change.address.stream))
+    if parent is None or parent.action is not Action.DELETE:
+        return None
+    return Finding(outcome=Outcome.REFUSED, message=f"its stream {change.address.stream} is removed by the same files",
+                   fix="remove it together with its stream, or keep the stream")  # fmt: skip
+
+
+RULES = (bucket_as_stream, impossible_name, queue_as_stream, group_without_stream)

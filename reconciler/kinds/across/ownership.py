@@ -1,0 +1,74 @@
+"""Whose is it? Changes of what another topology owns are refused, and nothing is destroyed that was not ours."""
+
+from __future__ import annotations
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+
+
+@rule("XX101", "foreign-owner", on=(Action.UPDATE, Action.KEEP, Action.ADOPT, Action.DELETE), needs=("live",))
+def foreign_owner(change: Change, view: View) -> Found:
+    """Another topology has applied this resource and remembers it as its own.
+
+    Two owners would undo each other's changes for ever.
+
+    Instead: remove it from one of the two; `forget:` in the other topology gives it up without touching it.
+    """
+    owner = change.owned.topology if change.owned else view.topology
+    if owner == view.topology:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED, message=f"topology `{owner}` owns this; here is `{view.topology}`",
+        fix=f"remove it here, or let `{owner}` give it up with forget: [{change.address}]",
+    )  # fmt: skip
+
+
+@rule("XX102", "foreign-source", on=(Action.UPDATE, Action.KEEP, Action.DELETE), needs=("live",))
+def foreign_source(change: Change, view: View) -> Found:
+    """A topology of the same name, but from another source repository, has applied this resource.
+
+    Most often a copied repository whose `topology:` was not renamed.
+
+    Instead: rename this topology, or apply from the repository that owns it.
+    """
+    owned = change.owned
+    if not owned or owned.topology != view.topology or not owned.source or not view.source or owned.source == view.source:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED, message=f"it was applied from {owned.source}; this is {view.source}",
+        fix="rename this topology, or apply from the repository that owns it",
+    )  # fmt: skip
+
+
+@rule("XX103", "protected", on=(Action.DELETE, Action.REPLACE), needs=("live",))
+def protected(change: Change, view: View) -> Found:
+    """A resource that was last applied with `protect: true` is to be removed. No consent beats that.
+
+    Instead: apply it once with `protect: false`, in a change of its own that a reviewer sees.
+    """
+    if not (change.owned and change.owned.protected) and not change.terms.protect:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED, message="it is protected: never deleted or replaced, whatever consent says",
+        fix="apply it once with protect: false, in a change of its own",
+    )  # fmt: skip
+
+
+@rule("XX104", "removal-of-unowned", on=(Action.DELETE,), needs=("live",))
+def removal_of_unowned(change: Change, view: View) -> Found:
+    """`removed:` names something live that this topology never applied or adopted.
+
+    What is not ours is never destroyed: the name may be a slip, or the account the wrong one.
+
+    Instead: adopt it first by declaring it and applying once; then move it to `removed`.
+    """
+    if change.owned:
+        return None
+    why = "this topology does not own it" if view.ledger_known else "who owns it cannot be read (no access to bucket reconciler)"
+    return Finding(
+        outcome=Outcome.REFUSED, message=f"{why}, and what is not ours is never destroyed",
+        fix="declare it and apply once to adopt it; then remove it",
+    )  # fmt: skip
+
+
+RULES = (foreign_owner, foreign_source, protected, removal_of_unowned)

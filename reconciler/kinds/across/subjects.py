@@ -1,0 +1,109 @@
+"""Subjects of several streams: no two streams of an account may capture the same message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address, Json
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.across.ordering import subject_handovers
+from reconciler.kinds.primitives.subjects import collide
+
+PREFIXES = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
+
+
+@rule("XX201", "subject-overlap", needs=("neighbours",), err_code=10065)
+def subject_overlap(change: Change, view: View) -> Found:
+    """Two streams of the account would capture the same subject; the server refuses that (10065).
+
+    Also judged against live streams that are not ours.
+
+    Instead: narrow one of them, or let one source the other.
+    """
+    if change.address.kind != "stream" or not (change.action is Action.CREATE or change.touches("subjects")):
+        return
+    name = change.address.name
+    for index, subject in enumerate(change.becomes("subjects") or ()):
+        for other, theirs in _captured(view).near(subject):
+            if other != name and collide(subject, theirs):
+                yield Finding(
+                    outcome=Outcome.REFUSED, path=f"subjects[{index}]", fix="narrow one of them, or let one stream source the other",
+                    message=f"`{subject}` overlaps with `{theirs}` of stream {other}",
+                )  # fmt: skip
+                break
+
+
+@rule("XX202", "subject-swap", on=(Action.UPDATE,), needs=("neighbours",), err_code=10065)
+def subject_swap(change: Change, view: View) -> Found:
+    """Streams exchange subjects with each other in one plan; whichever is updated first would overlap with another.
+
+    Instead: take the subject away from one stream and apply; then give it to the other and apply again.
+    """
+    if change.address.kind != "stream" or not change.touches("subjects"):
+        return None
+    waits = _handovers(view)
+    seen, todo = set(), list(waits.get(change.address, ()))
+    while todo:
+        if (address := todo.pop()) not in seen:
+            seen.add(address)
+            todo.extend(waits.get(address, ()))
+    if change.address not in seen:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED, path="subjects", message="streams exchange subjects here, and none of them can be updated first",
+        fix="take the subject away from one stream and apply; then give it to the other",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _handovers(view: View) -> dict[Address, list[Address]]:
+    """Who takes over subjects from whom; computed once per view."""
+    waits: dict[Address, list[Address]] = {}
+    for first, then in subject_handovers({a: c for a, c in view.changes.items() if c.action.writes}):
+        waits.setdefault(first, []).append(then)
+    return waits
+
+
+class Captured:
+    """Subjects of all streams as they will be after apply, found by their first token: most never meet."""
+
+    def __init__(self, subjects: Mapping[str, list[str]]) -> None:
+        self.by_head: dict[str, list[tuple[str, str]]] = {}
+        for stream, own in subjects.items():
+            for subject in own:
+                self.by_head.setdefault(_head(subject), []).append((stream, subject))
+
+    def near(self, subject: str) -> Iterator[tuple[str, str]]:
+        heads = self.by_head if _head(subject) == "*" else (_head(subject), "*")
+        for head in list(heads):
+            yield from self.by_head.get(head, ())
+
+
+def _head(subject: str) -> str:
+    first = subject.partition(".")[0]
+    return "*" if first in ("*", ">") else first
+
+
+@lru_cache(maxsize=4)
+def _captured(view: View) -> Captured:
+    """Computed once per view; a view is compared by identity."""
+    after: dict[str, list[str]] = {
+        name: info["config"].get("subjects") or [] for name, info in (view.snapshot.streams if view.snapshot else {}).items()
+    }
+    for address, change in view.changes.items():
+        if address.kind in PREFIXES:
+            after[PREFIXES[address.kind] + address.name] = _subjects_after(change, after)
+    return Captured(after)
+
+
+def _subjects_after(change: Change, live: Mapping[str, Json]) -> list[str]:
+    if change.action is Action.DELETE:
+        return []
+    if change.desired and change.address.kind == "stream":
+        return list(change.becomes("subjects") or ())
+    return list(live.get(PREFIXES[change.address.kind] + change.address.name, ()))
+
+
+RULES = (subject_overlap, subject_swap)

@@ -1,0 +1,173 @@
+"""What may not be done to a consumer, or only with consent: its position and its clients hang on it."""
+
+from __future__ import annotations
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Json
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.primitives.reserved import reserved_metadata
+from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
+from reconciler.kinds.primitives.versions import too_young
+
+SECOND = "declare a second consumer with the wanted setting and move the clients to it"
+AT_CREATION = "The server fixes it at creation; recreating the consumer would lose its position."
+
+FIXED = {
+    "deliver_policy": Fixed("CO101", "deliver-policy-change", AT_CREATION, SECOND),
+    "opt_start_seq": Fixed("CO102", "start-sequence-change", AT_CREATION, SECOND),
+    "opt_start_time": Fixed("CO103", "start-time-change", AT_CREATION, SECOND),
+    "ack_policy": Fixed("CO104", "ack-policy-change", AT_CREATION, SECOND),
+    "replay_policy": Fixed("CO105", "replay-policy-change", AT_CREATION, SECOND),
+    "max_waiting": Fixed("CO106", "max-waiting-change", AT_CREATION, SECOND),
+    "flow_control": Fixed("CO107", "flow-control-change", AT_CREATION, SECOND),
+    "idle_heartbeat": Fixed("CO108", "heartbeat-change", AT_CREATION, SECOND),
+    "deliver_subject": Fixed(
+        "CO109", "pull-push-switch", "A consumer pulls or is pushed for its whole life.", SECOND,
+    ),
+    "mem_storage": Fixed("CO110", "consumer-storage-change", AT_CREATION, SECOND),
+}  # fmt: skip
+
+
+@rule("CO111", "doomed-storage-change", on=(Action.UPDATE,), needs=("live",))
+def doomed_storage_change(change: Change, view: View) -> Found:
+    """`mem_storage` of an existing consumer changes on a server that says ok.
+
+    2.11, 2.12 and 2.14 before 2.14.4 accept it; the storage does not move, and a consumer switched from memory to file
+    is gone after the next restart.
+
+    Instead: declare a second consumer.
+    """
+    if not change.touches("mem_storage") or not FIELDS["mem_storage"].may_become(
+        change.was("mem_storage"), change.becomes("mem_storage"), view.target.version
+    ):
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED, path="mem_storage", to=change.becomes("mem_storage"), fix=SECOND,
+        message="mem_storage of an existing consumer does not really change: this server says ok, "
+        "and the consumer may be gone after the next restart",
+    )  # fmt: skip
+
+
+@rule("CO121", "priority-policy-switch", on=(Action.UPDATE,), needs=("live",))
+def priority_policy_switch(change: Change, _view: View) -> Found:
+    """The priority policy of an existing consumer changes.
+
+    No server refuses it, although the design of priority groups does not foresee it: clients of the old policy are
+    refused on their next pull, and a client pinned before blocks all others until the old timeout runs out.
+
+    Instead: declare a second consumer with the new policy and move the clients; or consent, and the switch is made in
+    place with the pin released before and after.
+    """
+    if (found := change.field("priority_policy")) is None:
+        return None
+    before, after = found.live or "none", found.desired or "none"
+    return Finding(
+        outcome=Outcome.REFUSED, path="priority_policy", to=after, consentable=True,
+        message=f"priority_policy cannot switch from {before} to {after}. {_who_suffers(change)}",
+        fix=f"declare a second consumer with the new policy and move the clients, or consent here: "
+        f"allow: [{{code: CO121, to: {after}, reason: …}}]",
+    )  # fmt: skip
+
+
+@rule("CO122", "priority-group-change", on=(Action.UPDATE,), needs=("live",))
+def priority_group_change(change: Change, _view: View) -> Found:
+    """Priority groups of an existing consumer are added, removed or renamed.
+
+    No server refuses it: clients of a removed group get 400 on their next pull, and the one pin of the consumer stays
+    with whoever held it, so that clients of the new group starve until it times out.
+
+    Instead: declare a second consumer with the new group; or consent, and it is done in place with the pin released.
+    """
+    found = change.field("priority_groups")
+    if found is None or change.touches("priority_policy"):
+        return None  # a switch of policy says it all
+    before, after = found.live or [], found.desired or []
+    return Finding(
+        outcome=Outcome.REFUSED, path="priority_groups", to=after, consentable=True,
+        message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {_who_suffers(change)}",
+        fix=f"declare a second consumer with the new group and move the clients, or consent here: "
+        f"allow: [{{code: CO122, to: [{', '.join(after)}], reason: …}}]",
+    )  # fmt: skip
+
+
+def _names(groups: list[str]) -> str:
+    return ", ".join(groups) or "none"
+
+
+def _who_suffers(change: Change) -> str:
+    """What the live consumer says about its clients."""
+    info = change.live.state if change.live else {}
+    waiting, pinned = info.get("num_waiting", 0), _pinned(info)
+    clients = f"{waiting} pull requests are waiting on it" if waiting else "no pull request is waiting on it now"
+    pin = f", one client is pinned for group {pinned}" if pinned else ""
+    return f"{clients}{pin}; clients of the old setting fail on their next pull, and an old pin blocks the others until it times out."
+
+
+def _pinned(info: Json) -> str | None:
+    return next((g["group"] for g in info.get("priority_groups") or () if g.get("pinned_client_id")), None)
+
+
+@rule("CO123", "several-priority-groups")
+def several_priority_groups(change: Change, _view: View) -> Found:
+    """More than one priority group on a consumer.
+
+    The server accepts it, but keeps one single pin for the whole consumer: a client pinned in one group blocks the
+    clients of all others, and only the first group is ever shown.
+
+    Instead: one consumer per group.
+    """
+    groups = change.becomes("priority_groups") or []
+    if len(groups) < 2 or not (change.action is Action.CREATE or change.touches("priority_groups")):
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED, path="priority_groups", fix="declare one consumer per group",
+        message=f"{len(groups)} priority groups share one pin: a client pinned in one blocks the clients of the others",
+    )  # fmt: skip
+
+
+@rule("CO131", "live-as-ephemeral", on=(Action.CREATE,), needs=("live",))
+def live_as_ephemeral(change: Change, view: View) -> Found:
+    """A consumer of this name is live, but as an ephemeral one that its clients made.
+
+    Making it durable by an update keeps its inactivity threshold: it would vanish after some seconds without clients.
+
+    Instead: choose another name, or stop the clients that create it.
+    """
+    stream, name = change.address.names
+    live = view.snapshot.consumers.get(stream, {}).get(name) if view.snapshot else None
+    if live is None or live["config"].get("durable_name"):
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED, fix="choose another name, or stop the clients that create the ephemeral one",
+        message=f"a consumer {name} exists as an ephemeral one; made durable, it would still vanish when idle",
+    )  # fmt: skip
+
+
+@rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",))
+def consumer_deletion(change: Change, view: View) -> Found:
+    """A consumer is removed: its position is lost, and on interest streams the messages only it wanted.
+
+    `removed:` is the consent; this says what it costs.
+    """
+    info = change.live.state if change.live else {}
+    pending, unacked = info.get("num_pending", 0), info.get("num_ack_pending", 0)
+    if not pending and not unacked:
+        return None
+    return Finding(
+        outcome=Outcome.WARNS, quantities={"messages": pending, "unacknowledged": unacked},
+        message=f"{pending:,} messages it has not delivered and {unacked:,} not acknowledged lose their reader",
+    )  # fmt: skip
+
+
+RULES = (
+    *updatability_rules(FIELDS, FIXED, of="consumer"),
+    doomed_storage_change,
+    priority_policy_switch,
+    priority_group_change,
+    several_priority_groups,
+    live_as_ephemeral,
+    consumer_deletion,
+    too_young("CO", unknown_fields, unknown_values),
+    reserved_metadata("CO"),
+)

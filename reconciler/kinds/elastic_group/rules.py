@@ -1,0 +1,181 @@
+"""What may not be done to an elastic group: everything but its membership is fixed, and the reference is strict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address, Json
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.wire import Version
+from reconciler.kinds.elastic_group import derived
+from reconciler.kinds.primitives import group_rules as shared
+from reconciler.kinds.primitives import group_steps
+from reconciler.kinds.primitives.group_record import MEMBERSHIP
+from reconciler.kinds.primitives.group_spec import not_membership
+from reconciler.kinds.primitives.subjects import collide
+
+OTHER_GROUP = "declare a second group and let its members take over when this one's queue is empty"
+
+
+@rule("EG101", "elastic-group-change", on=(Action.UPDATE,), needs=("live",))
+def elastic_group_change(change: Change, _view: View) -> Found:
+    """Anything but the membership of an elastic group changes: partitions, filters, wildcards or buffer limits.
+
+    Every running instance of the reference ends with an error. Editing the work-queue stream in place imports the whole
+    source again, or silently drops what was not sourced yet; keys move between partitions and lose their order.
+
+    Instead: declare a second group and move over when the queue of this one is empty.
+    """
+    for path in not_membership(change):
+        if path != "queue_stream":
+            yield Finding(
+                outcome=Outcome.REFUSED, path=path, fix=OTHER_GROUP,
+                message=f"{path} of an elastic group cannot change: running instances would end, and its queue would be "
+                "imported again or lose its backlog",
+            )  # fmt: skip
+
+
+@rule("EG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
+def group_type_change(change: Change, view: View) -> Found:
+    """A static group of this name is live: an elastic one is a different thing with other consumers and a queue.
+
+    Instead: declare the elastic group under another name; it replays what the stream retains.
+    """
+    return group_steps.other_type(change, view, "static_group", "static")
+
+
+@rule("EG103", "queue-name-taken", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
+def queue_name_taken(change: Change, view: View) -> Found:
+    """The stream `<stream>-<group>` that the group needs exists already, as something else.
+
+    The reference writes the record first and finds out then; the record left behind blocks a corrected create.
+
+    Instead: choose another group name, or remove that stream.
+    """
+    stream, group = change.address.names
+    name = derived.stream_name(stream, group)
+    if Address.of("stream", name) in view.desired:
+        return _taken(f"this topology declares a plain stream {name}, which is the name of the group's own queue")
+    info = view.snapshot.streams.get(name) if view.snapshot else None
+    if info is None or not change.desired:
+        return None
+    differing = derived.deviations(info["config"], stream, change.desired.config)
+    return _taken(f"stream {name} exists already and differs in {', '.join(differing)}") if differing else None
+
+
+def _taken(message: str) -> Finding:
+    return Finding(outcome=Outcome.REFUSED, message=message, fix="choose another group name, or remove that stream")
+
+
+@rule("EG320", "queue-differs", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
+def queue_differs(change: Change, view: View) -> Found:
+    """The live work-queue stream is not exactly as the reference would create it for this record.
+
+    Another implementation wrote it, or somebody edited it. Members may work, but the reference's own create fails, and an
+    edit of the transforms may have imported messages twice or dropped some. We never edit it in place.
+
+    Instead: leave it if another implementation wrote it; otherwise recreate the group in a planned stop.
+    """
+    name = derived.stream_name(*change.address.names)
+    info = view.snapshot.streams.get(name) if view.snapshot else None
+    live = change.live
+    if info is None or live is None or live.state["broken"] or live.state["legacy"]:
+        return None
+    differing = derived.deviations(info["config"], change.address.stream, live.config)
+    if not differing:
+        return None
+    return Finding(
+        outcome=Outcome.WARNS, message=f"its stream {name} is not as the reference makes it: {', '.join(differing)} differ",
+        fix="leave it if another implementation wrote it; otherwise recreate the group in a planned stop",
+    )  # fmt: skip
+
+
+@rule("EG402", "whole-subject-too-young", on=(Action.CREATE,), err_code=10146)
+def whole_subject(change: Change, view: View) -> Found:
+    """Partitioning by the whole subject needs nats-server 2.12; older ones refuse the transform.
+
+    Instead: name the wildcards that decide the partition, or upgrade the servers.
+    """
+    if view.target.version >= Version(2, 12):
+        return
+    filters = change.becomes("partitioning_filters") or []
+    if not filters:
+        yield _needs_2_12("partitioning_filters", view)
+    for index, item in enumerate(filters):
+        if not item["partitioning_wildcards"]:
+            yield _needs_2_12(f"partitioning_filters[{index}]", view)
+
+
+def _needs_2_12(path: str, view: View) -> Finding:
+    return Finding(
+        outcome=Outcome.REFUSED, path=path, message=f"partitioning by the whole subject needs nats-server 2.12; this is {view.target.version}",
+        fix="name the wildcards that decide the partition, or upgrade the servers",
+    )  # fmt: skip
+
+
+@rule("EG504", "bad-partitioning-filter", on=(Action.CREATE,))
+def bad_partitioning_filter(change: Change, _view: View) -> Found:
+    """A partitioning filter the reference refuses, or that the server refuses after the record is written.
+
+    A filter needs a `*` or ends in `>`; wildcard numbers are distinct and between 1 and the number of `*`; two filters of
+    a group must not overlap.
+    """
+    filters = change.becomes("partitioning_filters") or []
+    for index, item in enumerate(filters):
+        yield from _bad_filter(f"partitioning_filters[{index}]", item)
+        for earlier in filters[:index]:
+            if collide(item["filter"], earlier["filter"]):
+                yield _bad(f"partitioning_filters[{index}].filter", f"filter `{item['filter']}` overlaps with `{earlier['filter']}`",
+                           "let every subject match one filter only")  # fmt: skip
+
+
+def _bad_filter(path: str, item: Json) -> Iterator[Finding]:
+    tokens = item["filter"].split(".")
+    stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
+    if "" in tokens or (">" in tokens[:-1]):
+        yield _bad(f"{path}.filter", f"`{item['filter']}` is not a subject", "write tokens between single dots, `>` only at the end")
+    elif not stars and tokens[-1] != ">":
+        yield _bad(f"{path}.filter", f"filter `{item['filter']}` has no wildcard to partition by", "use a `*`, or end it in `>`")
+    for position, number in enumerate(numbers):
+        if not 1 <= number <= stars:
+            yield _bad(f"{path}.partitioning_wildcards[{position}]", f"there is no wildcard {number} in `{item['filter']}`",
+                       f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`")  # fmt: skip
+        elif number in numbers[:position]:
+            yield _bad(f"{path}.partitioning_wildcards[{position}]", f"wildcard {number} is listed twice", "list each wildcard once")
+
+
+@rule("EG505", "mappings-with-several-filters")
+def mappings_with_several_filters(change: Change, _view: View) -> Found:
+    """Member mappings together with several filters: the reference repeats each partition's filter once per filter, and
+    the server refuses such a consumer, so that no member can ever consume.
+
+    Instead: one filter, or plain members.
+    """
+    config = change.desired.config if change.desired else {}
+    if not config.get("member_mappings") or len(config.get("partitioning_filters") or ()) < 2:
+        return None
+    if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP):
+        return None
+    return _bad("member_mappings", "with several partitioning filters, no member of a mapped group can ever consume",
+                "use one filter, or plain members")  # fmt: skip
+
+
+def _bad(path: str, message: str, fix: str) -> Finding:
+    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
+
+
+RULES = (
+    elastic_group_change,
+    group_type_change,
+    queue_name_taken,
+    queue_differs,
+    shared.deletion("EG"),
+    shared.emptied("EG"),
+    whole_subject,
+    shared.bad_name("EG"),
+    shared.bad_membership("EG"),
+    bad_partitioning_filter,
+    mappings_with_several_filters,
+    shared.unreadable("EG"),
+)

@@ -1,0 +1,104 @@
+"""KV buckets: a stream `KV_<name>` that keeps the last values of each key (ADR-8). Clients differ in two fields of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Literal
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.kind import Kind, Place, Raw
+from reconciler.core.resource import Json, Terms
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.primitives import bucket
+from reconciler.kinds.primitives.bucket_rules import bucket_rules
+from reconciler.kinds.primitives.known import V2_10, V2_11, Known
+from reconciler.kinds.primitives.stream_config import Placement, Republish, StreamSource
+from reconciler.kinds.primitives.values import Bytes, Count, Duration
+
+
+class KVBucketSpec(Terms):
+    """A key-value bucket as written in a file."""
+
+    description: Annotated[str | None, Known()] = None
+    """What this bucket is for."""
+    history: Annotated[Count | None, Known(unit="count", default=1)] = None
+    """How many values of a key are kept, 1 to 64. Default: 1."""
+    ttl: Annotated[Duration | None, Known(unit="duration", default=0)] = None
+    """Age after which values are removed; 0 keeps them. Server: max_age, nanoseconds."""
+    max_value_size: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
+    """Larger values are refused. Default: -1, no limit."""
+    max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
+    """How many bytes the bucket may hold. Default: -1, no limit."""
+    storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
+    """Where values are kept; memory is lost at a restart. Default: file."""
+    num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
+    """On how many servers, 1 to 5. Default: 1."""
+    compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
+    """Compression of file storage. Default: none."""
+    placement: Annotated[Placement | None, Known(unit="mapping")] = None
+    """Which servers hold it."""
+    republish: Annotated[Republish | None, Known(unit="mapping")] = None
+    """Publishes stored values again for plain subscribers."""
+    mirror: Annotated[StreamSource | None, Known(unit="mapping")] = None
+    """The stream (`KV_<bucket>`) this bucket is a read-only copy of."""
+    sources: Annotated[tuple[StreamSource, ...] | None, Known(unit="list")] = None
+    """Streams (`KV_<bucket>`) whose values are copied into this bucket."""
+    limit_marker_ttl: Annotated[Duration | None, Known(unit="duration", since=V2_11)] = None
+    """How long a marker stands for a key whose last value expired, from 1s; also lets values carry a TTL. Since 2.11."""
+    allow_direct: Annotated[bool | None, Known(unit="flag")] = None
+    """Any replica may answer reads. Left out: as found; true when we create the bucket."""
+    metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
+    """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
+
+
+def _prepare(body: dict[str, Json]) -> None:
+    if "mirror" in body:
+        body["mirror_direct"] = True
+
+
+SHAPE = bucket.Shape(
+    kind="kv_bucket",
+    prefix="KV_",
+    subjects=lambda name: [f"$KV.{name}.>"],
+    fixed={"discard": "new", "allow_rollup_hdrs": True, "deny_delete": True},
+    defaults={"max_msgs_per_subject": 1},
+    created={"allow_direct": True},
+    names={
+        "max_msgs_per_subject": "history",
+        "max_age": "ttl",
+        "max_msg_size": "max_value_size",
+        "subject_delete_marker_ttl": "limit_marker_ttl",
+    },
+    lenient=frozenset({"allow_direct", "allow_msg_ttl"}),
+    prepare=_prepare,
+)
+
+
+@rule("KV503", "history-out-of-range")
+def history_out_of_range(change: Change, _view: View) -> Found:
+    """`history` is not between 1 and 64, which is what KV clients can handle.
+
+    Instead: choose a number in that range; for longer histories use a stream.
+    """
+    history = change.becomes("history") or 1
+    if 1 <= history <= 64 or not (change.action is Action.CREATE or change.touches("history")):
+        return None
+    return Finding(outcome=Outcome.REFUSED, path="history", message=f"history {history} is not between 1 and 64",
+                   fix="choose a number in that range; for longer histories use a stream")  # fmt: skip
+
+
+KV_BUCKET = Kind(
+    name="kv_bucket",
+    family="KV",
+    place=Place("kv_buckets"),
+    spec=KVBucketSpec,
+    fields=bucket.bucket_fields(SHAPE),
+    recognise=partial(bucket.recognise, SHAPE),
+    claims=partial(bucket.claims, SHAPE),
+    settle=partial(bucket.settle_bucket, SHAPE),
+    steps=partial(bucket.steps, SHAPE),
+    render=partial(bucket.render, SHAPE),
+    primary=lambda address: Raw("stream", (SHAPE.stream(address.name),)),
+    unknown=lambda address, snapshot: snapshot.unknown_bucket(address.name),
+    rules=(*bucket_rules("KV", SHAPE), history_out_of_range),
+)

@@ -1,0 +1,62 @@
+"""Object stores: a stream `OBJ_<name>` holding chunks and what is known about each object (ADR-20)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Literal
+
+from reconciler.core.kind import Kind, Place, Raw
+from reconciler.core.resource import Terms
+from reconciler.kinds.primitives import bucket
+from reconciler.kinds.primitives.bucket_rules import bucket_rules
+from reconciler.kinds.primitives.known import V2_10, Known
+from reconciler.kinds.primitives.stream_config import Placement
+from reconciler.kinds.primitives.values import Bytes, Count, Duration
+
+
+class ObjectStoreSpec(Terms):
+    """An object store as written in a file."""
+
+    description: Annotated[str | None, Known()] = None
+    """What this store is for."""
+    ttl: Annotated[Duration | None, Known(unit="duration", default=0)] = None
+    """Age after which objects are removed; 0 keeps them. Server: max_age, nanoseconds."""
+    max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
+    """How many bytes the store may hold. Default: -1, no limit."""
+    storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
+    """Where objects are kept; memory is lost at a restart. Default: file."""
+    num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
+    """On how many servers, 1 to 5. Default: 1."""
+    compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
+    """Compression of file storage. Default: none."""
+    placement: Annotated[Placement | None, Known(unit="mapping")] = None
+    """Which servers hold it."""
+    metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
+    """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
+
+
+SHAPE = bucket.Shape(
+    kind="object_store",
+    prefix="OBJ_",
+    subjects=lambda name: [f"$O.{name}.C.>", f"$O.{name}.M.>"],
+    fixed={"discard": "new", "allow_rollup_hdrs": True},
+    created={"allow_direct": True},
+    names={"max_age": "ttl"},
+    lenient=frozenset({"allow_direct"}),
+)
+
+OBJECT_STORE = Kind(
+    name="object_store",
+    family="OB",
+    place=Place("object_stores"),
+    spec=ObjectStoreSpec,
+    fields=bucket.bucket_fields(SHAPE),
+    recognise=partial(bucket.recognise, SHAPE),
+    claims=partial(bucket.claims, SHAPE),
+    settle=partial(bucket.settle_bucket, SHAPE),
+    steps=partial(bucket.steps, SHAPE),
+    render=partial(bucket.render, SHAPE),
+    primary=lambda address: Raw("stream", (SHAPE.stream(address.name),)),
+    unknown=lambda address, snapshot: snapshot.unknown_stream(SHAPE.stream(address.name)),
+    rules=bucket_rules("OB", SHAPE),
+)

@@ -1,0 +1,85 @@
+"""Rules that KV buckets and object stores share: what their stream fixes, what costs data, and names."""
+
+from __future__ import annotations
+
+import re
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.kinds.primitives.bucket import RESERVED, Shape
+from reconciler.kinds.primitives.losses import limit_lowered
+from reconciler.kinds.primitives.reserved import reserved_metadata
+from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
+from reconciler.kinds.primitives.versions import too_young
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
+ANOTHER = "declare a second one under another name and copy what is in it"
+
+
+def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
+    fixed = {
+        "storage": Fixed(f"{family}101", "storage-change", "The server fixes storage at creation.", ANOTHER),
+        "mirror": Fixed(f"{family}103", "mirror-change", "A mirror stays one, of the same origin; from 2.12 on it can be promoted.", ANOTHER),
+    }
+    return (
+        *updatability_rules(FIELDS, fixed, of="bucket"),
+        limit_lowered(family, shape.ours),
+        _deletion(family),
+        too_young(family, unknown_fields, unknown_values),
+        _bad_name(family),
+        reserved_metadata(family),
+        _single_server(family),
+    )
+
+
+def _deletion(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """A bucket is removed with everything in it. `removed:` is the consent; this says what it costs."""
+        state = change.live.state.get("state", {}) if change.live else {}
+        if not (messages := state.get("messages", 0)):
+            return None
+        return Finding(
+            outcome=Outcome.WARNS, quantities={"messages": messages, "bytes": state.get("bytes", 0)},
+            message=f"{messages:,} stored messages ({state.get('bytes', 0):,} bytes) are deleted with it",
+        )  # fmt: skip
+
+    return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",))(judge)
+
+
+def _bad_name(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """A bucket name that client libraries refuse, or one that is reserved.
+
+        Names are letters, digits, `_` and `-`; `reconciler`, `static-consumer-groups` and `elastic-consumer-groups` are
+        reserved for what this tool and the groups keep there.
+
+        Instead: choose another name.
+        """
+        name = change.address.name
+        if name in RESERVED:
+            why = "is reserved: groups and this tool keep their records there"
+        elif not NAME.fullmatch(name):
+            why = "is no bucket name; use letters, digits, `_` and `-`"
+        else:
+            return None
+        return Finding(outcome=Outcome.REFUSED, message=f"`{name}` {why}", fix="choose another name")
+
+    return rule(f"{family}502", "bad-bucket-name")(judge)
+
+
+def _single_server(family: str) -> Rule:
+    def judge(change: Change, view: View) -> Found:
+        """More than one replica on a server that is not clustered.
+
+        CREATE is refused (10074); updates are accepted by 2.11 and 2.12, and the data is gone after the next restart.
+
+        Instead: num_replicas: 1, or a cluster.
+        """
+        wanted = change.becomes("num_replicas") or 1
+        if view.target.is_clustered or wanted <= 1 or not change.touches("num_replicas") and change.action is Action.UPDATE:
+            return None
+        return Finding(outcome=Outcome.REFUSED, path="num_replicas", fix="write num_replicas: 1, or use a cluster",
+                       message=f"{wanted} replicas need a cluster; this is a single server")  # fmt: skip
+
+    return rule(f"{family}511", "replicas-on-single-server", err_code=10074)(judge)

@@ -1,0 +1,147 @@
+"""Rules that static and elastic groups share: names, membership, and what the reference makes of a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Config
+from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+
+NAME = re.compile(r"[A-Za-z0-9_=-]{1,200}")
+WRITES = (Action.CREATE, Action.UPDATE)
+
+
+def _refused(path: str, message: str, fix: str) -> Finding:
+    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
+
+
+def bad_name(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """A stream, group or member name that cannot be part of a record's key, a stream's or a consumer's name.
+
+        The reference finds out only after it has written half of the group. Letters, digits, `_`, `=` and `-` work.
+
+        Instead: choose another name.
+        """
+        stream, group = change.address.names
+        for what, name in (("stream", stream), ("group", group)):
+            if not NAME.fullmatch(name):
+                yield _refused("", f"{what} name `{name}` cannot be part of a group's key", "use letters, digits, `_`, `=` and `-`")
+        for index, member in enumerate(change.becomes("members") or ()):
+            if not NAME.fullmatch(member):
+                yield _refused(f"members[{index}]", f"member name `{member}` cannot be a consumer's name", "use letters, digits, `_`, `=` and `-`")
+        for index, member in enumerate(change.becomes("member_mappings") or ()):
+            if not NAME.fullmatch(member):
+                yield _refused(f"member_mappings[{index}].member", f"member name `{member}` cannot be a consumer's name",
+                               "use letters, digits, `_`, `=` and `-`")  # fmt: skip
+
+    return rule(f"{family}502", "bad-group-name", on=WRITES)(judge)
+
+
+def bad_membership(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """A membership that the reference refuses, or that leaves members or partitions idle.
+
+        Members beyond `max_members` idle for ever, and which ones depends on the order of names. Mappings must give every
+        partition to exactly one member. Members and mappings together stop every running instance.
+
+        Instead: as many members as partitions at most, or mappings that cover each partition once.
+        """
+        config = change.desired.config if change.desired else {}
+        partitions = config.get("max_members", 0)
+        if partitions < 1:
+            yield _refused("max_members", f"max_members {partitions} is below 1: there would be no partition", "choose a number from 1")
+        if config.get("members") and config.get("member_mappings"):
+            yield _refused("member_mappings", "members and member_mappings exclude each other", "keep one of them")
+        if change.action is Action.CREATE or change.touches("members", "member_mappings"):
+            yield from _surplus(config, partitions)
+            yield from _coverage(config, partitions)
+
+    return rule(f"{family}503", "bad-membership", on=WRITES)(judge)
+
+
+def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
+    members = sorted(set(config.get("members") or ()), key=lambda name: name.encode())
+    if len(members) > partitions > 0:
+        idle = ", ".join(members[partitions:][:5])
+        yield _refused(
+            "members", f"{len(members)} members share {partitions} partitions; {idle} would own none",
+            "leave out some members; the number of partitions can never change",
+        )  # fmt: skip
+
+
+def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
+    if not (mappings := config.get("member_mappings")):
+        return
+    owned = [number for numbers in mappings.values() for number in numbers]
+    outside = sorted({number for number in owned if not 0 <= number < partitions})
+    twice = sorted({number for number in owned if owned.count(number) > 1})
+    missing = sorted(set(range(partitions)) - set(owned))
+    idle = [member for member, numbers in mappings.items() if not numbers]
+    fix = f"give each of the partitions 0 to {partitions - 1} to exactly one member"
+    for numbers, what in ((outside, "do not exist"), (twice, "are given twice"), (missing, "are given to nobody")):
+        if numbers:
+            yield _refused("member_mappings", f"partitions {', '.join(map(str, numbers[:10]))} {what}", fix)
+    if idle:
+        yield _refused("member_mappings", f"{', '.join(idle)} would own no partition", "leave out that member")
+
+
+def emptied(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """The last member leaves: nobody consumes any more, the queue grows to its limit, and then the source's own
+        retention removes messages nobody has seen.
+
+        Instead: keep a member; or consent: `allow: [{code: …304, reason: …}]`. To stop managing the membership, leave
+        `members` out.
+        """
+        had = change.was("members") or change.was("member_mappings")
+        if not had or change.becomes("members") or change.becomes("member_mappings"):
+            return None
+        return Finding(
+            outcome=Outcome.NEEDS_CONSENT, path="members", message="the group would have no member left; nothing is consumed from then on",
+            fix=f"keep a member, or consent here: allow: [{{code: {family}304, reason: …}}]",
+        )  # fmt: skip
+
+    return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",))(judge)
+
+
+def unreadable(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """The stored record is in a historic form, or was broken by hand.
+
+        Rewriting a legacy record ends every running instance that still uses it and drops keys for ever; a broken one
+        says nothing we could trust.
+
+        Instead: migrate it in a planned stop of its members; until then leave the group as it is.
+        """
+        state = change.live.state if change.live else {}
+        if state.get("broken"):
+            return _refused("", f"the record of this group cannot be understood: {state['broken']}",
+                            "repair or delete the record, with all members stopped")  # fmt: skip
+        if state.get("legacy"):
+            return _refused("", f"the record of this group is in a historic form ({', '.join(state['legacy'])}); running instances "
+                            "would end if it were rewritten", "stop its members and migrate it; until then leave it as it is")  # fmt: skip
+        return None
+
+    return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
+
+
+def deletion(family: str) -> Rule:
+    def judge(change: Change, view: View) -> Found:
+        """A group is removed: its members end, and what is queued for them goes with it.
+
+        `removed:` is the consent; this says what it costs.
+        """
+        queue = f"{change.address.names[0]}-{change.address.names[1]}"
+        info = view.snapshot.streams.get(queue, {}) if view.snapshot and change.address.kind == "elastic_group" else {}
+        queued = info.get("state", {}).get("messages", 0)
+        members = change.was("members") or list(change.was("member_mappings") or ())
+        if queued:
+            yield Finding(outcome=Outcome.WARNS, quantities={"messages": queued},
+                          message=f"{queued:,} queued messages are deleted with its stream {queue}")  # fmt: skip
+        if members:
+            yield Finding(outcome=Outcome.WARNS, message=f"running instances of {', '.join(members[:5])} end")
+
+    return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",))(judge)

@@ -1,0 +1,68 @@
+"""What static and elastic groups share in files: members, mappings, and how they become a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from reconciler.core.diff import Change
+from reconciler.core.kind import FieldInfo
+from reconciler.core.resource import Config, Fills, Json, Spec, Terms
+from reconciler.kinds.primitives.group_record import MEMBERSHIP
+from reconciler.kinds.primitives.known import Known
+from reconciler.kinds.primitives.values import Count
+
+
+class MemberMapping(Spec):
+    """Which partitions a member owns."""
+
+    member: str
+    """The member's name, which its instances join as."""
+    partitions: tuple[Count, ...]
+    """Partition numbers from 0."""
+
+
+class GroupSpec(Terms):
+    """The part of a partitioned consumer group that both types have."""
+
+    max_members: Annotated[Count, Known(unit="count")]
+    """Number of partitions, which is the most members that can work; can never change."""
+    members: Annotated[tuple[str, ...] | None, Known(unit="list", ordered=False)] = None
+    """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
+    member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping")] = Field(default=None)
+    """Who owns which partitions; each partition exactly once."""
+
+
+OURS = frozenset(Terms.model_fields)
+
+FIELDS = {
+    "max_members": FieldInfo(unit="count"),
+    "filters": FieldInfo(unit="list"),
+    "partitioning_filters": FieldInfo(unit="list", ordered=False),
+    "max_buffered_msg": FieldInfo(unit="count", default=-1),
+    "max_buffered_bytes": FieldInfo(unit="bytes", default=-1),
+    "members": FieldInfo(unit="list", ordered=False),
+    "member_mappings": FieldInfo(unit="mapping"),
+}
+
+
+def open_membership(spec: Terms) -> dict[str, Fills]:
+    """A membership nobody declared belongs to an autoscaler or an operator: whatever is live is right."""
+    if spec.model_fields_set & set(MEMBERSHIP):
+        return {}
+    return {name: lambda _live: True for name in MEMBERSHIP}
+
+
+def render_mappings(config: Config) -> dict[str, Json]:
+    """As it stands in files: mappings are a list there, like in the record."""
+    rendered = dict(config)
+    if mappings := rendered.get("member_mappings"):
+        rendered["member_mappings"] = [{"member": name, "partitions": list(own)} for name, own in mappings.items()]
+    return rendered
+
+
+def not_membership(change: Change) -> Iterator[str]:
+    """Paths of changed fields that are not membership."""
+    return (item.path for item in change.fields if item.top not in MEMBERSHIP)

@@ -1,0 +1,115 @@
+"""Static groups: a KV record that divides a stream, already partitioned by subject, among a fixed set of members.
+
+Any change of the record ends every running instance and deletes its consumer; so nothing of it changes in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
+from reconciler.core.resource import Address, Declared, Json, Resource
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.wire import Snapshot, Step
+from reconciler.kinds.primitives import calls, group_record, group_steps
+from reconciler.kinds.primitives import group_rules as shared
+from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, open_membership, render_mappings
+from reconciler.kinds.primitives.known import Known
+
+BUCKET = group_record.STATIC_BUCKET
+
+
+class StaticGroupSpec(GroupSpec):
+    """A static partitioned consumer group as written in a file."""
+
+    filters: Annotated[tuple[str, ...] | None, Known(unit="list")] = None
+    """Subjects after the partition number that members consume. Left out: all."""
+
+
+def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
+    return group_steps.recognise("static_group", BUCKET, snapshot)
+
+
+def _claims(snapshot: Snapshot, _declared: Sequence[Address]) -> Iterable[Raw]:
+    """The members' durables: exactly the recorded ones, never anything by prefix."""
+    for group in _recognise(snapshot):
+        stream, name = group.address.names
+        for member in _members(group.config):
+            yield Raw("consumer", (stream, f"{name}-{member}"))
+
+
+def _members(config: Mapping[str, Json]) -> list[str]:
+    return list(config.get("members") or config.get("member_mappings") or ())
+
+
+def _settle(declared: Declared, _context: Context) -> Resource:
+    config = group_record.canonical(declared_config(declared.spec, OURS))
+    return Resource(
+        address=declared.address, config=config, open=open_membership(declared.spec), terms=declared.spec, where=declared.where
+    )
+
+
+def _steps(change: Change, view: View) -> Sequence[Step]:
+    if change.action is Action.CREATE and change.desired:
+        record = group_record.write(change.desired.config, elastic=False)
+        return (*group_steps.bucket(change, BUCKET, view), group_steps.put(change, BUCKET, record, view))
+    if change.action is Action.DELETE and change.live:
+        gone = group_steps.delete_record(change, BUCKET)
+        stream, group = change.address.names
+        durables = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+        names = [f"{group}-{member}" for member in _members(change.live.config)]
+        return (gone, *(calls.delete_consumer(change, stream, name, after=(gone.id,)) for name in names if name in durables))
+    return ()
+
+
+@rule("SG101", "static-group-change", on=(Action.UPDATE,), needs=("live",))
+def static_group_change(change: Change, _view: View) -> Found:
+    """Anything about a static group changes.
+
+    Every running instance of the reference deletes its durable consumer and ends as soon as the record differs, and the
+    next one starts from the beginning of the stream: progress is lost.
+
+    Instead: declare a second group, or use an elastic group, whose membership may change.
+    """
+    for item in change.fields:
+        yield Finding(
+            outcome=Outcome.REFUSED, path=item.path, to=item.desired,
+            message=f"{item.path} of a static group cannot change: every running instance would delete its consumer and end, "
+            "and the group would replay the stream from its start",
+            fix="declare a second group, or an elastic one, whose membership may change",
+        )  # fmt: skip
+
+
+@rule("SG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
+def group_type_change(change: Change, view: View) -> Found:
+    """An elastic group of this name is live: a static one is a different thing with other consumers and no queue.
+
+    Instead: declare the static group under another name, and remove the elastic one when its queue is empty.
+    """
+    return group_steps.other_type(change, view, "elastic_group", "elastic")
+
+
+STATIC_GROUP = Kind(
+    name="static_group",
+    family="SG",
+    place=Place("groups", within="stream", tag=("type", "static")),
+    spec=StaticGroupSpec,
+    fields=FIELDS,
+    recognise=_recognise,
+    claims=_claims,
+    settle=_settle,
+    steps=_steps,
+    render=lambda resource: render_mappings(resource.config),
+    primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
+    unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
+    rules=(
+        static_group_change,
+        group_type_change,
+        shared.deletion("SG"),
+        shared.bad_name("SG"),
+        shared.bad_membership("SG"),
+        shared.unreadable("SG"),
+    ),
+)

@@ -1,0 +1,86 @@
+"""What a stream is: how it is recognised, settled, changed and written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
+from reconciler.core.resource import Address, Declared, Json, Resource, Terms
+from reconciler.core.rule import View
+from reconciler.core.wire import Snapshot, Step
+from reconciler.kinds.primitives import calls
+from reconciler.kinds.primitives.stream_config import FIELD_INFOS, StreamConfig, canonical, settle
+from reconciler.kinds.stream.rules import RULES
+
+
+class StreamSpec(StreamConfig):
+    """A stream as written in a file."""
+
+    external: bool = False
+    """Someone else manages this stream; only its consumers and groups, and expectations of its subjects and retention, stand here."""
+
+
+OURS = frozenset({*Terms.model_fields, "external"})
+
+
+def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
+    for name, info in snapshot.streams.items():
+        yield Resource(address=Address.of("stream", name), config=canonical(info["config"]), state=info)
+
+
+def _settle(declared: Declared, context: Context) -> Resource:
+    spec, name = declared.spec, declared.address.name
+    body = declared_config(spec, OURS)
+    if isinstance(spec, StreamSpec) and spec.external:
+        return Resource(
+            address=declared.address, config=canonical(body), terms=spec, where=declared.where, external=True
+        )
+    settled = settle(body, context.target, name=name, origin=_origin(body, context))
+    return Resource(
+        address=declared.address, config=settled.config, open=settled.open, terms=spec, where=declared.where
+    )
+
+
+def _origin(body: Mapping[str, Json], context: Context) -> Mapping[str, Json] | None:
+    """The live origin of a mirror, whose `allow_direct` the server copies."""
+    mirror, snapshot = body.get("mirror"), context.snapshot
+    info = snapshot.streams.get(mirror["name"]) if mirror and snapshot else None
+    return canonical(info["config"]) if info else None
+
+
+def _steps(change: Change, _view: View) -> Sequence[Step]:
+    name = change.address.name
+    if change.action is Action.CREATE and change.desired:
+        return (calls.create_stream(change, name, change.desired.config),)
+    if change.action is Action.UPDATE:
+        return (calls.update_stream(change, name),)
+    return (calls.delete_stream(change, name),) if change.action is Action.DELETE else ()
+
+
+def _needs(resource: Resource) -> Iterable[Address]:
+    """Origins of mirrors and sources in the same account: they may come later, but then the copying starts later too."""
+    origins = [resource.config.get("mirror"), *resource.config.get("sources", ())]
+    return [Address.of("stream", origin["name"]) for origin in origins if origin and "external" not in origin]
+
+
+def _render(resource: Resource) -> Mapping[str, Json]:
+    return dict(resource.config)
+
+
+STREAM = Kind(
+    name="stream",
+    family="ST",
+    place=Place("streams"),
+    spec=StreamSpec,
+    fields=FIELD_INFOS,
+    recognise=_recognise,
+    claims=lambda _snapshot, _declared: (),
+    settle=_settle,
+    steps=_steps,
+    render=_render,
+    primary=lambda address: Raw("stream", (address.name,)),
+    needs=_needs,
+    unknown=lambda address, snapshot: snapshot.unknown_stream(address.name),
+    rules=RULES,
+)

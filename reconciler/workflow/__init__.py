@@ -1,0 +1,1 @@
+"""One module per use case; the only place where edges are joined."""

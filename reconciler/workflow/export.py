@@ -1,0 +1,90 @@
+"""Account → YAML whose plan is empty at once: only what differs from the server's defaults, in units people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from reconciler.core.kind import Context, Kind, Registry
+from reconciler.core.reconcile import recognised
+from reconciler.core.resource import Address, Declared, Json, Resource
+from reconciler.core.wire import Snapshot
+from reconciler.documents.write import dump
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.primitives.values import show_bytes, show_duration
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+
+SHOWN = {"duration": show_duration, "bytes": show_bytes}
+
+
+async def export(js: JetStream, *, topology: str, only: Sequence[str] = (), exclude: Sequence[str] = ()) -> str:
+    """The whole account, or what the patterns select, as one deterministic file."""
+    return dump(topology, sections(await observe(js), REGISTRY, only, exclude))
+
+
+def sections(
+    snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> dict[str, Json]:
+    """Top-level sections of a file; what hangs on a stream stands inside it."""
+    live = recognised(snapshot, registry, {})
+    chosen = sorted(a for a in live if _selected(str(a), only, exclude) and not live[a].state.get("broken"))
+    found: dict[str, Json] = {}
+    for kind in registry.within(None):
+        own = {a.name: _entry(live[a], kind, snapshot, registry, live) for a in chosen if a.kind == kind.name}
+        for address in chosen:
+            if registry.of(address).place.within == kind.name:
+                _nest(own, address, live, snapshot, registry)
+        if own:
+            found[kind.place.section] = own
+    return found
+
+
+def _selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
+    wanted = not only or any(fnmatchcase(address, pattern) for pattern in only)
+    return wanted and not any(fnmatchcase(address, pattern) for pattern in exclude)
+
+
+def _nest(
+    parents: dict[str, Json], address: Address, live: Mapping[Address, Resource], snapshot: Snapshot, registry: Registry
+) -> None:
+    """A child of a stream that is not part of the export stands under that stream as someone else's."""
+    kind = registry.of(address)
+    if kind.place.within is None or Address(kind.place.within, address.names[:-1]) not in live:
+        return  # a record left behind by a stream that is gone: nothing a file could declare
+    parent = parents.setdefault(address.names[0], {"external": True})
+    entry = _entry(live[address], kind, snapshot, registry, live)
+    parent.setdefault(kind.place.section, {})[address.name] = entry
+
+
+def _entry(
+    resource: Resource, kind: Kind, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
+) -> dict[str, Json]:
+    known = kind.spec.model_fields
+    said = {name: value for name, value in kind.render(resource).items() if name in known}
+    parent = live.get(Address(kind.place.within, resource.address.names[:-1])) if kind.place.within else None
+    said = _without_filled(said, resource, kind, Context(target=snapshot.target, parent=parent, snapshot=snapshot))
+    shown = {name: _shown(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()}
+    return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
+
+
+def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:
+    """Leave out what the server fills in by itself: a left-out field equals it."""
+    bare = {name: value for name, value in said.items() if name not in _openable(kind, said, resource, context)}
+    settled = _settled(bare, resource, kind, context)
+    filled = {name for name in said.keys() - bare.keys() if name in settled.open and settled.open[name](said[name])}
+    return {name: value for name, value in said.items() if name not in filled}
+
+
+def _openable(kind: Kind, said: Mapping[str, Json], resource: Resource, context: Context) -> frozenset[str]:
+    required = {name: said[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in said}
+    return frozenset(_settled(required, resource, kind, context).open)
+
+
+def _settled(said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:
+    return kind.settle(Declared(address=resource.address, spec=kind.spec.model_validate(said)), context)
+
+
+def _shown(value: Json, unit: str) -> Json:
+    show = SHOWN.get(unit)
+    return show(value) if show and isinstance(value, int) else value

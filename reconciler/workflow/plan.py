@@ -1,0 +1,86 @@
+"""Topology × server → plan. Looking changes nothing: every request here is a read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+
+from reconciler.core.decide import Options, decide, questions, wrong_place
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.kind import Registry
+from reconciler.core.plan import Plan
+from reconciler.core.reconcile import reconcile
+from reconciler.core.rule import View
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Snapshot, Target
+from reconciler.documents.revision import Origin, origin
+from reconciler.kinds import REGISTRY
+from reconciler.server import ledger
+from reconciler.server.api import JetStream
+from reconciler.server.observe import ask, observe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """What a run adds to the files."""
+
+    only: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    allow: tuple[tuple[str, str], ...] = ()
+    today: date = field(default_factory=date.today)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A plan with the snapshot it was made from."""
+
+    plan: Plan
+    snapshot: Snapshot
+
+
+async def plan(topology: Topology, js: JetStream, options: PlanOptions | None = None) -> Planned:
+    """Read what is live, compare, ask what the changes need to know, and decide."""
+    snapshot = await observe(js)
+    check_place(topology, snapshot.target)
+    return await planned(topology, snapshot, js, options or PlanOptions(), REGISTRY)
+
+
+async def planned(
+    topology: Topology, snapshot: Snapshot, js: JetStream, options: PlanOptions, registry: Registry
+) -> Planned:
+    owned = ledger.read(snapshot)
+    known = snapshot.unknown_bucket(ledger.BUCKET) is None
+    came_from = _origin(topology)
+    world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known)
+    view = View(
+        target=snapshot.target, topology=topology.name, source=came_from.repository, ledger_known=known,
+        facts=await ask(js, questions(world, registry)), snapshot=snapshot,
+        desired=world.desired, live=world.live, changes=world.changes,
+    )  # fmt: skip
+    made = decide(world, view, registry, Options(
+        today=options.today, allow=options.allow, only=options.only, exclude=options.exclude,
+        source=came_from.repository, git_revision=came_from.revision,
+    ))  # fmt: skip
+    read = {
+        "streams": len(snapshot.streams),
+        "consumers": sum(len(consumers) for consumers in snapshot.consumers.values()),
+        "groups": sum(address.kind.endswith("_group") for address in world.live),
+    }
+    return Planned(plan=replace(made, read=read, diagnostics=(*owned.problems, *made.diagnostics)), snapshot=snapshot)
+
+
+def _origin(topology: Topology) -> Origin:
+    return origin(Path(topology.files[0])) if topology.files else Origin()
+
+
+def check_place(topology: Topology, target: Target) -> None:
+    """Refuse to work against the wrong account or cluster before anything is compared."""
+    if wrong := wrong_place(topology.expect, target):
+        raise CannotContinue(*(
+            Diagnostic(
+                severity=Severity.ERROR, code="XX105", name="wrong-place", message=f"{what}. Nothing was changed.",
+                span=topology.where(f"expect.{key}"), fix="check the context or URL, or correct `expect`",
+            )
+            for key, what in wrong
+        ))  # fmt: skip

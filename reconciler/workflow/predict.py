@@ -1,0 +1,46 @@
+"""What the executor must know about configurations, joined from the kinds' primitives: how to patch, what to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.core.resource import Config, Fills, Json
+from reconciler.core.wire import Snapshot, Step
+from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.server.handling import Forms
+
+
+def forms(snapshot: Snapshot) -> Forms:
+    """Predictions for one run. A consumer inherits from its stream as it is by then, so stream echoes are remembered."""
+    streams: dict[str, Config] = {name: info["config"] for name, info in snapshot.streams.items()}
+
+    def wrong(step: Step, sent: Config, _before: Config | None, echo: Config) -> Sequence[str]:
+        if len(step.on) == 1:
+            streams[step.on[0]] = echo
+            settled = stream_config.settle(sent, snapshot.target, name=step.on[0], origin=_origin(sent, streams))
+            return unlike(settled.config, settled.open, stream_config.canonical(echo))
+        parent = stream_config.canonical(streams.get(step.on[0], {}))
+        predicted = consumer_config.settle(sent, snapshot.target, parent=parent)
+        return unlike(predicted.config, predicted.open, consumer_config.canonical(echo))
+
+    return Forms(patch=stream_config.update_body, wrong=wrong)
+
+
+def _origin(sent: Config, streams: Mapping[str, Config]) -> Config | None:
+    mirror = sent.get("mirror") or {}
+    origin = streams.get(mirror.get("name", ""))
+    return stream_config.canonical(origin) if origin is not None else None
+
+
+def unlike(predicted: Config, fills: Mapping[str, Fills], echoed: Config) -> list[str]:
+    """Fields whose echo is not as predicted, in words; what the server may fill in as it likes is no surprise."""
+    surprises = []
+    for name in sorted(predicted.keys() | echoed.keys()):
+        wanted, found = predicted.get(name), echoed.get(name)
+        if wanted != found and not (name in fills and fills[name](found)):
+            surprises.append(f"{name} is {_shown(found)}, expected {_shown(wanted)}")
+    return surprises
+
+
+def _shown(value: Json) -> str:
+    return "absent" if value is None else str(value)

@@ -1,0 +1,21 @@
+"""A connection to work over: to a server by options, or to the folder's own embedded one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from reconciler.server.api import JetStream
+from reconciler.server.connect import connection
+from reconciler.server.options import ConnectOptions
+
+
+@asynccontextmanager
+async def session(options: ConnectOptions) -> AsyncIterator[JetStream]:
+    """The JetStream API of one account, closed after the block however it is left."""
+    async with connection(options) as nc:
+        js = await JetStream.open(nc, domain=options.js_domain, prefix=options.js_api_prefix, within=options.timeout)
+        try:
+            yield js
+        finally:
+            await js.close()

@@ -1,0 +1,48 @@
+"""Offline checks: what the files alone say, judged for the oldest server they are written for and for the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reconciler.core.decide import judged_all
+from reconciler.core.diagnostic import Diagnostic, ordered
+from reconciler.core.kind import Registry
+from reconciler.core.reconcile import reconcile
+from reconciler.core.rule import View
+from reconciler.core.topology import Topology
+from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.kinds import REGISTRY
+from reconciler.workflow.files import load
+
+OFFLINE = frozenset({"spec", "neighbours"})
+"""What can be judged without looking at a server."""
+
+
+def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topology | None, list[Diagnostic]]:
+    """The topology, if it could be read, and everything wrong with it."""
+    loaded = load(paths)
+    if loaded.topology is None:
+        return None, list(loaded.diagnostics)
+    found = dict.fromkeys(loaded.diagnostics)
+    for version in versions(loaded.topology, server):
+        found |= dict.fromkeys(offline(loaded.topology, version, REGISTRY))
+    return loaded.topology, ordered(found)
+
+
+def versions(topology: Topology, server: Version | None) -> list[Version]:
+    if server is not None:
+        return [server]
+    oldest = topology.expect.min_server
+    return sorted({Version.parse(oldest) if oldest else SUPPORTED[-1], SUPPORTED[-1]})
+
+
+def offline(topology: Topology, version: Version, registry: Registry) -> Iterator[Diagnostic]:
+    """Verdicts on creating everything on an empty cluster of this version, from the rules that need no live state."""
+    snapshot = Snapshot(target=Target(version=version, cluster="(offline)"))
+    world = reconcile(topology, snapshot, {}, registry, ledger_known=True)
+    view = View(
+        target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes
+    )
+    for verdicts in judged_all(world, view, registry, needing=OFFLINE).values():
+        yield from (verdict.diagnostic() for verdict in verdicts)
