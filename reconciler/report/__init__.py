@@ -1,0 +1,1 @@
+"""Readers of plans and outcomes, one module per format; each is data → text and prints nothing itself."""

@@ -1,0 +1,130 @@
+"""What a plan shows as one entry: a change with its bare children, or many equal changes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from reconciler.core.diff import Action
+from reconciler.core.plan import PlannedChange
+from reconciler.core.rule import Outcome
+
+
+class Section(IntEnum):
+    """The order a reviewer needs: what stops, what hurts, what changes, what is new, what goes, what merely is."""
+
+    REFUSED = 0
+    CONSENT = 1
+    UNKNOWN = 2
+    WAITS = 3
+    REPLACE = 4
+    UPDATE = 5
+    CREATE = 6
+    DELETE = 7
+    KEEP = 8
+    ADOPT = 9
+    ORPHAN = 10
+    FORGET = 11
+    ABSENT = 12
+
+
+SAME_ENOUGH = 3
+"""So many equal changes become one entry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    section: Section
+    changes: tuple[PlannedChange, ...]
+    children: tuple[PlannedChange, ...] = ()
+    """Made or gone together with the only change of this entry, nothing to say about them."""
+
+    @property
+    def first(self) -> PlannedChange:
+        return self.changes[0]
+
+
+def section_of(change: PlannedChange) -> Section:
+    if change.is_refused:
+        return Section.REFUSED
+    if change.needs_consent:
+        return Section.CONSENT
+    if change.blocked_by is not None:
+        return Section.WAITS
+    return Section[change.action.name]
+
+
+def entries(changes: Sequence[PlannedChange]) -> list[Entry]:
+    """All entries in the order they are read."""
+    children = _children(changes)
+    folded = {child.address for bare in children.values() for child in bare}
+    found: list[Entry] = []
+    for section in Section:
+        members = [change for change in changes if change.address not in folded and section_of(change) is section]
+        found += _grouped(section, members, children)
+    return found
+
+
+def _children(changes: Sequence[PlannedChange]) -> dict[str, tuple[PlannedChange, ...]]:
+    """Bare creates and deletes that go with the stream they belong to, by its address."""
+    streams = {change.address: change for change in changes if change.address.startswith("stream/")}
+    found: dict[str, list[PlannedChange]] = {}
+    for change in changes:
+        names = change.address.split("/")[1:]
+        if len(names) < 2 or change.action not in (Action.CREATE, Action.DELETE):
+            continue
+        parent = streams.get(f"stream/{names[0]}")
+        if parent and parent.action is change.action and _goes_along(change, parent):
+            found.setdefault(parent.address, []).append(change)
+    return {address: tuple(bare) for address, bare in found.items()}
+
+
+def _goes_along(child: PlannedChange, parent: PlannedChange) -> bool:
+    if not is_bare(child) or (child.reason and child.reason != parent.reason):
+        return False
+    return child.blocked_by == parent.address if child.is_blocked else not parent.is_blocked
+
+
+def is_bare(change: PlannedChange) -> bool:
+    """Nothing was judged about it that a reader must know."""
+    return not change.consequences and all(verdict.outcome is Outcome.ALLOWED for verdict in change.verdicts)
+
+
+def _grouped(
+    section: Section, changes: Iterable[PlannedChange], children: dict[str, tuple[PlannedChange, ...]]
+) -> list[Entry]:
+    """Equal changes together, at the place of the first; those with most to say first."""
+    groups: dict[object, list[PlannedChange]] = {}
+    for change in changes:
+        groups.setdefault(_sameness(section, change), []).append(change)
+    found: list[Entry] = []
+    for group in groups.values():
+        if len(group) >= SAME_ENOUGH:
+            found.append(Entry(section=section, changes=tuple(group)))
+        else:
+            found += (Entry(section=section, changes=(one,), children=children.get(one.address, ())) for one in group)
+    return sorted(found, key=lambda entry: is_bare(entry.first))
+
+
+def _sameness(section: Section, change: PlannedChange) -> object:
+    """Changes with an equal key read the same but for their names and quantities."""
+    kind = change.address.split("/")[0]
+    if section in (Section.ADOPT, Section.ORPHAN, Section.FORGET, Section.ABSENT):
+        return kind if is_bare(change) else change.address
+    if section is Section.CREATE or (not change.fields and section is Section.REFUSED):
+        return change.address
+    fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)
+    verdicts = tuple((v.code, v.outcome, v.consented) for v in change.verdicts)
+    words = tuple(c.message for c in change.consequences) if section is Section.DELETE else len(change.consequences)
+    drawn = any(consequence.detail for consequence in change.consequences)
+    return (
+        kind,
+        change.action,
+        change.reason,
+        change.blocked_by,
+        fields,
+        verdicts,
+        words,
+        change.address if drawn else "",
+    )

@@ -1,0 +1,54 @@
+"""Differing fields, one line each: `max_age  7d → 3d`; long lists say what comes and what goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reconciler.core.diff import FieldChange, FieldClass
+from reconciler.report.paper import Paper
+from reconciler.report.values import counted, show, show_side
+from reconciler.report.visible import columns, padded, visible
+
+_SINCE = {
+    FieldClass.PLAIN: "",
+    FieldClass.CONFIG: "",
+    FieldClass.DRIFTED: "  (changed outside since the last apply)",
+    FieldClass.BOTH: "  (changed here and outside since the last apply)",
+}
+
+
+def field_lines(fields: Sequence[FieldChange], paper: Paper, indent: int = 4) -> list[str]:
+    """All fields of a change, their values in one column."""
+    names = [visible(change.path) for change in fields]
+    name_width = min(max(map(columns, names), default=0), 40)
+    lines: list[str] = []
+    for name, change in zip(names, fields, strict=True):
+        head = " " * indent + padded(name, name_width) + "  "
+        lines += _one(head, change, paper)
+    return lines
+
+
+def _one(head: str, change: FieldChange, paper: Paper) -> list[str]:
+    live, desired = show_side(change.live, change.info), show_side(change.desired, change.info)
+    since = _SINCE[change.field_class]
+    line = f"{head}{live} → {desired}{since}"
+    if columns(line) <= paper.width:
+        return [line]
+    margin = " " * columns(head)
+    if isinstance(change.live, list) and isinstance(change.desired, list):
+        first, *rest = _list_difference(change.live, change.desired, paper, columns(head))
+        return [head + first.lstrip(), *rest, *([margin + since.strip()] if since else [])]
+    return [head + live, f"{margin}→ {desired}{since}"]
+
+
+def _list_difference(live: list[object], desired: list[object], paper: Paper, indent: int) -> list[str]:
+    gone = [item for item in live if item not in desired]
+    new = [item for item in desired if item not in live]
+    if not gone and not new:
+        return [*paper.wrapped(show(live), indent), *paper.wrapped("→ " + show(desired), indent)]
+    lines: list[str] = []
+    if gone:
+        lines += paper.wrapped("without " + show(gone), indent)
+    if new:
+        lines += paper.wrapped("with " + show(new), indent)
+    return [*lines, *paper.wrapped(f"({counted(len(desired) - len(new), 'item')} unchanged)", indent)]

@@ -1,0 +1,124 @@
+"""Verdicts and consequences in words: what was judged, why, and the way out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from reconciler.core.diff import Consequence
+from reconciler.core.kind import Unit
+from reconciler.core.plan import PlannedChange
+from reconciler.core.rule import Outcome, Verdict
+from reconciler.report.paper import Paper, Role
+from reconciler.report.partitions import partition_lines
+from reconciler.report.values import counted, show_bytes, show_yaml
+from reconciler.report.visible import visible
+
+_WORDS = {
+    Outcome.WARNS: "warning", Outcome.NEEDS_CONSENT: "needs consent",
+    Outcome.REPLACES: "replaces it, needs consent", Outcome.REFUSED: "refused",
+}  # fmt: skip
+_ROLES: dict[Outcome, Role] = {
+    Outcome.WARNS: "update", Outcome.NEEDS_CONSENT: "consent", Outcome.REPLACES: "consent", Outcome.REFUSED: "refused",
+}  # fmt: skip
+
+_EACH = "each of them"
+
+
+def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Everything worth saying."""
+    said = (verdict for verdict in verdicts if verdict.outcome is not Outcome.ALLOWED)
+    return sorted(said, key=lambda verdict: (not verdict.blocks, -verdict.outcome.rank))
+
+
+def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int = 4, where: str = "") -> list[str]:
+    lines = _headed(verdict, visible(verdict.message), paper, indent)
+    if verdict.blocks or verdict.outcome is Outcome.WARNS:
+        lines += way_out(verdict, change, paper, indent, where or verdict.address)
+    return lines
+
+
+def _headed(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[str]:
+    head = verdict_head(verdict)
+    first, *rest = paper.wrapped(f"{head} {message}".rstrip(), indent)
+    if first.lstrip().startswith(head):
+        first = " " * indent + paper.paint(head, _ROLES[verdict.outcome]) + first[indent + len(head) :]
+    return [first, *rest]
+
+
+def verdict_head(verdict: Verdict) -> str:
+    if verdict.consented is not None:
+        reason = visible(verdict.consented).rstrip(".")
+        return f"{verdict.code} {verdict.name}, consented ({reason})."
+    return f"{verdict.code} {verdict.name}, {_WORDS[verdict.outcome]}."
+
+
+def way_out(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, where: str) -> list[str]:
+    """What to do instead, and how to consent where one may."""
+    lines: list[str] = []
+    if verdict.fix:
+        lines += paper.paragraphs(f"Instead: {verdict.fix}", indent)
+    if verdict.blocks and verdict.consentable and "allow:" not in (verdict.fix or ""):
+        lines += paper.wrapped(f"{'Or' if verdict.fix else 'To'} consent, in the file at {where}:", indent)
+        lines.append(" " * (indent + 2) + consent_entry(verdict, change))
+    return lines
+
+
+def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
+    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted."""
+    unit: Unit = next((field.info.unit for field in change.fields if field.path == verdict.path), "text")
+    to = "" if verdict.to is None else f"to: {show_yaml(verdict.to, unit)}, "
+    return f"allow: [{{code: {verdict.code}, {to}reason: …}}]"
+
+
+def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -> list[str]:
+    drawn = consequence.detail.get("partition_map")
+    lines = partition_lines(drawn, paper, indent + 2) if drawn else []
+    return [*lines, *paper.paragraphs(consequence.message, indent)]
+
+
+def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
+    """The verdicts of equal changes: each said once where the words are the same, else a few by name and the sum."""
+    lines: list[str] = []
+    for number, verdict in enumerate(worst_first(changes[0].verdicts)):
+        same = [worst_first(change.verdicts)[number] for change in changes]
+        if len({one.message for one in same}) == 1:
+            lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
+            continue
+        lines += _headed(verdict, _total(one.quantities for one in same), paper, indent)
+        lines += _each([(one.address, one.message) for one in same], paper, indent + 2)
+        lines += way_out(verdict, changes[0], paper, indent, _EACH)
+    return lines
+
+
+def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
+    lines: list[str] = []
+    for number, consequence in enumerate(changes[0].consequences):
+        same = [(change.address, change.consequences[number]) for change in changes]
+        if len({one.message for _, one in same}) == 1:
+            lines += consequence_lines(consequence, paper, indent)
+            continue
+        lines += paper.wrapped(_total(one.quantities for _, one in same), indent)
+        lines += _each([(address, one.message) for address, one in same], paper, indent)
+    return lines
+
+
+def _each(said: Sequence[tuple[str, str]], paper: Paper, indent: int) -> list[str]:
+    shown = said if paper.verbose or len(said) <= 4 else said[:3]
+    lines = [line for address, message in shown for line in paper.wrapped(f"{address}: {message}", indent)]
+    if len(shown) < len(said):
+        lines.append(" " * indent + f"and {len(said) - len(shown):_} more; -v says all")
+    return lines
+
+
+def _total(quantities: Iterable[Mapping[str, int]]) -> str:
+    """`Together: 1_200_000 messages, 40GiB.`"""
+    total: Counter[str] = Counter()
+    for some in quantities:
+        total.update(some)
+    said = (show_bytes(number) if of == "bytes" else counted(number, _singular(of)) for of, number in total.items())
+    return f"Together: {', '.join(said)}." if total else ""
+
+
+def _singular(quantity: str) -> str:
+    return visible(quantity).removesuffix("s").replace("_", " ")

@@ -1,0 +1,134 @@
+"""What an apply did: done, failed and why, in doubt, not tried; what is half-made; what to run next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.events import Failed, Finished, InDoubt, Settled, Skipped
+from reconciler.core.wire import Call, Step
+from reconciler.report.names import named
+from reconciler.report.paper import Paper
+from reconciler.report.values import counted
+from reconciler.report.visible import columns, visible
+
+_DEEDS = {
+    Call.STREAM_CREATE: "create stream", Call.STREAM_UPDATE: "update stream", Call.STREAM_DELETE: "delete stream",
+    Call.CONSUMER_CREATE: "create consumer", Call.CONSUMER_UPDATE: "update consumer",
+    Call.CONSUMER_DELETE: "delete consumer", Call.CONSUMER_PAUSE: "pause consumer",
+    Call.CONSUMER_UNPIN: "unpin consumer", Call.ENTRY_PUT: "write record", Call.ENTRY_DELETE: "delete record",
+    Call.GATE_CONSUMERS_GONE: "wait until the consumers are gone on",
+}  # fmt: skip
+
+
+def outcome_text(
+    finished: Finished, paper: Paper | None = None, *, arguments: str = "", seconds: float | None = None
+) -> str:
+    """The summary after the last event, ending in a newline."""
+    paper = paper or Paper()
+    took = f" in {seconds:.1f} s" if seconds is not None else ""
+    if finished.is_success and finished.stopped is None:
+        return f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}. Planning again finds nothing to do.\n"
+    lines = _troubles(finished, paper)
+    lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")
+    lines += _half_made(finished, paper)
+    lines += paper.wrapped(_next(finished, arguments))
+    return "\n".join(lines) + "\n"
+
+
+def progress(done: int, total: int, step: Step, width: int) -> str:
+    """One line for a terminal, never wider than it."""
+    line = f"{done:_} of {total:_} steps  {deed(step)}"[:width]
+    while columns(line) >= width:
+        line = line[:-2] + "…"
+    return line
+
+
+def deed(step: Step) -> str:
+    """`create consumer ORDERS/dispatch`"""
+    if step.effect:
+        return visible(step.effect)
+    return f"{_DEEDS[step.call]} {visible('/'.join(step.on))}"
+
+
+def _deeds(finished: Finished) -> str:
+    """`4 creates, 2 updates` in terms of the server's objects."""
+    counts = Counter(done.step.call.value.split(".")[1] for done in finished.done if done.step.call.value[:4] != "gate")
+    said = ", ".join(counted(count, verb) for verb, count in counts.items())
+    return f"{counted(len(finished.done), 'step')} ({said})" if said else "nothing: there was nothing to do"
+
+
+def _troubles(finished: Finished, paper: Paper) -> list[str]:
+    lines: list[str] = []
+    for failed in finished.failed:
+        lines += _trouble(f"! {visible(failed.step.address)}", f"failed to {deed(failed.step)}", failed.reason, paper)
+    for doubt in finished.in_doubt:
+        lines += _trouble(f"? {visible(doubt.step.address)}", f"in doubt: {deed(doubt.step)}", doubt.reason, paper)
+    for because, skipped in _by_reason(finished.skipped).items():
+        head = f"{counted(len(skipped), 'step')} not tried:"
+        lines += [*paper.wrapped(f"{head} {because}"), *named("of", _addresses(skipped), paper, 4), ""]
+    return lines
+
+
+def _trouble(head: str, what: str, reason: Diagnostic, paper: Paper) -> list[str]:
+    said = f"{reason.code} {reason.message}" if reason.code else reason.message
+    lines = [paper.paint(head, "refused"), *paper.wrapped(what, 4), *paper.wrapped(said, 4)]
+    return [*lines, *(paper.paragraphs(f"Instead: {reason.fix}", 4) if reason.fix else []), ""]
+
+
+def _by_reason(skipped: Iterable[Skipped]) -> dict[str, list[Skipped]]:
+    groups: dict[str, list[Skipped]] = {}
+    for one in skipped:
+        groups.setdefault(one.because, []).append(one)
+    return groups
+
+
+def _addresses(settled: Iterable[Skipped | Failed | InDoubt]) -> list[str]:
+    return list(dict.fromkeys(one.step.address for one in settled))
+
+
+def _total(finished: Finished) -> int:
+    return sum(map(len, (finished.done, finished.failed, finished.in_doubt, finished.skipped, finished.not_started)))
+
+
+def _opening(finished: Finished) -> str:
+    of = f"{len(finished.done):_} of {counted(_total(finished), 'step')}"
+    if finished.stopped is None:
+        return f"Not everything could be applied: {of} done"
+    return (
+        f"Interrupted after {of}"
+        if finished.stopped == "interrupted"
+        else f"Stopped ({visible(finished.stopped)}) after {of}"
+    )
+
+
+def _counts(finished: Finished) -> str:
+    counts = {"failed": finished.failed, "not tried": finished.skipped, "not started": finished.not_started}
+    said = ", ".join(f"{len(settled):_} {word}" for word, settled in counts.items() if settled)
+    doubt = ", ".join(f"{address} (the request was sent, no answer came)" for address in _addresses(finished.in_doubt))
+    return " ".join(filter(None, (f"{said}." if said else "", f"In doubt: {doubt}." if doubt else "")))
+
+
+def _half_made(finished: Finished, paper: Paper) -> list[str]:
+    """Resources of which some steps were carried out and others not; the next apply completes them."""
+    done = {one.step.address for one in finished.done}
+    open_: dict[str, list[Step]] = {}
+    unfinished: tuple[Settled, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
+    for one in unfinished:
+        if one.step.address in done:
+            open_.setdefault(one.step.address, []).append(one.step)
+    if not open_:
+        return ["Nothing is half-made."] if not finished.in_doubt else []
+    shown = "; ".join(f"{address} (still to do: {_deeds_of(steps)})" for address, steps in open_.items())
+    return paper.wrapped(f"Nothing is half-made except {shown}; the next apply completes it.")
+
+
+def _deeds_of(steps: Sequence[Step]) -> str:
+    return ", ".join(map(deed, steps))
+
+
+def _next(finished: Finished, arguments: str) -> str:
+    if finished.failed:
+        return f"Next: see what is left with  reconciler plan {arguments}".rstrip()
+    return f"Next: reconciler apply {arguments}".rstrip()

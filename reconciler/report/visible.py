@@ -1,0 +1,45 @@
+"""Text that is safe to show: what a terminal would obey or hide is made visible.
+
+Names, subjects, descriptions and metadata come from whoever may write to the account, so none of them is trusted.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_OBEYED = re.compile(
+    "[\x00-\x1f\x7f-\x9f"  # C0, DEL and C1: escapes, bells, carriage returns
+    "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or turns text around
+    "\ud800-\udfff\U000e0000-\U000e007f]"  # half characters, tags
+)
+
+
+def visible(text: str) -> str:
+    """The text with every control character written out (`\\x1b`), on one line."""
+    return text if text.isascii() and text.isprintable() else _OBEYED.sub(_written_out, text)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    named = {0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}.get(code)
+    if named:
+        return named
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal this takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of(character) for character in text)
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))

@@ -1,0 +1,62 @@
+"""What people read after an apply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
+from reconciler.core.wire import Call, Step
+from reconciler.report.outcome import outcome_text, progress
+from tests.report.golden import same_as_golden
+
+
+def step(call: Call, *on: str, address: str | None = None, **more: Any) -> Step:
+    kind = call.value.split(".")[0]
+    return Step(id=f"{call} {on}", call=call, on=on, address=address or f"{kind}/{'/'.join(on)}", **more)
+
+
+def because(message: str, fix: str | None = None) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code="NA201", name="refused", message=message, fix=fix)
+
+
+ORDERS = step(Call.STREAM_CREATE, "ORDERS")
+WEST = step(Call.CONSUMER_CREATE, "ORDERS", "west")
+RECORD = step(Call.ENTRY_PUT, "elastic-consumer-groups", "ORDERS.billing", address="elastic_group/ORDERS/billing")
+BILLING = step(Call.STREAM_CREATE, "ORDERS-billing", address="elastic_group/ORDERS/billing")
+LATER = step(Call.STREAM_DELETE, "OLD")
+
+
+def test_success_is_one_line() -> None:
+    text = outcome_text(Finished(done=(Done(step=ORDERS), Done(step=WEST))), seconds=0.31)
+    assert text == "Applied 2 steps (2 creates) in 0.3 s. Planning again finds nothing to do.\n"
+
+
+def test_a_failure_says_what_why_and_what_was_not_tried() -> None:
+    failed = Failed(
+        step=ORDERS,
+        reason=because("The server answered 10052: subjects overlap.", "change the subjects"),
+        nothing_done=True,
+    )
+    skipped = Skipped(step=WEST, because="stream/ORDERS was not created")
+    text = outcome_text(Finished(done=(Done(step=LATER),), failed=(failed,), skipped=(skipped,)), arguments="streams/")
+    same_as_golden("outcome-failed.txt", text)
+
+
+def test_an_interruption_says_what_is_in_doubt_and_what_is_half_made() -> None:
+    finished = Finished(
+        done=(Done(step=ORDERS), Done(step=RECORD)), in_doubt=(InDoubt(step=WEST, reason=because("No answer came.")),),
+        not_started=(NotStarted(step=BILLING), NotStarted(step=LATER)), stopped="interrupted",
+    )  # fmt: skip
+    same_as_golden("outcome-interrupted.txt", outcome_text(finished, arguments="streams/"))
+
+
+def test_a_stop_for_another_reason_says_the_reason() -> None:
+    finished = Finished(not_started=(NotStarted(step=ORDERS),), stopped="the lease was lost")
+    assert outcome_text(finished).startswith("Stopped (the lease was lost) after 0 of 1 step. 1 not started.\n")
+
+
+def test_progress_is_never_wider_than_the_terminal() -> None:
+    line = progress(3, 10, step(Call.STREAM_CREATE, "宽" * 100), 40)
+    assert line.startswith("3 of 10 steps  create stream 宽")
+    assert len(line) < 40

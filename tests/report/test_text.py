@@ -1,0 +1,181 @@
+"""The text report of a plan."""
+
+from __future__ import annotations
+
+import time
+
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.diff import Action, FieldClass
+from reconciler.core.kind import FieldInfo
+from reconciler.core.rule import Outcome
+from reconciler.report.paper import Paper, coloured
+from reconciler.report.text import plan_text
+from tests.report.golden import same_as_golden
+from tests.report.plans import (
+    AGE,
+    DAY,
+    at,
+    create,
+    delete,
+    everything,
+    field,
+    limit_lowered,
+    members_moved,
+    plan,
+    planned,
+    policy_switch,
+    update,
+    verdict,
+)  # fmt: skip
+
+
+def test_everything_at_once_reads_as_shown() -> None:
+    same_as_golden("everything.txt", plan_text(everything(), arguments="streams/", seconds=0.4))
+
+
+def test_a_wide_screen_is_used() -> None:
+    same_as_golden("everything-wide.txt", plan_text(everything(), Paper(width=150), arguments="streams/", seconds=0.4))
+
+
+def test_an_empty_plan_is_one_line() -> None:
+    text = plan_text(plan(kept=168))
+    assert text == (
+        "orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes): nothing to do, 168 resources as declared\n"
+    )
+
+
+def test_what_stops_comes_first_and_what_goes_comes_last() -> None:
+    text = plan_text(everything())
+    places = [
+        text.index(a) for a in ("dispatch", "stream/ORDERS", "stream/FAR", "billing", "west", "stream/OLD", "AUDIT")
+    ]
+    assert places == sorted(places)
+
+
+def test_eight_hundred_equal_changes_are_one_entry_with_a_count() -> None:
+    changes = [update(f"stream/S{i:03}", field("max_age", 7 * DAY, 3 * DAY, AGE), span=at(i, 5)) for i in range(1, 813)]
+    same_as_golden("equal-changes.txt", plan_text(plan(*changes)))
+
+
+def test_equal_changes_with_different_quantities_name_a_few_and_give_the_sum() -> None:
+    changes = [limit_lowered(f"stream/S{i}", messages=1000 * i) for i in range(1, 9)]
+    same_as_golden("equal-verdicts.txt", plan_text(plan(*changes)))
+
+
+def test_verbose_names_every_one_of_equal_changes() -> None:
+    changes = [update(f"stream/S{i:03}", field("max_age", 7 * DAY, 3 * DAY, AGE)) for i in range(200)]
+    text = plan_text(plan(*changes), Paper(verbose=True))
+    assert all(f"S{i:03}" in text for i in range(200))
+
+
+def test_what_is_deleted_is_always_named() -> None:
+    changes = [delete(f"stream/S{i:03}", "cleaned up") for i in range(200)]
+    text = plan_text(plan(*changes))
+    assert all(f"S{i:03}" in text for i in range(200))
+
+
+def test_consumers_of_a_new_stream_stand_on_its_line() -> None:
+    text = plan_text(plan(create("stream/NEW", span=at(1, 2)), create("consumer/NEW/a"), create("consumer/NEW/b")))
+    assert "+ stream/NEW  with consumers a b  " in text
+    assert "consumer/NEW/a" not in text
+
+
+def test_a_consumer_of_a_new_stream_with_a_warning_stands_alone() -> None:
+    warned = verdict("CO130", "slow", Outcome.WARNS, "This is slow.", "consumer/NEW/a")
+    text = plan_text(plan(create("stream/NEW"), create("consumer/NEW/a", verdicts=(warned,))))
+    assert "+ consumer/NEW/a\n    CO130 slow, warning. This is slow.\n" in text
+
+
+def test_what_waits_says_for_what() -> None:
+    refused = verdict("ST401", "needs-version", Outcome.REFUSED, "Too old.", "stream/NEW")
+    changes = (
+        create("stream/NEW", verdicts=(refused,)),
+        update("consumer/X/a", field("description", "x"), blocked_by="stream/NEW"),
+    )
+    text = plan_text(plan(*changes))
+    assert "~ consumer/X/a\n    description  x → default\n    waits for stream/NEW\n" in text
+    assert "1 refused, 1 waiting · 0 unchanged" in text
+
+
+def test_a_field_left_out_is_shown_as_the_default() -> None:
+    text = plan_text(plan(update("stream/S", field("max_bytes", 20 << 30, None, FieldInfo(unit="bytes", default=-1)))))
+    assert "    max_bytes  20GiB → default (no limit)\n" in text
+
+
+def test_a_field_changed_outside_says_so() -> None:
+    text = plan_text(plan(update("stream/S", field("max_age", DAY, 2 * DAY, AGE, field_class=FieldClass.DRIFTED))))
+    assert "max_age  1d → 2d  (changed outside since the last apply)" in text
+
+
+def test_a_long_list_says_what_comes_and_what_goes() -> None:
+    live = [f"orders.region-{i:02}.created" for i in range(20)]
+    text = plan_text(plan(update("stream/S", field("subjects", live, [*live[1:], "orders.new"]))))
+    assert "    subjects  without orders.region-00.created\n" in text
+    assert "              with orders.new\n              (19 items unchanged)\n" in text
+
+
+def test_a_given_consent_is_shown_with_its_reason() -> None:
+    change = limit_lowered()
+    given = verdict("ST301", "limit-lowered", Outcome.NEEDS_CONSENT, "12 messages go.", consented="old logs")
+    text = plan_text(plan(update("stream/ORDERS", *change.fields, verdicts=(given,))))
+    assert "ST301 limit-lowered, consented (old logs). 12 messages go." in text
+    assert "allow:" not in text
+
+
+def test_a_missing_consent_can_be_copied_in_the_units_of_the_file() -> None:
+    assert "      allow: [{code: ST301, to: 3d, reason: …}]\n" in plan_text(plan(limit_lowered()))
+
+
+def test_the_last_line_says_what_to_run() -> None:
+    text = plan_text(plan(members_moved()), arguments="examples/orders --dev")
+    assert text.endswith("\nNext: reconciler apply examples/orders --dev\n")
+
+
+def test_after_a_refusal_the_last_line_says_to_plan_again() -> None:
+    text = plan_text(plan(policy_switch()), arguments="streams/")
+    assert text.endswith("Nothing can be applied while something is refused. After editing: reconciler plan streams/\n")
+
+
+def test_adoption_alone_says_that_no_object_changes() -> None:
+    text = plan_text(plan(planned("stream/A", Action.ADOPT)))
+    assert "No object changes. To record what is ours: reconciler apply" in text
+
+
+def test_a_selection_says_how_many_changes_it_hides() -> None:
+    assert "\n3 changes hidden by the selection\n" in plan_text(plan(), hidden=3)
+
+
+def test_findings_about_files_stand_above_the_changes() -> None:
+    warning = Diagnostic(severity=Severity.WARNING, code="ST590", name="unused", message="never used", span=at(3, 4))
+    text = plan_text(plan(create("stream/S"), diagnostics=(warning,)))
+    assert "\n\nstreams/orders.yaml:3:4 warning ST590: never used\n\n+ stream/S\n" in text
+
+
+def test_names_cannot_drive_the_terminal() -> None:
+    evil = "a\x1b[2J\x9b31m\u202eb\r\n"
+    changed = field(f"metadata.{evil}", evil, "x\x07", FieldInfo())
+    said = verdict("ST301", evil, Outcome.WARNS, evil, fix=evil)
+    text = plan_text(
+        plan(update(f"stream/{evil}", changed, verdicts=(said,), reason=evil, span=at(1, 1, evil)), topology=evil),
+        arguments="x",
+    )
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert "\\x1b[2J\\x9b31m\\u202eb" in text
+
+
+def test_colours_change_nothing_but_colours() -> None:
+    import re
+
+    painted = plan_text(everything(), Paper(paint=coloured()))
+    assert "\x1b[" in painted
+    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == plan_text(everything())
+
+
+def test_six_thousand_creates_are_printed_at_once_and_in_short() -> None:
+    streams = [create(f"stream/S{i:04}", span=at(i + 1, 5)) for i in range(1000)]
+    consumers = [create(f"consumer/S{i:04}/c{j}", span=at(i + 1, 9)) for i in range(1000) for j in range(5)]
+    big = plan(*streams, *consumers)
+    began = time.process_time()
+    text = plan_text(big)
+    assert time.process_time() - began < 0.3
+    assert text.count("\n") < 1_010
