@@ -1,0 +1,121 @@
+"""The embedded server's files in a folder, and the two locks that keep a store from having two servers.
+
+A server holds the run lock as long as it lives: the lock's descriptor is handed down to it, and the kernel lets go when
+it dies, however it dies. A pid alone would prove nothing: processes are killed, and their numbers are used again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What the server that ran last wrote about itself."""
+
+    pid: int
+    port: int
+    name: str
+    """Its server name, by which its greeting is told from anybody else's on that port."""
+
+
+class DevFolder:
+    def __init__(self, folder: Path) -> None:
+        self.owner = folder.absolute()
+        self.root = self.owner / ".reconciler" / "dev"
+        self.store = self.root / "store"
+        self.config = self.root / "server.conf"
+        self.log = self.root / "server.log"
+        self.output = self.root / "server.out"
+        self.record = self.root / "server.json"
+        self._starting = self.root / "starting.lock"
+        self._running = self.root / "running.lock"
+
+    @property
+    def was_used(self) -> bool:
+        return self._starting.exists() and self._running.exists()
+
+    def prepare(self) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+        ignore = self.root.parent / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+        for lock in (self._starting, self._running):
+            lock.touch(exist_ok=True)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Starting, stopping and looking happen one at a time; nobody stays longer than a start or a stop takes."""
+        with self._starting.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    @contextlib.contextmanager
+    def free(self) -> Iterator[int | None]:
+        """The run lock's descriptor, to be handed to a server; None while a server has it."""
+        with self._running.open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield None
+            else:
+                yield file.fileno()
+
+    @property
+    def is_running(self) -> bool:
+        with self.free() as lock:
+            return lock is None
+
+    def recorded(self) -> Record | None:
+        try:
+            return Record(**json.loads(self.record.read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def is_held_by(self, pid: int) -> bool:
+        """Whether this very process has our run lock open, where the kernel tells; else the held lock must do."""
+        open_files = Path(f"/proc/{pid}/fd")
+        if not Path("/proc/self/fd").exists():
+            return True
+        with contextlib.suppress(OSError):  # gone, or somebody else's
+            ours = self._running.stat()
+            return any(_same(file, ours) for file in open_files.iterdir())
+        return False
+
+    def last_words(self) -> str:
+        """The end of what the server said, for messages."""
+        for file in (self.log, self.output):
+            with contextlib.suppress(OSError):
+                lines = [line for line in file.read_text(errors="replace").splitlines() if line.strip()]
+                if lines:
+                    return lines[-1].strip()
+        return ""
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Says in one sentence why the folder cannot be used."""
+        try:
+            yield
+        except OSError as error:
+            what = f"The embedded server cannot keep its data in {self.root}"
+            message = f"{what}: {(error.strerror or str(error)).lower()}. Nothing was changed."
+            fix = "Run this in a folder you may write to, or connect to a server with --server or --context."
+            raise CannotContinue(failure("NA122", "dev-folder-unusable", message, fix)) from None
+
+
+def failure(code: str, name: str, message: str, fix: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)
+
+
+def _same(file: Path, other: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):  # closed meanwhile
+        return os.path.samestat(file.stat(), other)
+    return False
