@@ -78,7 +78,7 @@ class _Place:
 def _one_per_union(errors: Sequence[Error], start: _Start) -> list[Error]:
     """A union's members each complain about the same value; the member that understood most of it speaks for all."""
     chosen: list[Error] = []
-    unions: dict[int, dict[str | int, Collection[Error]]] = {}
+    unions: dict[int, dict[str | int, list[Error]]] = {}
     for error in errors:
         loc = error["loc"][:-1] if error["type"] == "missing" else error["loc"]
         place = _Place(loc, start)

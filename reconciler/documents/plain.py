@@ -69,6 +69,7 @@ class Plain:
             self._wrong_shape(node, shape, path, key)
         elif shape.types and (complaint := _wrong_type(node, value, shape)):
             self._add(node, "502", "wrong-value", complaint, path)
+            return "" if len(node.text) > LONGEST_NUMBER else value  # no validator should try to read what is too long
         return value
 
     def _nothing(self, node: Scalar, shape: Shape, path: str, key: Scalar | None) -> None:

@@ -12,7 +12,7 @@ from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.documents.complain import complain
 
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _MOST_SHOWN = 20
 
 _TABS = "a tab indents this line; YAML allows only spaces there"
@@ -28,6 +28,7 @@ _WORDS = {
     "did not find expected node content": "a value was expected here",
     "did not find expected <document start>": "the document has ended above; check the indentation of this line",
     "could not find expected ':'": "this is neither `key: value` nor `- item`",
+    "found unexpected ':'": "inside `[…]` and `{{…}}` a value that holds `:` needs quotes",
     "found unexpected end of stream": "the quote opened here is never closed",
     "found unexpected document indicator": "the quote opened here is not closed before the document ends",
     "found unknown escape character": "`{text}` is no escape in double quotes; write `\\\\`, or use single quotes",
@@ -51,7 +52,7 @@ def decode(file: str, data: bytes) -> tuple[str, list[Diagnostic]]:
         before = data[: error.start].decode()
         message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         return "", [complain("XX511", "yaml-encoding", message, _place(file, before, len(before)))]
-    return text, [_strange(file, text, found) for found in islice(_FORBIDDEN.finditer(text), _MOST_SHOWN)]
+    return text, [_strange(file, text, found) for found in islice(FORBIDDEN.finditer(text), _MOST_SHOWN)]
 
 
 def _strange(file: str, text: str, found: re.Match[str]) -> Diagnostic:

@@ -31,6 +31,7 @@ MOST_EXPANDED = 500_000
 DEEPEST = 64
 """Levels of nesting; nothing we describe comes near."""
 
+_TAG = re.compile(r"![^\s,\[\]{}]*")
 _PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)+")
 
 
@@ -185,8 +186,8 @@ class _Builder:
     def _properties(self, event: Any, node: Node) -> None:
         """Anchors and tags before a node; the node's place begins after them."""
         if event.tag and event.tag != "!":
-            written = self.text[event.start_mark.index :].split(maxsplit=1)[0]
-            self._say("514", "yaml-tag", f"tag `{_tag(written)}` has no meaning here; remove it", node)
+            written = _TAG.search(self.text, event.start_mark.index)
+            self._say("514", "yaml-tag", f"tag `{written[0] if written else '!'}` has no meaning here; remove it", node)
         if event.anchor:
             self.anchors[event.anchor] = node
         skipped = _PROPERTIES.match(self.text, event.start_mark.index)
@@ -202,7 +203,3 @@ class _Builder:
 
     def _say(self, number: str, name: str, message: str, node: Node) -> None:
         self.problems.append(complain(f"XX{number}", name, message, span(self.file, node)))
-
-
-def _tag(written: str) -> str:
-    return next((part for part in re.split(r"(?=[&!])", written) if part.startswith("!")), written)

@@ -172,13 +172,15 @@ def _not_a_plan(why: str) -> CannotContinue:
 
 
 def _plan_of(data: Data) -> Plan:
+    changes = _each(data["changes"], _change_of)
+    listed = sum(change.action is Action.KEEP and not change.is_refused for change in changes)
     return Plan(
         topology=data["topology"],
         target=_target_of(data["target"]),
-        changes=_each(data["changes"], _change_of),
+        changes=changes,
         steps=_each(data["steps"], _step_of),
         diagnostics=_each(data["diagnostics"], _diagnostic_of),
-        kept=data["summary"]["keep"] - sum(change["action"] == "keep" for change in data["changes"]),
+        kept=data["summary"]["keep"] - listed,
         unmanaged=tuple(data["unmanaged"]),
         read=data["read"],
         ledger_known=data["ledger_known"],

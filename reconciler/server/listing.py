@@ -57,7 +57,7 @@ class _Page:
 
 
 async def listed(js: JetStream, endpoint: str, section: Section) -> Listed | Refusal | NoAnswer | Unsettled:
-    """STREAM.LIST or CONSUMER.LIST.<stream>, complete."""
+    """STREAM.LIST, CONSUMER.LIST.<stream> or the same of NAMES, complete."""
     for _ in range(ATTEMPTS):
         pages = await _pages(js, endpoint, section)
         if not isinstance(pages, list):
@@ -100,7 +100,9 @@ async def _page(js: JetStream, endpoint: str, section: Section, offset: int) -> 
     return _Page(offset=offset, total=said["total"], limit=said.get("limit") or 256, items=items, silent=silent)
 
 
-def _name(item: Mapping[str, Json], section: Section) -> str:
+def _name(item: Json, section: Section) -> str:
+    if isinstance(item, str):  # NAMES lists nothing else
+        return item
     name: str = item["config"]["name"] if section == "streams" else item["name"]
     return name
 

@@ -1,0 +1,71 @@
+"""Which repository and revision a folder comes from, as `git` tells; without git, or outside one, nobody knows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE = 5.0
+"""Seconds for one question; a stuck file system must not hold up a plan."""
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+)?/+(?P<path>[^?#]*)", re.IGNORECASE)
+_SCP = re.compile(r"(?:[^@/\s]+@)?(?P<host>[^/:\s]{2,}):(?P<path>(?!//)[^?#]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a topology's files come from."""
+
+    repository: str | None = None
+    """`github.com/org/repo`: the same for every way to clone, no credentials; else `root:` and the first commit."""
+    revision: str | None = None
+    """The commit, with `-dirty` when tracked files differ from it."""
+
+
+def origin(path: Path) -> Origin:
+    """Never fails and never waits long: what cannot be told is None."""
+    folder = path if path.is_dir() else path.parent
+    revision = _git(folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    remote = _remote(folder)
+    return Origin(repository=identity(remote) if remote else _root(folder), revision=revision)
+
+
+def identity(url: str) -> str:
+    """One spelling for `https://token@host/org/repo.git` and `git@host:org/repo`; a local path stays a path."""
+    match = _URL.fullmatch(url) or _SCP.fullmatch(url)
+    if not match or url.startswith("file:"):
+        return url.removeprefix("file://")
+    return f"{match['host'].lower()}/{match['path'].strip('/').removesuffix('.git')}"
+
+
+def _remote(folder: Path) -> str | None:
+    """The URL of `origin`, else of the first remote there is."""
+    names = (_git(folder, "remote") or "").split()
+    first = ["origin"] if "origin" in names else names[:1]
+    return _git(folder, "config", "--get", f"remote.{first[0]}.url") if first else None
+
+
+def _root(folder: Path) -> str | None:
+    """The first commit; a shallow clone does not have it."""
+    if _git(folder, "rev-parse", "--is-shallow-repository") != "false":
+        return None
+    roots = (_git(folder, "rev-list", "--max-parents=0", "HEAD") or "").split()
+    return f"root:{roots[-1]}" if roots else None
+
+
+def _git(folder: Path, *question: str) -> str | None:
+    """The answer, or None: no git, no repository, no such thing, or no answer in time."""
+    # A hook sets GIT_DIR and friends, which would answer for another folder than the one asked about.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
+            stdin=subprocess.DEVNULL, timeout=PATIENCE,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.decode(errors="replace").strip() or None

@@ -1,0 +1,65 @@
+"""What the handlers of steps share: the run, what only kinds know, and how a step can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reconciler.core.resource import Config, Json
+from reconciler.core.wire import Step
+from reconciler.server.api import JetStream
+from reconciler.server.problems import Doubtful, Unsuccessful
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forms:
+    """What only kinds know about configurations; the workflow passes it in."""
+
+    patch: Callable[[Config, Config, Iterable[str]], Config]
+    """(raw live configuration, set, unset) → the whole body to send."""
+    wrong: Callable[[Step, Config, Config | None, Config], Sequence[str]] = lambda _step, _sent, _before, _echo: ()
+    """(step, configuration sent, raw one before or None, raw echoed one) → what is not as predicted, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    echo: Mapping[str, Json] = field(default_factory=dict)
+    revision: int | None = None
+
+
+Result = Succeeded | Unsuccessful | Doubtful
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What handlers share in one run."""
+
+    js: JetStream
+    forms: Forms
+    tell: Callable[[Step, str], None]
+    written: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """Revisions this run wrote, by (bucket, key): a later step on the same key expects those."""
+
+
+def changes_since(step: Step, live: Config) -> list[str]:
+    """Fields whose live value is not the planned-from one. Metadata of the server's own says nothing about intent."""
+    return [
+        f"{name} was {_shown(planned)} and is {_shown(found)} now"
+        for name, planned in (step.before or {}).items()
+        if (found := _value(live, name)) != (_own(planned) if name == "metadata" else planned)
+    ]
+
+
+def _value(config: Config, name: str) -> Json:
+    if name == "metadata":
+        return _own(config.get(name))
+    head, _, key = name.partition("metadata.")
+    return (config.get("metadata") or {}).get(key) if key and not head else config.get(name)
+
+
+def _own(metadata: Json) -> Json:
+    return {key: text for key, text in (metadata or {}).items() if not key.startswith("_nats.")} or None
+
+
+def _shown(value: Json) -> str:
+    return "absent" if value is None else str(value)

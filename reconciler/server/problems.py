@@ -1,0 +1,107 @@
+"""Why a step did not end well, in words: refused, changed since the plan, unlike the prediction, or in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.wire import Call, Step
+from reconciler.server.api import NoAnswer, Refusal
+
+PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
+
+DEEDS = {
+    Call.STREAM_CREATE: "create stream {}",
+    Call.STREAM_UPDATE: "update stream {}",
+    Call.STREAM_DELETE: "delete stream {}",
+    Call.CONSUMER_CREATE: "create consumer {}",
+    Call.CONSUMER_UPDATE: "update consumer {}",
+    Call.CONSUMER_DELETE: "delete consumer {}",
+    Call.CONSUMER_PAUSE: "pause consumer {}",
+    Call.CONSUMER_UNPIN: "unpin consumer {}",
+    Call.ENTRY_PUT: "write entry {}",
+    Call.ENTRY_DELETE: "delete entry {}",
+    Call.GATE_CONSUMERS_GONE: "see the consumers of {} gone",
+}
+
+FIXES = {
+    10008: "The cluster has no leader at the moment; run apply again when it has.",
+    10023: "The server lacks resources; ask its operator, then run apply again.",
+    10025: "The server does not know a field of this configuration: it is older than the plan assumed. " + PLAN_AGAIN,
+    10027: "The account's limit of streams is reached; raise it or remove streams.",
+    10047: "The account or server has no storage left to reserve; lower max_bytes or raise the limit.",
+    10028: "The account or server has no memory left to reserve; lower max_bytes or raise the limit.",
+    10058: "Somebody created a stream of this name with another configuration. " + PLAN_AGAIN,
+    10148: "Somebody created a consumer of this name with another configuration. " + PLAN_AGAIN,
+    10185: "The server's API level is too low for this configuration. " + PLAN_AGAIN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unsuccessful:
+    reason: Diagnostic
+    nothing_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    reason: Diagnostic
+
+
+def deed(step: Step) -> str:
+    return DEEDS[step.call].format("/".join(step.on))
+
+
+def refused(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+    if isinstance(said, NoAnswer):
+        message = f"Could not {deed(step)}: {said}. Nothing was done."
+        return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
+    message = f"The server refused to {deed(step)}: {said}."
+    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, FIXES.get(said.err_code, PLAN_AGAIN)), True)
+
+
+def changed(step: Step, what: Sequence[str]) -> Unsuccessful:
+    message = f"Did not {deed(step)}, since it changed after the plan was made: {'; '.join(what)}."
+    return Unsuccessful(_diagnostic(step, "AP103", "changed-since-plan", message, PLAN_AGAIN), nothing_done=True)
+
+
+def unreadable(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+    message = f"Did not {deed(step)}, since it could not be read just before: {said}. Nothing was done."
+    return Unsuccessful(_diagnostic(step, "AP104", "unreadable", message, None), nothing_done=True)
+
+
+def unlike(step: Step, wrong: Sequence[str]) -> Unsuccessful:
+    message = f"The server said ok to {deed(step)}, but {'; '.join(wrong)}."
+    return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
+
+
+def missing(step: Step) -> Unsuccessful:
+    message = f"The server said ok to {deed(step)}, but a list read afterwards does not have it."
+    return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
+
+
+def remains(step: Step) -> Unsuccessful:
+    message = f"The server said ok to {deed(step)}, but a list read afterwards still has it."
+    return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
+
+
+def still_there(step: Step, names: Sequence[str]) -> Unsuccessful:
+    seconds = step.body["timeout"] / 1e9
+    message = f"Members of {step.address} are still consuming after {seconds:g} s: {', '.join(names)}."
+    fix = "Stop these members, then run apply again; what was queued on their partitions is still there."
+    return Unsuccessful(_diagnostic(step, "AP106", "members-stay", message, fix), nothing_done=True)
+
+
+def in_doubt(step: Step, silence: NoAnswer) -> Doubtful:
+    message = f"Nobody knows whether the attempt to {deed(step)} succeeded: {silence}; looking again did not tell."
+    return Doubtful(_diagnostic(step, "AP107", "in-doubt", message, PLAN_AGAIN))
+
+
+def interrupted(step: Step) -> Diagnostic:
+    message = f"The run was stopped before the answer to the attempt to {deed(step)} came."
+    return _diagnostic(step, "AP107", "in-doubt", message, PLAN_AGAIN)
+
+
+def _diagnostic(step: Step, code: str, name: str, message: str, fix: str | None) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, address=step.address, fix=fix)

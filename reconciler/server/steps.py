@@ -1,0 +1,165 @@
+"""One small handler per primitive call: check that all is as planned from, send, and see that the echo is as predicted.
+
+Streams and consumers have no compare-and-set on the server, so an update re-reads the object just before it writes and
+the window between the two is one round trip. KV entries have one, and it is always used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.core.resource import Config, Json
+from reconciler.core.wire import Call, Step
+from reconciler.server import entry_steps, problems
+from reconciler.server.api import Answer, NoAnswer, Refusal
+from reconciler.server.handling import Result, Run, Succeeded, changes_since
+from reconciler.server.problems import Unsuccessful
+
+NOT_FOUND = frozenset({10059, 10014})
+POLL = 0.25
+"""Seconds between two looks at consumers that are to disappear."""
+
+
+async def carry_out(run: Run, step: Step) -> Result:
+    return await _HANDLERS[step.call](run, step)
+
+
+async def _create(run: Run, step: Step) -> Result:
+    durable = {"durable_name": step.on[1]} if step.call is Call.CONSUMER_CREATE else {}
+    config = {"name": step.on[-1], **durable, **step.body}
+    said = await _send(run, step, config, "create")
+    if isinstance(said, NoAnswer) and said.outcome_unknown and not run.js.pipeline.nc.is_closed:
+        # An explicit create is safe to repeat: it succeeds when the very same is there, and is refused when not.
+        said = await _send(run, step, config, "create")
+    return await _conclude(run, _Write(step, config, None), said)
+
+
+async def _update(run: Run, step: Step) -> Result:
+    live = await run.js.read(_info(step))
+    if isinstance(live, Refusal | NoAnswer):
+        return _gone(step) if _is_missing(live) else problems.unreadable(step, live)
+    before = live["config"]
+    if changed := changes_since(step, before):
+        return problems.changed(step, changed)
+    config = run.forms.patch(before, step.set, step.unset)
+    return await _conclude(run, _Write(step, config, before), await _send(run, step, config, "update"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    step: Step
+    config: Config
+    before: Config | None
+
+    def judged(self, run: Run, echo: Mapping[str, Json]) -> Result:
+        wrong = run.forms.wrong(self.step, self.config, self.before, echo["config"])
+        return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)
+
+
+async def _send(run: Run, step: Step, config: Config, action: str) -> Answer:
+    name = ".".join(step.on)
+    if len(step.on) == 1:
+        return await run.js.write(f"STREAM.{action.upper()}.{name}", config, level=step.level)
+    body = {"stream_name": step.on[0], "action": action, "config": config}
+    return await run.js.write(f"CONSUMER.CREATE.{name}", body, level=step.level)
+
+
+async def _conclude(run: Run, write: _Write, said: Answer) -> Result:
+    if isinstance(said, Mapping):
+        return write.judged(run, said)
+    if isinstance(said, Refusal) or not said.outcome_unknown:
+        return problems.refused(write.step, said)
+    live = await run.js.read(_info(write.step))  # a lost answer says nothing; what is there now may
+    if isinstance(live, Mapping) and isinstance(seen := write.judged(run, live), Succeeded):
+        return seen
+    return problems.in_doubt(write.step, said)
+
+
+async def _delete(run: Run, step: Step) -> Result:
+    read = _info(step)
+    if step.before is not None:
+        live = await run.js.read(read)
+        if isinstance(live, Mapping) and (changed := changes_since(step, live["config"])):
+            return problems.changed(step, changed)
+        if not isinstance(live, Mapping) and not _is_missing(live):
+            return problems.unreadable(step, live)
+    said = await run.js.write(read.replace(".INFO.", ".DELETE.", 1))
+    if isinstance(said, NoAnswer) and said.outcome_unknown:
+        live = await run.js.read(read)
+        return Succeeded() if _is_missing(live) else problems.in_doubt(step, said)
+    if isinstance(said, NoAnswer) or (isinstance(said, Refusal) and not _is_missing(said)):
+        return problems.refused(step, said)
+    return Succeeded(said if isinstance(said, Mapping) else {})
+
+
+async def _pause(run: Run, step: Step) -> Result:
+    said = await run.js.write(f"CONSUMER.PAUSE.{'.'.join(step.on)}", step.body)
+    until = step.body.get("pause_until")
+    if isinstance(said, Mapping) and until and not _is_same_moment(said.get("pause_until"), until):
+        return problems.unlike(step, [f"it is paused until {said.get('pause_until')}, not {until}"])
+    return _plain(step, said)
+
+
+async def _unpin(run: Run, step: Step) -> Result:
+    return _plain(step, await run.js.write(f"CONSUMER.UNPIN.{'.'.join(step.on)}", step.body))
+
+
+async def _consumers_gone(run: Run, step: Step) -> Result:
+    """Members delete their consumers themselves when they see the record gone; nobody can do it for them safely."""
+    loop = asyncio.get_running_loop()
+    deadline, names, told = loop.time() + step.body["timeout"] / 1e9, sorted(step.body["names"]), None
+    while names:
+        answers = {name: await run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}") for name in names}
+        names = [name for name, said in answers.items() if not _is_missing(said)]
+        if names and loop.time() >= deadline:
+            return problems.still_there(step, names)
+        if names and names != told:
+            run.tell(step, f"waiting for {', '.join(names)} to leave")
+        told = names
+        await asyncio.sleep(POLL if names else 0)
+    return Succeeded()
+
+
+_HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
+    Call.STREAM_CREATE: _create,
+    Call.STREAM_UPDATE: _update,
+    Call.STREAM_DELETE: _delete,
+    Call.CONSUMER_CREATE: _create,
+    Call.CONSUMER_UPDATE: _update,
+    Call.CONSUMER_DELETE: _delete,
+    Call.CONSUMER_PAUSE: _pause,
+    Call.CONSUMER_UNPIN: _unpin,
+    Call.ENTRY_PUT: entry_steps.put,
+    Call.ENTRY_DELETE: entry_steps.remove,
+    Call.GATE_CONSUMERS_GONE: _consumers_gone,
+}
+
+
+def _info(step: Step) -> str:
+    return f"{'STREAM' if len(step.on) == 1 else 'CONSUMER'}.INFO.{'.'.join(step.on)}"
+
+
+def _is_missing(said: Answer) -> bool:
+    return isinstance(said, Refusal) and said.err_code in NOT_FOUND
+
+
+def _gone(step: Step) -> Unsuccessful:
+    return problems.changed(step, ["it existed then and is gone now"])
+
+
+def _plain(step: Step, said: Answer) -> Result:
+    if isinstance(said, Mapping):
+        return Succeeded(said)
+    if isinstance(said, NoAnswer) and said.outcome_unknown:
+        return problems.in_doubt(step, said)
+    return problems.refused(step, said)
+
+
+def _is_same_moment(one: Json, other: Json) -> bool:
+    try:
+        return datetime.fromisoformat(str(one)) == datetime.fromisoformat(str(other))
+    except ValueError:
+        return False

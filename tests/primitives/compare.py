@@ -1,0 +1,59 @@
+"""Comparing what was predicted with what a server echoed, as the engine does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import HealthCheck, Phase, settings
+
+from reconciler.core.diff import rebase
+from reconciler.core.kind import FieldInfo
+from reconciler.core.resource import Address, Resource
+from reconciler.kinds.primitives.patch import update_body
+from reconciler.kinds.primitives.sparse import Settled
+from tests.primitives.bodies import Body
+
+BATCH = 24
+"""Bodies per drawn example: they travel together."""
+
+relaxed = settings(
+    max_examples=50,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],  # a mismatch is printed as it was drawn; shrinking on a server takes minutes
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+class Mismatches:
+    """Collected rather than raised: one run shows every kind of mismatch, the shortest first."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    def expect(self, live: Body, predicted: Body, why: str) -> None:
+        different = sorted(key for key in live.keys() | predicted.keys() if live.get(key) != predicted.get(key))
+        if different:
+            shown = {key: (live.get(key), predicted.get(key)) for key in different}
+            self._found.append(f"{shown} (echoed, predicted) {why}")
+
+    def none(self) -> None:
+        shortest = sorted(self._found, key=len)[:12]
+        assert not shortest, f"{len(self._found)} mismatches:\n" + "\n".join(shortest)
+
+
+def as_engine(settled: Settled, live: Body, infos: Mapping[str, FieldInfo]) -> Body:
+    """The desired configuration beside a live one: fields the file leaves out take values the server may choose."""
+    address = Address.of("any", "x")
+    desired = Resource(address=address, config=settled.config, open=settled.open)
+    foreign_metadata = {key: value for key, value in live.items() if key != "metadata"}
+    return dict(rebase(desired, Resource(address=address, config=foreign_metadata), None, infos))
+
+
+def patched(raw: Body, desired: Body, live: Body) -> Body:
+    """The body of an update that turns live into desired."""
+    changed = {key: value for key, value in desired.items() if live.get(key) != value}
+    gone = [key for key in live if key not in desired and key != "metadata"]
+    keys = [f"metadata.{key}" for key in live.get("metadata", {}) if key not in desired.get("metadata", {})]
+    return update_body(raw, changed, [*gone, *keys])

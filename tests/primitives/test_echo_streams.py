@@ -1,0 +1,121 @@
+"""What settle predicts for streams is what real servers echo."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.kinds.primitives import stream_config
+from reconciler.kinds.primitives.sparse import Settled
+from reconciler.kinds.primitives.stream_config import FIELD_INFOS, FIELDS, canonical, settle
+from tests.primitives.bodies import STREAM_GROUPS, Body, bodies, named, stream_fields
+from tests.primitives.compare import BATCH, Mismatches, as_engine, patched, relaxed
+from tests.primitives.echo import Server
+from tests.support.accounts import Account
+from tests.support.versions import on_every_version
+
+ORIGINS: dict[str, Body] = {"PLAIN": {}, "DIRECT": {"allow_direct": True}}
+
+
+class Streams:
+    """A server with origins for mirrors, fresh names, and a count of what was drawn and accepted."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.names = (f"N{i}" for i in count())
+        self.accepted: Counter[str] = Counter()
+        self.mismatches = Mismatches()
+        server.create_streams(ORIGINS)
+        self.strategy = bodies(stream_fields(server.version), STREAM_GROUPS)
+
+    def settle(self, name: str, body: Body) -> Settled:
+        origin = ORIGINS.get((body.get("mirror") or {}).get("name"))
+        return settle(body, self.server.target, name=name, origin=origin)
+
+    def check(self, name: str, body: Body, echoed: Body) -> None:
+        """`echoed` is what settle says for `body`, but for open fields with a value the server may fill in."""
+        settled, live = self.settle(name, body), canonical(echoed)
+        self.mismatches.expect(live, as_engine(settled, live, FIELD_INFOS), f"for {body}, open {list(settled.open)}")
+        self.accepted.update(settled.config.keys())
+
+    def create(self, drawn: list[Body]) -> dict[str, Body]:
+        """Creates a stream for each body; those accepted, by name."""
+        wanted = {name: named(body, name) for body, name in zip(drawn, self.names, strict=False)}
+        replies = self.server.create_streams(wanted)
+        made = {name: reply.config for name, reply in zip(wanted, replies, strict=True) if reply.config}
+        for name, echo in made.items():
+            self.check(name, wanted[name], echo)
+        return made
+
+
+@pytest.fixture
+def streams(account: Account) -> Iterator[Streams]:
+    with Server(account) as server:
+        yield Streams(server)
+
+
+@on_every_version
+def test_settle_predicts_the_echo_of_creates_updates_and_lists(streams: Streams) -> None:
+    @relaxed
+    @given(st.lists(st.tuples(streams.strategy, streams.strategy), min_size=BATCH, max_size=BATCH))
+    def check(drawn: list[tuple[Body, Body]]) -> None:
+        made = streams.create([body for body, _ in drawn])
+        try:
+            listed = streams.server.listed_streams()
+            for name, echo in made.items():
+                streams.mismatches.expect(canonical(listed[name]), canonical(echo), "in a list")
+            updates = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
+            for (name, body), reply in zip(updates.items(), streams.server.update_streams(updates), strict=True):
+                if reply.config:
+                    streams.check(name, body, reply.config)
+        finally:
+            streams.server.delete_streams(made)
+
+    check()
+    streams.mismatches.none()
+    known = {name for name, about in FIELDS.items() if about.since <= streams.server.version}
+    assert known - streams.accepted.keys() == {"num_replicas"}, "every field was accepted; replicas need a cluster"
+
+
+@on_every_version
+def test_a_patched_update_gives_what_was_wanted_and_leaves_nothing_to_plan(streams: Streams) -> None:
+    @relaxed
+    @given(st.lists(st.tuples(streams.strategy, streams.strategy), min_size=BATCH, max_size=BATCH))
+    def check(drawn: list[tuple[Body, Body]]) -> None:
+        made = streams.create([body for body, _ in drawn])
+        try:
+            wanted = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
+            settled = {name: streams.settle(name, body) for name, body in wanted.items()}
+            sent = {
+                name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo))
+                for name, echo in made.items()
+            }
+            for name, reply in zip(sent, streams.server.update_streams(sent), strict=True):
+                if reply.config:
+                    live = canonical(reply.config)
+                    again = as_engine(settled[name], live, FIELD_INFOS)
+                    streams.mismatches.expect(live, again, f"{made[name]} → {wanted[name]}, sent {sent[name]}")
+        finally:
+            streams.server.delete_streams(made)
+
+    check()
+    streams.mismatches.none()
+
+
+@on_every_version
+def test_the_required_level_is_the_one_the_server_notes(streams: Streams) -> None:
+    @settings(relaxed, max_examples=5)
+    @given(st.lists(streams.strategy, min_size=BATCH, max_size=BATCH))
+    def check(drawn: list[Body]) -> None:
+        made = streams.create(drawn)
+        streams.server.delete_streams(made)
+        for echo in made.values():
+            if "consumer" not in str(echo.get("mirror")) + str(echo.get("sources")):  # the server forgets this one
+                assert stream_config.required_level(canonical(echo)) == int(echo["metadata"]["_nats.req.level"]), echo
+
+    check()
