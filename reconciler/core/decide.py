@@ -121,7 +121,9 @@ def _consented(verdict: Verdict, change: Change, options: Options) -> Verdict:
 def _steps(change: Change, world: World, kind: Kind, view: View) -> tuple[Step, ...]:
     """A delete that its parent's delete includes needs no step of its own."""
     parent = world.changes.get(Address(kind.place.within, change.address.names[:-1])) if kind.place.within else None
-    goes_with_parent = parent is not None and parent.action is Action.DELETE and kind.primary(change.address).type == "consumer"
+    goes_with_parent = (
+        parent is not None and parent.action is Action.DELETE and kind.primary(change.address).type == "consumer"
+    )
     if change.action is Action.DELETE and goes_with_parent:
         return ()
     return tuple(kind.steps(change, view))
@@ -170,14 +172,30 @@ def _managed(desired: Resource) -> Mapping[str, object]:
     return {name: value for name, value in managed.items() if value != {}}
 
 
-def _consent_leftovers(world: World, verdicts: Mapping[Address, Sequence[Verdict]], options: Options) -> Iterable[Diagnostic]:
+def _consent_leftovers(
+    world: World, verdicts: Mapping[Address, Sequence[Verdict]], options: Options
+) -> Iterable[Diagnostic]:
     """Consent that covers nothing is a loaded gun left lying about: say so."""
     for address, resource in world.desired.items():
         for index, allow in enumerate(resource.terms.allow):
             if allow.until and options.today > allow.until:
-                yield _leftover(address, resource, index, "XX301", "consent-expired", f"consent to {allow.code} ended on {allow.until}")
+                yield _leftover(
+                    address,
+                    resource,
+                    index,
+                    "XX301",
+                    "consent-expired",
+                    f"consent to {allow.code} ended on {allow.until}",
+                )
             elif not any(allow.code == v.code and covers(allow, v, options.today) for v in verdicts.get(address, ())):
-                yield _leftover(address, resource, index, "XX302", "consent-unused", f"consent to {allow.code} is not needed by this change")
+                yield _leftover(
+                    address,
+                    resource,
+                    index,
+                    "XX302",
+                    "consent-unused",
+                    f"consent to {allow.code} is not needed by this change",
+                )
 
 
 def _leftover(address: Address, resource: Resource, index: int, code: str, name: str, message: str) -> Diagnostic:
@@ -198,5 +216,7 @@ def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:
         if wanted is not None and wanted != found:
             wrong.append((what, f"expected {what} `{wanted}`, but {f'`{found}`' if found else 'none'} answered"))
     if expect.min_server is not None and target.version < Version.parse(expect.min_server):
-        wrong.append(("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered"))
+        wrong.append(
+            ("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered")
+        )
     return wrong

@@ -201,7 +201,9 @@ def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | i
     from deepdiff import DeepDiff  # noqa: PLC0415 - takes long to import; most plans have nothing to compare deeply
 
     tree = DeepDiff({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
-    paths = {_trim(tuple(node.path(output_format="list"))[1:], wanted, found) for nodes in tree.values() for node in nodes}
+    paths = {
+        _trim(tuple(node.path(output_format="list"))[1:], wanted, found) for nodes in tree.values() for node in nodes
+    }
     return sorted(paths, key=str)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Registry
@@ -55,7 +56,7 @@ def _without_cycles(edges: Graph) -> Graph:
     swap of subjects, which its own rule refuses; it only must not stop everything else."""
     while cycle := _cycle(edges):
         # In graphlib's cycle each node comes before the next one.
-        ring = list(zip(cycle, cycle[1:], strict=False))
+        ring = list(pairwise(cycle))
         first, then = next((edge for edge in ring if edge[0] in edges.wishes.get(edge[1], ())), ring[0])
         edges.before[then].discard(first)
         edges.wishes.get(then, set()).discard(first)

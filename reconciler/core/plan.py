@@ -69,7 +69,9 @@ class Plan:
     @property
     def summary(self) -> dict[str, int]:
         """Counts by what becomes of resources; a refused change counts as refused only."""
-        counts = dict.fromkeys(("create", "update", "replace", "delete", "adopt", "keep", "orphan", "unknown", "refused"), 0)
+        counts = dict.fromkeys(
+            ("create", "update", "replace", "delete", "adopt", "keep", "orphan", "unknown", "refused"), 0
+        )
         counts["keep"] = self.kept
         for change in self.changes:
             name = "refused" if change.is_refused else change.action.value

@@ -27,7 +27,9 @@ class World:
     """Live, neither declared nor owned by this topology: never touched."""
 
 
-def recognised(snapshot: Snapshot, registry: Registry, declared: Mapping[str, list[Address]]) -> dict[Address, Resource]:
+def recognised(
+    snapshot: Snapshot, registry: Registry, declared: Mapping[str, list[Address]]
+) -> dict[Address, Resource]:
     """Every live resource under the one kind that owns its raw object."""
     claims: dict[Raw, str] = {}
     for kind in registry.kinds:
@@ -65,7 +67,9 @@ def by_kind(addresses: Iterator[Address]) -> dict[str, list[Address]]:
     return groups
 
 
-def reconcile(topology: Topology, snapshot: Snapshot, ledger: Ledger, registry: Registry, *, ledger_known: bool) -> World:
+def reconcile(
+    topology: Topology, snapshot: Snapshot, ledger: Ledger, registry: Registry, *, ledger_known: bool
+) -> World:
     """Pair desired, live and owned, and say what becomes of each address."""
     live = recognised(snapshot, registry, by_kind(d.address for d in topology.resources))
     desired = settled(topology, snapshot, registry)
@@ -91,7 +95,12 @@ def _wanted(
 
 
 def _unwanted(
-    topology: Topology, live: Mapping[Address, Resource], ledger: Ledger, ours: set[Address], registry: Registry, snapshot: Snapshot
+    topology: Topology,
+    live: Mapping[Address, Resource],
+    ledger: Ledger,
+    ours: set[Address],
+    registry: Registry,
+    snapshot: Snapshot,
 ) -> dict[Address, Change]:
     """Removals, forgettings and orphans: addresses of ours that the files no longer declare."""
     changes: dict[Address, Change] = {}

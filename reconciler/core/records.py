@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.resource import Config
+from reconciler.core.resource import Address, Config, Json
+from reconciler.core.wire import Entry
+
+FORMAT = 1
+PREFIX = "owned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,3 +36,68 @@ class Owned:
     def remembers(self, name: str) -> bool:
         """Was this field managed when the record was written?"""
         return name not in self.left
+
+
+def encode_owned(owned: Owned) -> dict[str, Json]:
+    """As it is stored; what says nothing is left out."""
+    record = {
+        "format": FORMAT, "topology": owned.topology, "source": owned.source, "git_revision": owned.git_revision,
+        "fields": owned.fields, "left": list(owned.left), "protected": owned.protected, "knows": owned.knows,
+    }  # fmt: skip
+    return {name: value for name, value in record.items() if value or name == "topology"}
+
+
+def decode_owned(entry: Entry) -> Owned | str:
+    """A record, or why it cannot be used."""
+    try:
+        record = json.loads(entry.value)
+    except ValueError:
+        return "its text is not JSON"
+    if not isinstance(record, dict) or not isinstance(record.get("topology"), str):
+        return "it names no topology"
+    if record.get("format") != FORMAT:
+        return f"its format is {record.get('format')}, this version reads {FORMAT}"
+    return _owned(record, entry.revision)
+
+
+def _owned(record: Mapping[str, Json], revision: int) -> Owned:
+    return Owned(
+        topology=record["topology"],
+        source=record.get("source"),
+        git_revision=record.get("git_revision"),
+        fields=record.get("fields") or {},
+        left=tuple(record.get("left") or ()),
+        protected=bool(record.get("protected")),
+        knows=record.get("knows", ""),
+        revision=revision,
+    )
+
+
+_PLAIN = re.compile(rb"[A-Za-z0-9_-]")
+
+
+def encode_key(address: Address) -> str:
+    """`owned.stream.ORDERS`: bytes that KV keys cannot hold become `=XX`, so that every legal name fits."""
+    return ".".join((PREFIX, *(_escape(part) for part in (address.kind, *address.names))))
+
+
+def _escape(text: str) -> str:
+    return "".join(chr(b) if _PLAIN.match(bytes([b])) else f"={b:02X}" for b in text.encode())
+
+
+def decode_key(key: str) -> Address | None:
+    """The address a key stands for; None when it is no ownership record."""
+    prefix, *parts = key.split(".")
+    if prefix != PREFIX or len(parts) < 2 or not all(parts):
+        return None
+    try:
+        kind, *names = (_unescape(part) for part in parts)
+    except ValueError:
+        return None
+    return Address(kind, tuple(names))
+
+
+def _unescape(text: str) -> str:
+    """Raises ValueError for escapes we never write."""
+    raw = re.sub(rb"=([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), text.encode())
+    return raw.decode()

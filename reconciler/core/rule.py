@@ -156,7 +156,7 @@ def rule(
 
 def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
     """Every verdict of these rules on one change, in the rules' order."""
-    verdicts = []
+    verdicts: list[Verdict] = []
     for one in rules:
         if change.action not in one.on or not one.holds_for(view.target.version):
             continue
@@ -197,7 +197,9 @@ def fixed(code: str, name: str, path: str, message: str, fix: str, *, err_code: 
     def judge(change: Change, _view: View) -> Found:
         if (found := change.field(path)) is None:
             return None
-        text = message.format(live=_shown(found.live, found.info.default), desired=_shown(found.desired, found.info.default))
+        text = message.format(
+            live=_shown(found.live, found.info.default), desired=_shown(found.desired, found.info.default)
+        )
         return Finding(outcome=Outcome.REFUSED, path=found.path, message=text, fix=fix, to=found.desired)
 
     judge.__doc__ = f"{message}\n\nInstead: {fix}"

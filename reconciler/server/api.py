@@ -166,8 +166,8 @@ class JetStream:
         return self._acknowledged(bucket, said)
 
     async def delete_entry(self, bucket: str, key: str, *, expected_revision: int | None) -> Put:
-        """Leaves a purge marker, as every KV client does."""
-        marker = {"KV-Operation": "PURGE", "Nats-Rollup": "sub"}
+        """Leaves a delete marker. Never a purge: members of a group take that for a broken record."""
+        marker = {"KV-Operation": "DEL"}
         return await self.put_entry(bucket, key, b"", expected_revision=expected_revision, headers=marker)
 
     def _acknowledged(self, bucket: str, ack: Mapping[str, Json]) -> Put:

@@ -120,5 +120,3 @@ async def subject_counts(js: JetStream, stream: str, matching: str) -> dict[str,
         counts.update(page)
         if len(counts) >= said.get("total", 0) or len(counts) == before:
             return counts
-
-

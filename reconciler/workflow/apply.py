@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.diff import Action
@@ -19,16 +19,17 @@ from reconciler.workflow.predict import forms
 
 async def apply(planned: Planned, js: JetStream, *, stop: asyncio.Event | None = None) -> AsyncIterator[Event]:
     """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run."""
-    plan, book = planned.plan, _Book.of(planned.plan)
+    plan = planned.plan
+    book = _Book.of(plan, ledger.revisions(planned.snapshot))
     writes_ledger = plan.ledger_known and bool(book.waiting or book.at_once)
     if writes_ledger:
         await ledger.ensure(js, planned.snapshot)
-        await ledger.write(js, book.at_once)
+        await ledger.write(js, book.at_once, book.known)
     async for event in execute(js, plan.steps, forms=forms(planned.snapshot), stop=stop):
         if isinstance(event, Done):
             book.done(event.step.id)
         if writes_ledger and (len(book.ready) >= BATCH or isinstance(event, Finished)):
-            await ledger.write(js, book.take())
+            await ledger.write(js, book.take(), book.known)
         yield event
 
 
@@ -44,13 +45,15 @@ class _Book:
     records: dict[Address, ledger.Record]
     at_once: dict[Address, ledger.Record]
     """Adoptions and forgettings: they have no steps."""
+    known: Mapping[Address, int]
+    """Revisions the records were read at."""
     ready: dict[Address, ledger.Record] = field(default_factory=dict)
     owners: dict[str, list[Address]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan) -> _Book:
+    def of(cls, plan: Plan, known: Mapping[Address, int]) -> _Book:
         records = {Address.parse(change.address): change.record for change in _remembered(plan)}
-        book = cls(waiting={}, records=records, at_once={})
+        book = cls(waiting={}, records=records, at_once={}, known=known)
         for step in plan.steps:
             if step.undoes is None and (address := Address.parse(step.address)) in records:
                 book.waiting.setdefault(address, set()).add(step.id)

@@ -31,7 +31,7 @@ def sections(
     chosen = sorted(a for a in live if _selected(str(a), only, exclude) and not live[a].state.get("broken"))
     found: dict[str, Json] = {}
     for kind in registry.within(None):
-        own = {a.name: _entry(live[a], kind, snapshot, registry, live) for a in chosen if a.kind == kind.name}
+        own = {a.name: _entry(live[a], kind, snapshot, live) for a in chosen if a.kind == kind.name}
         for address in chosen:
             if registry.of(address).place.within == kind.name:
                 _nest(own, address, live, snapshot, registry)
@@ -53,18 +53,18 @@ def _nest(
     if kind.place.within is None or Address(kind.place.within, address.names[:-1]) not in live:
         return  # a record left behind by a stream that is gone: nothing a file could declare
     parent = parents.setdefault(address.names[0], {"external": True})
-    entry = _entry(live[address], kind, snapshot, registry, live)
+    entry = _entry(live[address], kind, snapshot, live)
     parent.setdefault(kind.place.section, {})[address.name] = entry
 
 
-def _entry(
-    resource: Resource, kind: Kind, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
-) -> dict[str, Json]:
+def _entry(resource: Resource, kind: Kind, snapshot: Snapshot, live: Mapping[Address, Resource]) -> dict[str, Json]:
     known = kind.spec.model_fields
     said = {name: value for name, value in kind.render(resource).items() if name in known}
     parent = live.get(Address(kind.place.within, resource.address.names[:-1])) if kind.place.within else None
     said = _without_filled(said, resource, kind, Context(target=snapshot.target, parent=parent, snapshot=snapshot))
-    shown = {name: _shown(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()}
+    shown = {
+        name: _shown(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()
+    }
     return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
 
 
@@ -77,7 +77,9 @@ def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, conte
 
 
 def _openable(kind: Kind, said: Mapping[str, Json], resource: Resource, context: Context) -> frozenset[str]:
-    required = {name: said[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in said}
+    required = {
+        name: said[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in said
+    }
     return frozenset(_settled(required, resource, kind, context).open)
 
 

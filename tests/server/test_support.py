@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from tests.support.accounts import Account
-from tests.support.binaries import VERSIONS
+import pytest
+
+from tests.support import accounts
+from tests.support.accounts import Account, accounts_config
+from tests.support.binaries import PROJECT, VERSIONS
+from tests.support.clusters import cluster
+from tests.support.servers import running
 from tests.support.versions import on_every_version
 
 
@@ -59,3 +69,56 @@ def test_the_system_user_sees_the_server(account: Account) -> None:
         return str(answer["server"]["name"])
 
     assert asyncio.run(server_name()) == account.server.name
+
+
+def test_a_restarted_server_keeps_its_data_and_address() -> None:
+    with running("2.11") as server:
+        before = Account(server=server, user="", password="")
+        create_stream(before, "A")
+        url = server.url
+        server.restart("2.15")
+        assert (server.url, server.version, stream_names(before)) == (url, VERSIONS["2.15"], ["A"])
+
+
+def test_a_killed_node_of_a_cluster_comes_back() -> None:
+    system = (accounts.SYSTEM_USER, accounts.SYSTEM_USER)
+    with cluster("2.12", config=accounts_config(1), system=system) as nodes:
+        nodes.nodes[1].kill()
+        nodes.nodes[1].start()
+        nodes.wait_until_ready()
+        account = Account(server=nodes.nodes[1], user="a0", password="a0", cluster=nodes)
+        assert len(create_stream(account, "A", replicas=3)["cluster"]["replicas"]) == 2
+
+
+STARTS_AND_WAITS = "from tests.support.servers import NatsServer; print(NatsServer().start().pid, flush=True); input()"
+
+
+def test_servers_end_with_the_process_that_started_them() -> None:
+    environ = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", STARTS_AND_WAITS], env=environ, **pipes) as owner:
+        assert owner.stdout is not None
+        server = int(owner.stdout.readline())
+        assert is_alive(server)
+        owner.kill()
+    deadline = time.monotonic() + 10
+    while is_alive(server):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)  # the end of somebody else's child is announced to nobody
+
+
+def is_alive(pid: int) -> bool:
+    """Running and not merely waiting to be forgotten by init."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_pool_goes_on_when_the_accounts_of_a_server_are_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "ACCOUNTS", 2)
+    pool = accounts.Pool()
+    handed_out = [pool.account() for _ in range(3)]
+    assert [account.user for account in handed_out] == ["a0", "a1", "a0"]
+    assert stream_names(handed_out[2]) == []
+    pool.close()

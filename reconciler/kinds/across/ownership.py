@@ -32,7 +32,13 @@ def foreign_source(change: Change, view: View) -> Found:
     Instead: rename this topology, or apply from the repository that owns it.
     """
     owned = change.owned
-    if not owned or owned.topology != view.topology or not owned.source or not view.source or owned.source == view.source:
+    if (
+        not owned
+        or owned.topology != view.topology
+        or not owned.source
+        or not view.source
+        or owned.source == view.source
+    ):
         return None
     return Finding(
         outcome=Outcome.REFUSED, message=f"it was applied from {owned.source}; this is {view.source}",
@@ -41,7 +47,7 @@ def foreign_source(change: Change, view: View) -> Found:
 
 
 @rule("XX103", "protected", on=(Action.DELETE, Action.REPLACE), needs=("live",))
-def protected(change: Change, view: View) -> Found:
+def protected(change: Change, _view: View) -> Found:
     """A resource that was last applied with `protect: true` is to be removed. No consent beats that.
 
     Instead: apply it once with `protect: false`, in a change of its own that a reviewer sees.
@@ -64,7 +70,11 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     """
     if change.owned:
         return None
-    why = "this topology does not own it" if view.ledger_known else "who owns it cannot be read (no access to bucket reconciler)"
+    why = (
+        "this topology does not own it"
+        if view.ledger_known
+        else "who owns it cannot be read (no access to bucket reconciler)"
+    )
     return Finding(
         outcome=Outcome.REFUSED, message=f"{why}, and what is not ours is never destroyed",
         fix="declare it and apply once to adopt it; then remove it",

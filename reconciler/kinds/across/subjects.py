@@ -15,7 +15,7 @@ PREFIXES = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
 
 
 @rule("XX201", "subject-overlap", needs=("neighbours",), err_code=10065)
-def subject_overlap(change: Change, view: View) -> Found:
+def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     """Two streams of the account would capture the same subject; the server refuses that (10065).
 
     Also judged against live streams that are not ours.
@@ -90,7 +90,8 @@ def _head(subject: str) -> str:
 def _captured(view: View) -> Captured:
     """Computed once per view; a view is compared by identity."""
     after: dict[str, list[str]] = {
-        name: info["config"].get("subjects") or [] for name, info in (view.snapshot.streams if view.snapshot else {}).items()
+        name: info["config"].get("subjects") or []
+        for name, info in (view.snapshot.streams if view.snapshot else {}).items()
     }
     for address, change in view.changes.items():
         if address.kind in PREFIXES:

@@ -51,16 +51,16 @@ def _steps(change: Change, _view: View) -> Sequence[Step]:
 def _update(change: Change, stream: str, name: str) -> Iterable[Step]:
     """UNPIN around anything that touches a pin: the old pin outlives the update and starves every other client."""
     last: tuple[str, ...] = ()
-    live_group = next(iter(change.was("priority_groups") or ()), None)
-    unpins = live_group is not None and change.touches(*TOUCHES_THE_PIN)
+    live_group = next(iter(change.was("priority_groups") or ()), "")
+    unpins = bool(live_group) and change.touches(*TOUCHES_THE_PIN)
     if unpins:
         yield (step := _unpin(change, stream, name, live_group, "before", last))
         last = (step.id,)
     if any(item.top != "pause_until" for item in change.fields):
         yield (step := calls.update_consumer(change, stream, name, after=last))
         last = (step.id,)
-    new_group = next(iter(change.becomes("priority_groups") or ()), None)
-    if unpins and new_group is not None:
+    new_group = next(iter(change.becomes("priority_groups") or ()), "")
+    if unpins and new_group:
         yield (step := _unpin(change, stream, name, new_group, "after", last))
         last = (step.id,)
     if change.touches("pause_until"):

@@ -145,7 +145,7 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
 
 
 @rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",))
-def consumer_deletion(change: Change, view: View) -> Found:
+def consumer_deletion(change: Change, _view: View) -> Found:
     """A consumer is removed: its position is lost, and on interest streams the messages only it wanted.
 
     `removed:` is the consent; this says what it costs.

@@ -49,4 +49,6 @@ def deviations(live: Config, stream: str, group: Config) -> list[str]:
     """Fields of a live work-queue stream that are not as the record says, in a stable order."""
     wanted, found = canonical(body(stream, group, {})), canonical(live)
     ignored = {"duplicate_window", *FOLLOWED_AT_CREATION}
-    return sorted(name for name in wanted.keys() | found.keys() if name not in ignored and wanted.get(name) != found.get(name))
+    return sorted(
+        name for name in wanted.keys() | found.keys() if name not in ignored and wanted.get(name) != found.get(name)
+    )

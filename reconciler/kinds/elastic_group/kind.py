@@ -66,7 +66,7 @@ def _claims(snapshot: Snapshot, declared: Sequence[Address]) -> Iterable[Raw]:
 
 
 def _settle(declared: Declared, _context: Context) -> Resource:
-    said = declared_config(declared.spec, OURS)
+    said = dict(declared_config(declared.spec, OURS))
     filters = said.get("partitioning_filters") or []
     said["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(
@@ -100,7 +100,9 @@ def _create_queue(change: Change, view: View, after: tuple[str, ...]) -> Step:
     stream, group = change.address.names
     source = view.desired.get(Address.of("stream", stream)) or view.live.get(Address.of("stream", stream))
     config = change.desired.config if change.desired else {}
-    step = calls.create_stream(change, derived.stream_name(stream, group), derived.body(stream, config, _raw_source(source)))
+    step = calls.create_stream(
+        change, derived.stream_name(stream, group), derived.body(stream, config, _raw_source(source))
+    )
     return replace(step, after=after)
 
 

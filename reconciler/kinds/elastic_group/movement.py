@@ -20,7 +20,9 @@ Owners = list[str | None]
 def owners(config: Config) -> Owners:
     """Who owns each partition under this membership."""
     partitions = config.get("max_members", 0)
-    owned: Mapping[str, Iterable[int]] = config.get("member_mappings") or assign(config.get("members") or (), partitions)
+    owned: Mapping[str, Iterable[int]] = config.get("member_mappings") or assign(
+        config.get("members") or (), partitions
+    )
     by_partition = {number: member for member, numbers in owned.items() for number in numbers}
     return [by_partition.get(number) for number in range(partitions)]
 
@@ -43,7 +45,8 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
     queued = _queued(view, change, len(then))
     yield Consequence(
         message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; {_in_flight(change, view)}",
-        quantities={"partitions_moved": len(moved)} | ({} if queued is None else {"messages_moved": sum(queued[n] for n in moved)}),
+        quantities={"partitions_moved": len(moved)}
+        | ({} if queued is None else {"messages_moved": sum(queued[n] for n in moved)}),
         detail={"partition_map": {"now": now, "then": then, "queued": queued or [None] * len(then)}},
     )
 

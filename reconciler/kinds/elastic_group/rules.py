@@ -19,7 +19,7 @@ OTHER_GROUP = "declare a second group and let its members take over when this on
 
 
 @rule("EG101", "elastic-group-change", on=(Action.UPDATE,), needs=("live",))
-def elastic_group_change(change: Change, _view: View) -> Found:
+def elastic_group_change(change: Change, _view: View) -> Iterator[Finding]:
     """Anything but the membership of an elastic group changes: partitions, filters, wildcards or buffer limits.
 
     Every running instance of the reference ends with an error. Editing the work-queue stream in place imports the whole
@@ -92,7 +92,7 @@ def queue_differs(change: Change, view: View) -> Found:
 
 
 @rule("EG402", "whole-subject-too-young", on=(Action.CREATE,), err_code=10146)
-def whole_subject(change: Change, view: View) -> Found:
+def whole_subject(change: Change, view: View) -> Iterator[Finding]:
     """Partitioning by the whole subject needs nats-server 2.12; older ones refuse the transform.
 
     Instead: name the wildcards that decide the partition, or upgrade the servers.
@@ -115,7 +115,7 @@ def _needs_2_12(path: str, view: View) -> Finding:
 
 
 @rule("EG504", "bad-partitioning-filter", on=(Action.CREATE,))
-def bad_partitioning_filter(change: Change, _view: View) -> Found:
+def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
     """A partitioning filter the reference refuses, or that the server refuses after the record is written.
 
     A filter needs a `*` or ends in `>`; wildcard numbers are distinct and between 1 and the number of `*`; two filters of
@@ -134,15 +134,27 @@ def _bad_filter(path: str, item: Json) -> Iterator[Finding]:
     tokens = item["filter"].split(".")
     stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
     if "" in tokens or (">" in tokens[:-1]):
-        yield _bad(f"{path}.filter", f"`{item['filter']}` is not a subject", "write tokens between single dots, `>` only at the end")
+        yield _bad(
+            f"{path}.filter",
+            f"`{item['filter']}` is not a subject",
+            "write tokens between single dots, `>` only at the end",
+        )
     elif not stars and tokens[-1] != ">":
-        yield _bad(f"{path}.filter", f"filter `{item['filter']}` has no wildcard to partition by", "use a `*`, or end it in `>`")
+        yield _bad(
+            f"{path}.filter",
+            f"filter `{item['filter']}` has no wildcard to partition by",
+            "use a `*`, or end it in `>`",
+        )
     for position, number in enumerate(numbers):
         if not 1 <= number <= stars:
             yield _bad(f"{path}.partitioning_wildcards[{position}]", f"there is no wildcard {number} in `{item['filter']}`",
                        f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`")  # fmt: skip
         elif number in numbers[:position]:
-            yield _bad(f"{path}.partitioning_wildcards[{position}]", f"wildcard {number} is listed twice", "list each wildcard once")
+            yield _bad(
+                f"{path}.partitioning_wildcards[{position}]",
+                f"wildcard {number} is listed twice",
+                "list each wildcard once",
+            )
 
 
 @rule("EG505", "mappings-with-several-filters")

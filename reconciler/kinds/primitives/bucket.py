@@ -50,7 +50,9 @@ class Shape:
         """The stream's name and subjects say bucket; a mirror of a bucket has no subjects of its own."""
         bucket = name.removeprefix(self.prefix)
         config = info["config"]
-        listens = config.get("subjects") == self.subjects(bucket) or (not config.get("subjects") and config.get("mirror"))
+        listens = config.get("subjects") == self.subjects(bucket) or (
+            not config.get("subjects") and config.get("mirror")
+        )
         return name.startswith(self.prefix) and bucket not in RESERVED and bool(listens)
 
     def ours(self, stream_field: str) -> str:
@@ -64,7 +66,11 @@ def recognise(shape: Shape, snapshot: Snapshot) -> Iterable[Resource]:
     for name, info in snapshot.streams.items():
         if shape.is_bucket(name, info):
             bucket = name.removeprefix(shape.prefix)
-            yield Resource(address=Address.of(shape.kind, bucket), config=_own(shape, bucket, canonical(info["config"])), state=info)
+            yield Resource(
+                address=Address.of(shape.kind, bucket),
+                config=_own(shape, bucket, canonical(info["config"])),
+                state=info,
+            )
 
 
 def claims(shape: Shape, snapshot: Snapshot, declared: Sequence[Address]) -> Iterable[Raw]:
@@ -86,9 +92,7 @@ def settle_bucket(shape: Shape, declared: Declared, context: Context) -> Resourc
     for loose in shape.lenient - body.keys():
         config.pop(loose, None)
         fills[loose] = lambda _live: True
-    return Resource(
-        address=declared.address, config=config, open=fills, terms=declared.spec, where=declared.where
-    )
+    return Resource(address=declared.address, config=config, open=fills, terms=declared.spec, where=declared.where)
 
 
 def _own(shape: Shape, bucket: str, config: Config) -> dict[str, Json]:

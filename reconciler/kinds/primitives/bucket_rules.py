@@ -20,7 +20,12 @@ ANOTHER = "declare a second one under another name and copy what is in it"
 def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
     fixed = {
         "storage": Fixed(f"{family}101", "storage-change", "The server fixes storage at creation.", ANOTHER),
-        "mirror": Fixed(f"{family}103", "mirror-change", "A mirror stays one, of the same origin; from 2.12 on it can be promoted.", ANOTHER),
+        "mirror": Fixed(
+            f"{family}103",
+            "mirror-change",
+            "A mirror stays one, of the same origin; from 2.12 on it can be promoted.",
+            ANOTHER,
+        ),
     }
     return (
         *updatability_rules(FIELDS, fixed, of="bucket"),
@@ -77,7 +82,11 @@ def _single_server(family: str) -> Rule:
         Instead: num_replicas: 1, or a cluster.
         """
         wanted = change.becomes("num_replicas") or 1
-        if view.target.is_clustered or wanted <= 1 or not change.touches("num_replicas") and change.action is Action.UPDATE:
+        if (
+            view.target.is_clustered
+            or wanted <= 1
+            or (not change.touches("num_replicas") and change.action is Action.UPDATE)
+        ):
             return None
         return Finding(outcome=Outcome.REFUSED, path="num_replicas", fix="write num_replicas: 1, or use a cluster",
                        message=f"{wanted} replicas need a cluster; this is a single server")  # fmt: skip

@@ -19,7 +19,9 @@ STATIC_BUCKET, ELASTIC_BUCKET = "static-consumer-groups", "elastic-consumer-grou
 PRIORITY_GROUP = "PCG"
 """The one priority group all members pull with."""
 
-LEGACY_KEYS = frozenset({"filter", "partitioning-wildcards", "partitioning_wildcards", "msg-buffer-size", "member-mappings"})
+LEGACY_KEYS = frozenset(
+    {"filter", "partitioning-wildcards", "partitioning_wildcards", "msg-buffer-size", "member-mappings"}
+)
 
 MEMBERSHIP = ("members", "member_mappings")
 
@@ -120,7 +122,11 @@ def write(config: Config, *, elastic: bool) -> str:
 def patch(record: Record, config: Config) -> str:
     """The stored record with another membership; everything else keeps its place and spelling."""
     membership = _membership(config)
-    patched = {name: membership.get(name, value) for name, value in record.raw.items() if name not in MEMBERSHIP or name in membership}
+    patched = {
+        name: membership.get(name, value)
+        for name, value in record.raw.items()
+        if name not in MEMBERSHIP or name in membership
+    }
     return encode(patched | membership)
 
 

@@ -18,7 +18,7 @@ def _refused(path: str, message: str, fix: str) -> Finding:
 
 
 def bad_name(family: str) -> Rule:
-    def judge(change: Change, _view: View) -> Found:
+    def judge(change: Change, _view: View) -> Iterator[Finding]:
         """A stream, group or member name that cannot be part of a record's key, a stream's or a consumer's name.
 
         The reference finds out only after it has written half of the group. Letters, digits, `_`, `=` and `-` work.
@@ -28,10 +28,16 @@ def bad_name(family: str) -> Rule:
         stream, group = change.address.names
         for what, name in (("stream", stream), ("group", group)):
             if not NAME.fullmatch(name):
-                yield _refused("", f"{what} name `{name}` cannot be part of a group's key", "use letters, digits, `_`, `=` and `-`")
+                yield _refused(
+                    "", f"{what} name `{name}` cannot be part of a group's key", "use letters, digits, `_`, `=` and `-`"
+                )
         for index, member in enumerate(change.becomes("members") or ()):
             if not NAME.fullmatch(member):
-                yield _refused(f"members[{index}]", f"member name `{member}` cannot be a consumer's name", "use letters, digits, `_`, `=` and `-`")
+                yield _refused(
+                    f"members[{index}]",
+                    f"member name `{member}` cannot be a consumer's name",
+                    "use letters, digits, `_`, `=` and `-`",
+                )
         for index, member in enumerate(change.becomes("member_mappings") or ()):
             if not NAME.fullmatch(member):
                 yield _refused(f"member_mappings[{index}].member", f"member name `{member}` cannot be a consumer's name",
@@ -41,7 +47,7 @@ def bad_name(family: str) -> Rule:
 
 
 def bad_membership(family: str) -> Rule:
-    def judge(change: Change, _view: View) -> Found:
+    def judge(change: Change, _view: View) -> Iterator[Finding]:
         """A membership that the reference refuses, or that leaves members or partitions idle.
 
         Members beyond `max_members` idle for ever, and which ones depends on the order of names. Mappings must give every
@@ -52,7 +58,11 @@ def bad_membership(family: str) -> Rule:
         config = change.desired.config if change.desired else {}
         partitions = config.get("max_members", 0)
         if partitions < 1:
-            yield _refused("max_members", f"max_members {partitions} is below 1: there would be no partition", "choose a number from 1")
+            yield _refused(
+                "max_members",
+                f"max_members {partitions} is below 1: there would be no partition",
+                "choose a number from 1",
+            )
         if config.get("members") and config.get("member_mappings"):
             yield _refused("member_mappings", "members and member_mappings exclude each other", "keep one of them")
         if change.action is Action.CREATE or change.touches("members", "member_mappings"):
@@ -129,7 +139,7 @@ def unreadable(family: str) -> Rule:
 
 
 def deletion(family: str) -> Rule:
-    def judge(change: Change, view: View) -> Found:
+    def judge(change: Change, view: View) -> Iterator[Finding]:
         """A group is removed: its members end, and what is queued for them goes with it.
 
         `removed:` is the consent; this says what it costs.

@@ -28,7 +28,12 @@ def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
     """The bucket of the records, in the reference's own shape; one step however many groups need it."""
     if view.snapshot and f"KV_{name}" in view.snapshot.streams:
         return ()
-    body = {"name": f"KV_{name}", "subjects": [f"$KV.{name}.>"], **group_record.BUCKET_SHAPE, "num_replicas": replicas(view)}
+    body = {
+        "name": f"KV_{name}",
+        "subjects": [f"$KV.{name}.>"],
+        **group_record.BUCKET_SHAPE,
+        "num_replicas": replicas(view),
+    }
     return (
         Step(
             id=f"create stream/KV_{name}", call=Call.STREAM_CREATE, on=(f"KV_{name}",), address=str(change.address),
@@ -40,7 +45,11 @@ def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
 def replicas(view: View) -> int:
     """As many as the best replicated stream with groups wants: the bucket's own number is never adjusted later."""
     streams = {address.stream for address in view.desired if address.kind.endswith("_group")}
-    wanted = [view.desired[Address.of("stream", s)].config.get("num_replicas", 1) for s in streams if Address.of("stream", s) in view.desired]
+    wanted = [
+        view.desired[Address.of("stream", s)].config.get("num_replicas", 1)
+        for s in streams
+        if Address.of("stream", s) in view.desired
+    ]
     return max(wanted, default=1)
 
 

@@ -67,7 +67,10 @@ def _younger(change: Change, path: str, state: Mapping[str, Json]) -> Loss | Non
     oldest = _oldest_age(change, state)
     if not state.get("messages") or oldest is None or oldest <= change.becomes(path):
         return None
-    return f"messages older than that go at apply; {state['messages']:,} are stored, how many are older was not counted", {}
+    return (
+        f"messages older than that go at apply; {state['messages']:,} are stored, how many are older was not counted",
+        {},
+    )
 
 
 def _fewer_per_subject(change: Change, path: str, state: Mapping[str, Json]) -> Loss | None:

@@ -32,7 +32,8 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
             yield _finding(path, f"{path} is not known to nats-server {version}; {_does(version)}")
         for young in unknown_values(config, version):
             yield _finding(
-                young.path, f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}; this is {version}"
+                young.path,
+                f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}; this is {version}",
             )
 
     return rule(f"{family}401", "field-too-young", err_code=10025)(judge)

@@ -5,7 +5,7 @@ Any change of the record ends every running instance and deletes its consumer; s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 from reconciler.core.diff import Action, Change
@@ -47,7 +47,11 @@ def _members(config: Mapping[str, Json]) -> list[str]:
 def _settle(declared: Declared, _context: Context) -> Resource:
     config = group_record.canonical(declared_config(declared.spec, OURS))
     return Resource(
-        address=declared.address, config=config, open=open_membership(declared.spec), terms=declared.spec, where=declared.where
+        address=declared.address,
+        config=config,
+        open=open_membership(declared.spec),
+        terms=declared.spec,
+        where=declared.where,
     )
 
 
@@ -60,12 +64,15 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
         stream, group = change.address.names
         durables = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
         names = [f"{group}-{member}" for member in _members(change.live.config)]
-        return (gone, *(calls.delete_consumer(change, stream, name, after=(gone.id,)) for name in names if name in durables))
+        return (
+            gone,
+            *(calls.delete_consumer(change, stream, name, after=(gone.id,)) for name in names if name in durables),
+        )
     return ()
 
 
 @rule("SG101", "static-group-change", on=(Action.UPDATE,), needs=("live",))
-def static_group_change(change: Change, _view: View) -> Found:
+def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
     """Anything about a static group changes.
 
     Every running instance of the reference deletes its durable consumer and ends as soon as the record differs, and the

@@ -46,7 +46,7 @@ def subject_removed(change: Change, _view: View) -> Found:
 
 
 @rule("ST310", "stream-deletion", on=(Action.DELETE,), needs=("live",))
-def stream_deletion(change: Change, view: View) -> Found:
+def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
     """A stream is removed with everything in it: messages, and all its consumers, whoever made them.
 
     `removed:` is the consent; this says what it costs.

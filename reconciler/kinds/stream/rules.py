@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.reserved import reserved_metadata
@@ -74,7 +76,7 @@ def seal_at_creation(change: Change, _view: View) -> Found:
 
 
 @rule("ST206", "one-way-change", on=(Action.UPDATE,), needs=("live",))
-def one_way_change(change: Change, _view: View) -> Found:
+def one_way_change(change: Change, _view: View) -> Iterator[Finding]:
     """A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
 
     The server does it, and refuses the way back for as long as the stream lives.
@@ -104,7 +106,7 @@ def _one_way(path: str, value: object, what: str) -> Finding:
 
 
 @rule("ST109", "external-mismatch", on=(Action.CREATE, Action.UPDATE), needs=("live",))
-def external_mismatch(change: Change, _view: View) -> Found:
+def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
     """A stream that someone else manages is missing, or is not what this file expects.
 
     Beside `external: true` stand expectations; we never create or change such a stream.
@@ -122,7 +124,7 @@ def external_mismatch(change: Change, _view: View) -> Found:
 
 
 @rule("ST507", "external-with-configuration")
-def external_with_configuration(change: Change, _view: View) -> Found:
+def external_with_configuration(change: Change, _view: View) -> Iterator[Finding]:
     """Beside `external: true` stands configuration that is someone else's to decide.
 
     Only consumers, groups, and `subjects` and `retention` as expectations make sense there.

@@ -1,0 +1,129 @@
+"""What we remember, kept in KV bucket `reconciler` of the account itself: one entry per resource a topology owns.
+
+Nothing is written on the objects: an extra metadata key would make an application's own identical create fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.records import Owned, decode_key, decode_owned, encode_key, encode_owned
+from reconciler.core.resource import Address
+from reconciler.core.wire import Snapshot, Target
+from reconciler.server.api import Conflict, JetStream, NoAnswer, Put, Refusal, Stored
+
+BUCKET = "reconciler"
+ID_KEY = "id"
+"""A random id that tells this account from every other one, whatever URL leads to it."""
+EXISTS = 10058
+
+Record = Owned | None
+"""What to remember of an address; None: nothing any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    records: Mapping[Address, Owned] = field(default_factory=dict)
+    problems: tuple[Diagnostic, ...] = ()
+    """Entries that cannot be understood; they are left alone."""
+
+
+def read(snapshot: Snapshot) -> Ledger:
+    """Every readable record by address. A missing bucket is an empty ledger."""
+    records: dict[Address, Owned] = {}
+    problems = []
+    for key, entry in snapshot.entries.get(BUCKET, {}).items():
+        if entry.deleted or (address := decode_key(key)) is None:
+            continue
+        owned = decode_owned(entry)
+        if isinstance(owned, Owned):
+            records[address] = owned
+        else:
+            problems.append(_unreadable(address, key, owned))
+    return Ledger(records=records, problems=tuple(problems))
+
+
+def revisions(snapshot: Snapshot) -> dict[Address, int]:
+    """The revision each record's key stands at, deletion markers included."""
+    entries = snapshot.entries.get(BUCKET, {}).items()
+    return {address: entry.revision for key, entry in entries if (address := decode_key(key)) is not None}
+
+
+def _unreadable(address: Address, key: str, why: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE101", name="record-unreadable", address=str(address),
+        message=f"what bucket {BUCKET} remembers under {key} cannot be used: {why}; it counts as not remembered",
+        fix="a newer version of this tool may have written it; otherwise delete that key",
+    )  # fmt: skip
+
+
+async def ensure(js: JetStream, snapshot: Snapshot) -> None:
+    """The bucket and its id, made on the first apply."""
+    if f"KV_{BUCKET}" in snapshot.streams:
+        return
+    said = await js.write(f"STREAM.CREATE.KV_{BUCKET}", _bucket(snapshot.target), level=1)
+    if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
+        raise CannotContinue(_cannot_write(f"the bucket could not be created: {said}"))
+    await _first(js)
+
+
+async def _first(js: JetStream) -> None:
+    """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
+    for pause in (0.0, 0.05, 0.1, 0.2, 0.4, 0.8):
+        await asyncio.sleep(pause)
+        said = await js.put_entry(BUCKET, ID_KEY, secrets.token_hex(16).encode(), expected_revision=0)
+        if isinstance(said, Stored | Conflict):
+            return
+    raise CannotContinue(_cannot_write(f"the bucket's id could not be written: {said}"))
+
+
+def _bucket(target: Target) -> dict[str, object]:
+    return {
+        "name": f"KV_{BUCKET}", "subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, "discard": "new",
+        "allow_rollup_hdrs": True, "deny_delete": True, "allow_direct": True, "allow_msg_ttl": True,
+        "num_replicas": 3 if target.is_clustered and (target.peers or 0) >= 3 else 1,
+    }  # fmt: skip
+
+
+def _cannot_write(message: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code="LE102", name="ledger-not-writable", message=f"{message}. Nothing was changed.",
+        fix=f"allow publishing to $JS.API.STREAM.CREATE.KV_{BUCKET} and $KV.{BUCKET}.>",
+    )  # fmt: skip
+
+
+async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping[Address, int]) -> list[Diagnostic]:
+    """Write or drop many records at once, each expecting the revision it was read at (`known`; absent: no entry).
+
+    Losing a record costs three-way drift, never data: what could not be written is reported, and nothing fails.
+    """
+    said = await asyncio.gather(*_writes(js, records, known))
+    return [
+        _not_written(address, put)
+        for address, put in zip(records, said, strict=True)
+        if not isinstance(put, Stored)
+    ]  # fmt: skip
+
+
+def _writes(
+    js: JetStream, records: Mapping[Address, Record], known: Mapping[Address, int]
+) -> Iterator[asyncio.Task[Put]]:
+    for address, record in records.items():
+        key, revision = encode_key(address), known.get(address, 0)
+        if record is None:
+            yield asyncio.ensure_future(js.delete_entry(BUCKET, key, expected_revision=revision))
+        else:
+            value = json.dumps(encode_owned(record), separators=(",", ":"), ensure_ascii=False).encode()
+            yield asyncio.ensure_future(js.put_entry(BUCKET, key, value, expected_revision=revision))
+
+
+def _not_written(address: Address, said: Put) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
+        message=f"applied, but not remembered as ours: {said}", fix="apply again; it will be adopted",
+    )  # fmt: skip
