@@ -2,7 +2,8 @@
 
     python -m tests.bench.apply_floor [minor]
 
-The floor sends the very same requests with the same window and looks at no answer. Both run in turns on one time in an empty account, and the fastest of each are compared: other load only ever adds.
+The floor sends the very same requests with the same window and looks at no answer. Both run in turns on one
+server, each time in an empty account, and the fastest of each are compared: other load only ever adds.
 """
 
 from __future__ import annotations
