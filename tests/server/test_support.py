@@ -90,7 +90,9 @@ def test_a_killed_node_of_a_cluster_comes_back() -> None:
         assert len(create_stream(account, "A", replicas=3)["cluster"]["replicas"]) == 2
 
 
-STARTS_AND_WAITS = "from tests.support.servers import NatsServer; print(NatsServer().start().pid, flush=True); input()"
+STARTS_AND_WAITS = (
+    "from tests.support.servers import NatsServer; s = NatsServer().start(); print(s.pid, flush=True); input()"
+)
 
 
 def test_servers_end_with_the_process_that_started_them() -> None:
