@@ -19,7 +19,7 @@ def test_an_unlike_key_suggests_nothing(folder: Folder) -> None:
 
 def test_an_unknown_key_deep_inside_says_where(folder: Folder) -> None:
     assert folder.in_stream("sources:", "  - {name: A, filter: x}") == [
-        "6:16 ST501 sources[0]: unknown key `filter`; did you mean `filter_subject`?"
+        "6:19 ST501 sources[0]: unknown key `filter`; did you mean `filter_subject`?"
     ]
 
 

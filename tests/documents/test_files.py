@@ -23,7 +23,9 @@ def test_sections_merge_by_name_across_files(folder: Folder) -> None:
 
 
 def test_parents_stand_before_their_children(folder: Folder) -> None:
-    folder.write("a.yaml", STREAM + "    groups: {g: {type: static, max_members: 1}}\n    consumers: {c: {}}\n    max_age: 7d\n")
+    folder.write(
+        "a.yaml", STREAM + "    groups: {g: {type: static, max_members: 1}}\n    consumers: {c: {}}\n    max_age: 7d\n"
+    )
     assert addresses(folder) == ["stream/ORDERS", "consumer/ORDERS/c", "static_group/ORDERS/g"]
 
 
@@ -128,14 +130,31 @@ def test_what_cannot_be_read_is_told(folder: Folder) -> None:
 
 
 def test_places_are_found_long_after_loading(folder: Folder) -> None:
-    text = STREAM + "    sources:\n      - name: A\n      - {name: B, filter_subject: b.>}\n    metadata:\n      my.team: x\n"
+    text = (
+        STREAM
+        + "    sources:\n      - name: A\n      - {name: B, filter_subject: b.>}\n    metadata:\n      my.team: x\n"
+    )
     where = folder.topology(text).resources[0].where
-    places = [where(path) for path in ("", "sources", "sources[0]", "sources[1].filter_subject", "metadata.my.team", "max_age")]
-    assert [place and (place.line, place.column) for place in places] == [(4, 3), (5, 5), (6, 9), (7, 35), (9, 16), (4, 3)]
+    places = [
+        where(path)
+        for path in ("", "sources", "sources[0]", "sources[1].filter_subject", "metadata.my.team", "max_age")
+    ]
+    assert [place and (place.line, place.column) for place in places] == [
+        (4, 3),
+        (5, 5),
+        (6, 9),
+        (7, 35),
+        (9, 16),
+        (4, 3),
+    ]
 
 
 def test_places_of_top_level_paths_are_found_in_their_file(folder: Folder) -> None:
     topology = folder.load_all(a="streams: {}\n", b=HEAD + "expect: {min_server: '2.12'}\n").topology
     assert topology
     places = [topology.where(path) for path in ("expect.min_server", "", "expect.cluster")]
-    assert [str(place).replace(f"{folder.path}/", "") for place in places] == ["b.yaml:3:22", "b.yaml:2:11", "b.yaml:3:9"]
+    assert [str(place).replace(f"{folder.path}/", "") for place in places] == [
+        "b.yaml:3:22",
+        "b.yaml:2:11",
+        "b.yaml:3:9",
+    ]

@@ -56,11 +56,14 @@ def test_another_encoding_is_named(folder: Folder, encoding: str) -> None:
 
 
 def test_a_byte_that_is_no_utf8_is_shown(folder: Folder) -> None:
-    assert folder.problems("a: 1\nü: ".encode() + b"\xe4\n") == ["2:4 XX511 byte 0xe4 is not UTF-8; save the file as UTF-8"]
+    assert folder.problems("a: 1\nü: ".encode() + b"\xe4\n") == [
+        "2:4 XX511 byte 0xe4 is not UTF-8; save the file as UTF-8"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("character", "escape"), [("\x01", "\\x01"), ("\x7f", "\\x7f"), ("\x85", "\\x85"), ("\u2028", "\\u2028"), ("\ufeff", "\\ufeff")]
+    ("character", "escape"),
+    [("\x01", "\\x01"), ("\x7f", "\\x7f"), ("\x85", "\\x85"), ("\u2028", "\\u2028"), ("\ufeff", "\\ufeff")],
 )
 def test_invisible_characters_are_shown_with_their_escape(folder: Folder, character: str, escape: str) -> None:
     assert folder.problems(f"topology: or{character}ders\n") == [

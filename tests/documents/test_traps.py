@@ -25,7 +25,7 @@ def test_a_name_in_the_words_of_yaml_1_1_asks_for_quotes(folder: Folder) -> None
 
 
 def test_quoted_words_of_yaml_1_1_are_text(folder: Folder) -> None:
-    (stream,) = folder.topology(STREAM + '    subjects: ["on", \'n\']\n').resources
+    (stream,) = folder.topology(STREAM + "    subjects: [\"on\", 'n']\n").resources
     assert stream.spec.model_dump()["subjects"] == ("on", "n")
 
 
@@ -103,7 +103,9 @@ def test_a_version_without_quotes_is_shown_as_written(folder: Folder) -> None:
 
 
 def test_timestamps_stay_text(folder: Folder) -> None:
-    (stream,) = folder.topology(STREAM + "    metadata:\n      at: 2026-01-01\n      when: 2026-03-01T08:00:00Z\n").resources
+    (stream,) = folder.topology(
+        STREAM + "    metadata:\n      at: 2026-01-01\n      when: 2026-03-01T08:00:00Z\n"
+    ).resources
     assert stream.spec.model_dump()["metadata"] == {"at": "2026-01-01", "when": "2026-03-01T08:00:00Z"}
 
 
@@ -127,7 +129,10 @@ def test_an_item_without_a_value_is_shown(folder: Folder) -> None:
 
 
 def test_empty_lists_mappings_and_sections_count_as_left_out(folder: Folder) -> None:
-    text = STREAM + "    subjects:\n    placement:\n    sources: ~\n    consumers:\n    groups: null\nkv_buckets:\nremoved:\nexpect:\n"
+    text = (
+        STREAM
+        + "    subjects:\n    placement:\n    sources: ~\n    consumers:\n    groups: null\nkv_buckets:\nremoved:\nexpect:\n"
+    )
     (stream,) = folder.topology(text).resources
     assert stream.spec.model_fields_set == set()
 
@@ -162,7 +167,8 @@ def test_an_empty_file_is_said_to_be_empty(folder: Folder, content: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "what"), [("---\n", "empty"), ("orders\n", "a single value"), ("- a\n", "a list"), ("~\n", "a single value")]
+    ("content", "what"),
+    [("---\n", "empty"), ("orders\n", "a single value"), ("- a\n", "a list"), ("~\n", "a single value")],
 )
 def test_a_document_that_is_no_mapping_is_refused(folder: Folder, content: str, what: str) -> None:
     (problem,) = folder.problems(content)
