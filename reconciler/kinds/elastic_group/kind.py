@@ -15,7 +15,7 @@ from reconciler.kinds.elastic_group import derived
 from reconciler.kinds.elastic_group.movement import consequences, questions
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.primitives import calls, group_record, group_steps
-from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, open_membership, render_mappings
+from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.values import Bytes, Count
 
@@ -70,8 +70,8 @@ def _settle(declared: Declared, _context: Context) -> Resource:
     filters = said.get("partitioning_filters") or []
     said["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(
-        address=declared.address, config=group_record.canonical(said), open=open_membership(declared.spec),
-        terms=declared.spec, where=declared.where,
+        address=declared.address, config=group_record.canonical(said),
+        terms=with_membership_left(declared.spec), where=declared.where,
     )  # fmt: skip
 
 

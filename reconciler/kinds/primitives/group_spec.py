@@ -9,7 +9,7 @@ from pydantic import Field
 
 from reconciler.core.diff import Change
 from reconciler.core.kind import FieldInfo
-from reconciler.core.resource import Config, Fills, Json, Spec, Terms
+from reconciler.core.resource import Config, Json, Spec, Terms
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.values import Count
@@ -48,11 +48,11 @@ FIELDS = {
 }
 
 
-def open_membership(spec: Terms) -> dict[str, Fills]:
-    """A membership nobody declared belongs to an autoscaler or an operator: whatever is live is right."""
+def with_membership_left(spec: Terms) -> Terms:
+    """A membership nobody declared belongs to an autoscaler or an operator: it is unmanaged, without being said so."""
     if spec.model_fields_set & set(MEMBERSHIP):
-        return {}
-    return {name: lambda _live: True for name in MEMBERSHIP}
+        return spec
+    return spec.model_copy(update={"unmanaged": (*spec.unmanaged, *MEMBERSHIP)})
 
 
 def render_mappings(config: Config) -> dict[str, Json]:

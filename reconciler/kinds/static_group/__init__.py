@@ -15,7 +15,7 @@ from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls, group_record, group_steps
 from reconciler.kinds.primitives import group_rules as shared
-from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, open_membership, render_mappings
+from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.primitives.known import Known
 
 BUCKET = group_record.STATIC_BUCKET
@@ -49,8 +49,7 @@ def _settle(declared: Declared, _context: Context) -> Resource:
     return Resource(
         address=declared.address,
         config=config,
-        open=open_membership(declared.spec),
-        terms=declared.spec,
+        terms=with_membership_left(declared.spec),
         where=declared.where,
     )
 

@@ -1,0 +1,57 @@
+# Everything a newcomer needs: `make demo` and `make test` on a fresh machine with Python 3.11 or newer.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+
+help:  ## show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+# uv makes the environment in seconds; pip does where uv is missing.
+define install
+	@if command -v uv >/dev/null 2>&1; then \
+		test -x $(BIN)/python || uv venv -q --python $(PYTHON) $(VENV); \
+		VIRTUAL_ENV=$(VENV) uv pip install -q -e '.[$(1)]'; \
+	else \
+		test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
+		$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[$(1)]'; \
+	fi
+	@touch $@
+endef
+
+$(VENV)/.dev: pyproject.toml
+	@echo "Setting up $(VENV) ..."
+	$(call install,dev)
+
+$(VENV)/.test: pyproject.toml
+	@echo "Setting up $(VENV) with everything for tests ..."
+	$(call install,test)
+
+setup: $(VENV)/.test  ## an environment with everything
+	@$(BIN)/python -m tests.support.binaries
+
+demo: $(VENV)/.dev  ## the main job on an embedded server
+	@$(BIN)/reconciler demo
+
+lint: $(VENV)/.test  ## style, types, layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check -q .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+test: setup lint  ## every test, on real servers of each supported version
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+
+bench: setup  ## speed as ratios against a floor in the same run
+	@for one in tests/bench/*.py; do echo "== $$one"; $(BIN)/python $$one || exit 1; done
+
+schemas: $(VENV)/.dev  ## write schemas/ anew
+	@$(BIN)/reconciler schema --write schemas
+
+clean:  ## forget environments, caches and embedded servers
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.PHONY: help setup demo lint test bench schemas clean
