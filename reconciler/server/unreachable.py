@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
@@ -94,10 +96,11 @@ def _dialling(error: BaseException, attempt: Attempt, options: ConnectOptions) -
         return f"the name `{host}` cannot be resolved"
     if isinstance(error, TimeoutError) and error.errno is None:
         return f"no answer{_after(attempt)} (--timeout is {options.timeout:g} s)"
-    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error):
-        return f"connection refused{_after(attempt)}"
-    said = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-    return f"{said.lower()}{_after(attempt)}"
+    if isinstance(error, OSError):
+        # A name with several addresses fails with all their errors in one text; the first number stands for them.
+        number = error.errno or next((int(n) for n in re.findall(r"\[Errno (\d+)\]", str(error))), 0)
+        return f"{os.strerror(number).lower()}{_after(attempt)}"
+    return f"{type(error).__name__}{_after(attempt)}"
 
 
 def _no_greeting(error: BaseException, attempt: Attempt, options: ConnectOptions) -> _Reason:
@@ -145,7 +148,7 @@ def _refused(said: str, attempt: Attempt, options: ConnectOptions, login: UserCr
             "NA102",
             "login-refused",
             f"it asks for a login and none was given ({said})",
-            "Give --creds, --user, … or --context.",
+            "Give --creds, --nkey, --user and --password, or --context.",
         )
     if login and login.expired:
         who = f"{who}, which expired on {login.expired:%Y-%m-%d %H:%M} UTC"

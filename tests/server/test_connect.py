@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
+import pickle
 import socket
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.connect import connect, connection
 from reconciler.server.options import ConnectOptions, resolve
 from reconciler.server.settings import Settings
+from reconciler.server.unreachable import Attempt, Stage, explained
 from tests.support.accounts import Account
 from tests.support.certificates import Authority
 from tests.support.jwt import Key, Operator, decorated
@@ -84,6 +87,28 @@ def test_the_context_is_named(closed_port: int, tmp_path: Path) -> None:
     assert (
         "(context prod-eu): connection refused" in refusal(resolve(Settings(context="prod-eu"), {}, tmp_path)).message
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (OSError(errno.EHOSTUNREACH, "Connect call failed ('192.0.2.1', 4222)"), "no route to host after 0.2 s"),
+        (
+            OSError("Multiple exceptions: [Errno 111] Connect …, [Errno 101] Connect …"),
+            "connection refused after 0.2 s",
+        ),
+    ],
+)
+def test_what_the_network_says_is_passed_on(error: OSError, why: str) -> None:
+    settled = options("nats.example.org")
+    attempt = Attempt(server=settled.servers[0], stage=Stage.DIALLING, error=error, seconds=0.2)
+    said = explained(settled, [attempt], None).message
+    assert said == f"Cannot reach nats://nats.example.org:4222: {why}. Nothing was changed."
+
+
+def test_options_travel_to_other_processes() -> None:
+    settled = options("nats://app:secret@nats.example.org", creds="env://THE_CREDS")
+    assert pickle.loads(pickle.dumps(settled)) == settled
 
 
 def test_a_name_that_does_not_resolve_is_said() -> None:
@@ -158,7 +183,7 @@ def test_all_servers_are_named_when_none_takes_us(closed_port: int, account: Acc
 
 def test_a_missing_login_says_how_to_give_one(account: Account) -> None:
     said = refusal(options(account.url))
-    assert said.fix == "Give --creds, --user, … or --context."
+    assert said.fix == "Give --creds, --nkey, --user and --password, or --context."
 
 
 def test_expired_credentials_say_since_when(tmp_path: Path) -> None:
