@@ -200,9 +200,14 @@ def _consent_leftovers(
 
 def _leftover(address: Address, resource: Resource, index: int, code: str, name: str, message: str) -> Diagnostic:
     return Diagnostic(
-        severity=Severity.WARNING, code=code, name=name, message=message, address=str(address),
-        span=resource.where(f"allow[{index}]"), fix="remove it, so that it never covers a change nobody thought of",
-    )  # fmt: skip
+        severity=Severity.WARNING,
+        code=code,
+        name=name,
+        message=message,
+        address=str(address),
+        span=resource.where(f"allow[{index}]"),
+        fix="remove it, so that it never covers a change nobody thought of",
+    )
 
 
 def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:

@@ -268,18 +268,26 @@ def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldIn
     rebased = {name: _keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
     changes = differences(rebased, found, None, fields)
     return Change(
-        address=desired.address, action=Action.UPDATE if changes else Action.KEEP, desired=desired, live=live,
-        fields=changes, where=desired.where,
-    )  # fmt: skip
+        address=desired.address,
+        action=Action.UPDATE if changes else Action.KEEP,
+        desired=desired,
+        live=live,
+        fields=changes,
+        where=desired.where,
+    )
 
 
 def _with_config(resource: Resource, config: Config) -> Resource:
     if resource.config == config:
         return resource
     return Resource(
-        address=resource.address, config=config, open=resource.open, terms=resource.terms,
-        where=resource.where, state=resource.state,
-    )  # fmt: skip
+        address=resource.address,
+        config=config,
+        open=resource.open,
+        terms=resource.terms,
+        where=resource.where,
+        state=resource.state,
+    )
 
 
 def patch(change: Change) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -110,9 +110,13 @@ def _unwanted(
         address = forgotten.address
         action = Action.FORGET if address in ours else Action.ABSENT
         changes[address] = Change(
-            address=address, action=action, live=live.get(address), owned=ledger.get(address), where=forgotten.where,
+            address=address,
+            action=action,
+            live=live.get(address),
+            owned=ledger.get(address),
+            where=forgotten.where,
             reason="stays as it is; no longer managed here",
-        )  # fmt: skip
+        )
     declared = {d.address for d in topology.resources}
     for address in sorted(ours - declared - changes.keys()):
         if address in live:

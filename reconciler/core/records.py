@@ -41,9 +41,15 @@ class Owned:
 def encode_owned(owned: Owned) -> dict[str, Json]:
     """As it is stored; what says nothing is left out."""
     record = {
-        "format": FORMAT, "topology": owned.topology, "source": owned.source, "git_revision": owned.git_revision,
-        "fields": owned.fields, "left": list(owned.left), "protected": owned.protected, "knows": owned.knows,
-    }  # fmt: skip
+        "format": FORMAT,
+        "topology": owned.topology,
+        "source": owned.source,
+        "git_revision": owned.git_revision,
+        "fields": owned.fields,
+        "left": list(owned.left),
+        "protected": owned.protected,
+        "knows": owned.knows,
+    }
     return {name: value for name, value in record.items() if value or name == "topology"}
 
 

@@ -79,9 +79,14 @@ class Verdict:
     def diagnostic(self) -> Diagnostic:
         severity = Severity.ERROR if self.blocks else Severity.WARNING
         return Diagnostic(
-            severity=severity, code=self.code, name=self.name, message=self.message,
-            address=self.address, span=self.span, fix=self.fix,
-        )  # fmt: skip
+            severity=severity,
+            code=self.code,
+            name=self.name,
+            message=self.message,
+            address=self.address,
+            span=self.span,
+            fix=self.fix,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,9 +152,16 @@ def rule(
 
     def make(judge: Judge) -> Rule:
         return Rule(
-            code=code, name=name, doc=inspect.cleandoc(judge.__doc__ or ""), judge=judge, on=frozenset(on),
-            needs=frozenset(needs), since=since, until=until, err_code=err_code,
-        )  # fmt: skip
+            code=code,
+            name=name,
+            doc=inspect.cleandoc(judge.__doc__ or ""),
+            judge=judge,
+            on=frozenset(on),
+            needs=frozenset(needs),
+            since=since,
+            until=until,
+            err_code=err_code,
+        )
 
     return make
 
@@ -168,11 +180,18 @@ def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
 
 def _stamped(one: Rule, finding: Finding, change: Change) -> Verdict:
     return Verdict(
-        code=one.code, name=one.name, outcome=finding.outcome, message=finding.message, address=str(change.address),
-        path=finding.path, span=change.where(finding.path), fix=finding.fix, to=finding.to,
+        code=one.code,
+        name=one.name,
+        outcome=finding.outcome,
+        message=finding.message,
+        address=str(change.address),
+        path=finding.path,
+        span=change.where(finding.path),
+        fix=finding.fix,
+        to=finding.to,
         consentable=finding.consentable or finding.outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
         quantities=finding.quantities,
-    )  # fmt: skip
+    )
 
 
 def consented(verdict: Verdict, allows: Iterable[Consent], today: date) -> Verdict:

@@ -83,8 +83,12 @@ def history_out_of_range(change: Change, _view: View) -> Found:
     history = change.becomes("history") or 1
     if 1 <= history <= 64 or not (change.action is Action.CREATE or change.touches("history")):
         return None
-    return Finding(outcome=Outcome.REFUSED, path="history", message=f"history {history} is not between 1 and 64",
-                   fix="choose a number in that range; for longer histories use a stream")  # fmt: skip
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path="history",
+        message=f"history {history} is not between 1 and 64",
+        fix="choose a number in that range; for longer histories use a stream",
+    )
 
 
 KV_BUCKET = Kind(

@@ -54,14 +54,29 @@ async def planned(
     came_from = _origin(topology)
     world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known)
     view = View(
-        target=snapshot.target, topology=topology.name, source=came_from.repository, ledger_known=known,
-        facts=await ask(js, questions(world, registry)), snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes,
-    )  # fmt: skip
-    made = decide(world, view, registry, Options(
-        today=options.today, allow=options.allow, only=options.only, exclude=options.exclude,
-        source=came_from.repository, git_revision=came_from.revision,
-    ))  # fmt: skip
+        target=snapshot.target,
+        topology=topology.name,
+        source=came_from.repository,
+        ledger_known=known,
+        facts=await ask(js, questions(world, registry)),
+        snapshot=snapshot,
+        desired=world.desired,
+        live=world.live,
+        changes=world.changes,
+    )
+    made = decide(
+        world,
+        view,
+        registry,
+        Options(
+            today=options.today,
+            allow=options.allow,
+            only=options.only,
+            exclude=options.exclude,
+            source=came_from.repository,
+            git_revision=came_from.revision,
+        ),
+    )
     read = {
         "streams": len(snapshot.streams),
         "consumers": sum(len(consumers) for consumers in snapshot.consumers.values()),
@@ -77,10 +92,16 @@ def _origin(topology: Topology) -> Origin:
 def check_place(topology: Topology, target: Target) -> None:
     """Refuse to work against the wrong account or cluster before anything is compared."""
     if wrong := wrong_place(topology.expect, target):
-        raise CannotContinue(*(
-            Diagnostic(
-                severity=Severity.ERROR, code="XX105", name="wrong-place", message=f"{what}. Nothing was changed.",
-                span=topology.where(f"expect.{key}"), fix="check the context or URL, or correct `expect`",
+        raise CannotContinue(
+            *(
+                Diagnostic(
+                    severity=Severity.ERROR,
+                    code="XX105",
+                    name="wrong-place",
+                    message=f"{what}. Nothing was changed.",
+                    span=topology.where(f"expect.{key}"),
+                    fix="check the context or URL, or correct `expect`",
+                )
+                for key, what in wrong
             )
-            for key, what in wrong
-        ))  # fmt: skip
+        )

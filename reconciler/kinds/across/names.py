@@ -25,9 +25,10 @@ def bucket_as_stream(change: Change, _view: View) -> Found:
         subjects = change.becomes("subjects") or []
         if bucket != change.address.name and any(s.startswith(f"{subject}{bucket}.") for s in subjects):
             return Finding(
-                outcome=Outcome.REFUSED, message=f"a stream named {change.address.name} with these subjects is a bucket",
+                outcome=Outcome.REFUSED,
+                message=f"a stream named {change.address.name} with these subjects is a bucket",
                 fix=f"declare it under {section} as `{bucket}`",
-            )  # fmt: skip
+            )
     return None
 
 
@@ -41,8 +42,11 @@ def impossible_name(change: Change, _view: View) -> Found:
         return None
     if (problem := name_problem(change.address.name)) is None:
         return None
-    return Finding(outcome=Outcome.REFUSED, message=f"`{change.address.name}` is no name for a {change.address.kind}: {problem}",
-                   fix="choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`")  # fmt: skip
+    return Finding(
+        outcome=Outcome.REFUSED,
+        message=f"`{change.address.name}` is no name for a {change.address.kind}: {problem}",
+        fix="choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`",
+    )
 
 
 @rule("XX503", "queue-as-stream", needs=("neighbours",))
@@ -57,8 +61,11 @@ def queue_as_stream(change: Change, view: View) -> Found:
         return None
     for address in (*view.live, *view.desired):
         if address.kind == "elastic_group" and "-".join(address.names) == change.address.name:
-            return Finding(outcome=Outcome.REFUSED, message=f"{change.address.name} is the work-queue stream of {address}",
-                           fix="choose another name; the group manages that stream")  # fmt: skip
+            return Finding(
+                outcome=Outcome.REFUSED,
+                message=f"{change.address.name} is the work-queue stream of {address}",
+                fix="choose another name; the group manages that stream",
+            )
     return None
 
 
@@ -73,8 +80,11 @@ def group_without_stream(change: Change, view: View) -> Found:
     parent = view.changes.get(Address.of("stream", change.address.stream))
     if parent is None or parent.action is not Action.DELETE:
         return None
-    return Finding(outcome=Outcome.REFUSED, message=f"its stream {change.address.stream} is removed by the same files",
-                   fix="remove it together with its stream, or keep the stream")  # fmt: skip
+    return Finding(
+        outcome=Outcome.REFUSED,
+        message=f"its stream {change.address.stream} is removed by the same files",
+        fix="remove it together with its stream, or keep the stream",
+    )
 
 
 RULES = (bucket_as_stream, impossible_name, queue_as_stream, group_without_stream)

@@ -18,9 +18,10 @@ def foreign_owner(change: Change, view: View) -> Found:
     if owner == view.topology:
         return None
     return Finding(
-        outcome=Outcome.REFUSED, message=f"topology `{owner}` owns this; here is `{view.topology}`",
+        outcome=Outcome.REFUSED,
+        message=f"topology `{owner}` owns this; here is `{view.topology}`",
         fix=f"remove it here, or let `{owner}` give it up with forget: [{change.address}]",
-    )  # fmt: skip
+    )
 
 
 @rule("XX102", "foreign-source", on=(Action.UPDATE, Action.KEEP, Action.DELETE), needs=("live",))
@@ -41,9 +42,10 @@ def foreign_source(change: Change, view: View) -> Found:
     ):
         return None
     return Finding(
-        outcome=Outcome.REFUSED, message=f"it was applied from {owned.source}; this is {view.source}",
+        outcome=Outcome.REFUSED,
+        message=f"it was applied from {owned.source}; this is {view.source}",
         fix="rename this topology, or apply from the repository that owns it",
-    )  # fmt: skip
+    )
 
 
 @rule("XX103", "protected", on=(Action.DELETE, Action.REPLACE), needs=("live",))
@@ -55,9 +57,10 @@ def protected(change: Change, _view: View) -> Found:
     if not (change.owned and change.owned.protected) and not change.terms.protect:
         return None
     return Finding(
-        outcome=Outcome.REFUSED, message="it is protected: never deleted or replaced, whatever consent says",
+        outcome=Outcome.REFUSED,
+        message="it is protected: never deleted or replaced, whatever consent says",
         fix="apply it once with protect: false, in a change of its own",
-    )  # fmt: skip
+    )
 
 
 @rule("XX104", "removal-of-unowned", on=(Action.DELETE,), needs=("live",))
@@ -76,9 +79,10 @@ def removal_of_unowned(change: Change, view: View) -> Found:
         else "who owns it cannot be read (no access to bucket reconciler)"
     )
     return Finding(
-        outcome=Outcome.REFUSED, message=f"{why}, and what is not ours is never destroyed",
+        outcome=Outcome.REFUSED,
+        message=f"{why}, and what is not ours is never destroyed",
         fix="declare it and apply once to adopt it; then remove it",
-    )  # fmt: skip
+    )
 
 
 RULES = (foreign_owner, foreign_source, protected, removal_of_unowned)

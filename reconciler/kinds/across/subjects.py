@@ -29,9 +29,11 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
         for other, theirs in _captured(view).near(subject):
             if other != name and collide(subject, theirs):
                 yield Finding(
-                    outcome=Outcome.REFUSED, path=f"subjects[{index}]", fix="narrow one of them, or let one stream source the other",
+                    outcome=Outcome.REFUSED,
+                    path=f"subjects[{index}]",
+                    fix="narrow one of them, or let one stream source the other",
                     message=f"`{subject}` overlaps with `{theirs}` of stream {other}",
-                )  # fmt: skip
+                )
                 break
 
 
@@ -52,9 +54,11 @@ def subject_swap(change: Change, view: View) -> Found:
     if change.address not in seen:
         return None
     return Finding(
-        outcome=Outcome.REFUSED, path="subjects", message="streams exchange subjects here, and none of them can be updated first",
+        outcome=Outcome.REFUSED,
+        path="subjects",
+        message="streams exchange subjects here, and none of them can be updated first",
         fix="take the subject away from one stream and apply; then give it to the other",
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=4)

@@ -69,19 +69,27 @@ def _update(change: Change, stream: str, name: str) -> Iterable[Step]:
 
 def _unpin(change: Change, stream: str, name: str, group: str, when: str, after: tuple[str, ...]) -> Step:
     return Step(
-        id=f"unpin consumer/{stream}/{name} {when}", call=Call.CONSUMER_UNPIN, on=(stream, name),
-        address=str(change.address), body={"group": group}, after=after,
+        id=f"unpin consumer/{stream}/{name} {when}",
+        call=Call.CONSUMER_UNPIN,
+        on=(stream, name),
+        address=str(change.address),
+        body={"group": group},
+        after=after,
         effect=f"let go of the client pinned for group {group}, so that the old pin blocks nobody",
-    )  # fmt: skip
+    )
 
 
 def _pause(change: Change, stream: str, name: str, after: tuple[str, ...]) -> Step:
     until = change.becomes("pause_until")
     return Step(
-        id=f"pause consumer/{stream}/{name}", call=Call.CONSUMER_PAUSE, on=(stream, name),
-        address=str(change.address), body={"pause_until": until} if until else {}, after=after,
+        id=f"pause consumer/{stream}/{name}",
+        call=Call.CONSUMER_PAUSE,
+        on=(stream, name),
+        address=str(change.address),
+        body={"pause_until": until} if until else {},
+        after=after,
         effect=f"pause consumer {name} until {until}" if until else f"resume consumer {name}",
-    )  # fmt: skip
+    )
 
 
 def _render(resource: Resource) -> Mapping[str, Json]:

@@ -23,10 +23,13 @@ FIXED = {
     "flow_control": Fixed("CO107", "flow-control-change", AT_CREATION, SECOND),
     "idle_heartbeat": Fixed("CO108", "heartbeat-change", AT_CREATION, SECOND),
     "deliver_subject": Fixed(
-        "CO109", "pull-push-switch", "A consumer pulls or is pushed for its whole life.", SECOND,
+        "CO109",
+        "pull-push-switch",
+        "A consumer pulls or is pushed for its whole life.",
+        SECOND,
     ),
     "mem_storage": Fixed("CO110", "consumer-storage-change", AT_CREATION, SECOND),
-}  # fmt: skip
+}
 
 
 @rule("CO111", "doomed-storage-change", on=(Action.UPDATE,), needs=("live",))
@@ -43,10 +46,13 @@ def doomed_storage_change(change: Change, view: View) -> Found:
     ):
         return None
     return Finding(
-        outcome=Outcome.REFUSED, path="mem_storage", to=change.becomes("mem_storage"), fix=SECOND,
+        outcome=Outcome.REFUSED,
+        path="mem_storage",
+        to=change.becomes("mem_storage"),
+        fix=SECOND,
         message="mem_storage of an existing consumer does not really change: this server says ok, "
         "and the consumer may be gone after the next restart",
-    )  # fmt: skip
+    )
 
 
 @rule("CO121", "priority-policy-switch", on=(Action.UPDATE,), needs=("live",))
@@ -63,11 +69,14 @@ def priority_policy_switch(change: Change, _view: View) -> Found:
         return None
     before, after = found.live or "none", found.desired or "none"
     return Finding(
-        outcome=Outcome.REFUSED, path="priority_policy", to=after, consentable=True,
+        outcome=Outcome.REFUSED,
+        path="priority_policy",
+        to=after,
+        consentable=True,
         message=f"priority_policy cannot switch from {before} to {after}. {_who_suffers(change)}",
         fix=f"declare a second consumer with the new policy and move the clients, or consent here: "
         f"allow: [{{code: CO121, to: {after}, reason: …}}]",
-    )  # fmt: skip
+    )
 
 
 @rule("CO122", "priority-group-change", on=(Action.UPDATE,), needs=("live",))
@@ -84,11 +93,14 @@ def priority_group_change(change: Change, _view: View) -> Found:
         return None  # a switch of policy says it all
     before, after = found.live or [], found.desired or []
     return Finding(
-        outcome=Outcome.REFUSED, path="priority_groups", to=after, consentable=True,
+        outcome=Outcome.REFUSED,
+        path="priority_groups",
+        to=after,
+        consentable=True,
         message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {_who_suffers(change)}",
         fix=f"declare a second consumer with the new group and move the clients, or consent here: "
         f"allow: [{{code: CO122, to: [{', '.join(after)}], reason: …}}]",
-    )  # fmt: skip
+    )
 
 
 def _names(groups: list[str]) -> str:
@@ -121,9 +133,11 @@ def several_priority_groups(change: Change, _view: View) -> Found:
     if len(groups) < 2 or not (change.action is Action.CREATE or change.touches("priority_groups")):
         return None
     return Finding(
-        outcome=Outcome.REFUSED, path="priority_groups", fix="declare one consumer per group",
+        outcome=Outcome.REFUSED,
+        path="priority_groups",
+        fix="declare one consumer per group",
         message=f"{len(groups)} priority groups share one pin: a client pinned in one blocks the clients of the others",
-    )  # fmt: skip
+    )
 
 
 @rule("CO131", "live-as-ephemeral", on=(Action.CREATE,), needs=("live",))
@@ -139,9 +153,10 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
     if live is None or live["config"].get("durable_name"):
         return None
     return Finding(
-        outcome=Outcome.REFUSED, fix="choose another name, or stop the clients that create the ephemeral one",
+        outcome=Outcome.REFUSED,
+        fix="choose another name, or stop the clients that create the ephemeral one",
         message=f"a consumer {name} exists as an ephemeral one; made durable, it would still vanish when idle",
-    )  # fmt: skip
+    )
 
 
 @rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",))
@@ -155,9 +170,10 @@ def consumer_deletion(change: Change, _view: View) -> Found:
     if not pending and not unacked:
         return None
     return Finding(
-        outcome=Outcome.WARNS, quantities={"messages": pending, "unacknowledged": unacked},
+        outcome=Outcome.WARNS,
+        quantities={"messages": pending, "unacknowledged": unacked},
         message=f"{pending:,} messages it has not delivered and {unacked:,} not acknowledged lose their reader",
-    )  # fmt: skip
+    )
 
 
 RULES = (

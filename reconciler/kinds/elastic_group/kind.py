@@ -70,9 +70,11 @@ def _settle(declared: Declared, _context: Context) -> Resource:
     filters = said.get("partitioning_filters") or []
     said["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(
-        address=declared.address, config=group_record.canonical(said),
-        terms=with_membership_left(declared.spec), where=declared.where,
-    )  # fmt: skip
+        address=declared.address,
+        config=group_record.canonical(said),
+        terms=with_membership_left(declared.spec),
+        where=declared.where,
+    )
 
 
 def _steps(change: Change, view: View) -> Sequence[Step]:
@@ -90,9 +92,14 @@ def _create(change: Change, view: View) -> Sequence[Step]:
     put = group_steps.put(change, BUCKET, group_record.write(config, elastic=True), view)
     queue = _create_queue(change, view, after=(put.id,))
     undo = Step(
-        id=f"undo {put.id}", call=Call.ENTRY_DELETE, on=put.on, address=put.address, undoes=queue.id,
-        after=(put.id,), effect="take the record back, since its stream was refused",
-    )  # fmt: skip
+        id=f"undo {put.id}",
+        call=Call.ENTRY_DELETE,
+        on=put.on,
+        address=put.address,
+        undoes=queue.id,
+        after=(put.id,),
+        effect="take the record back, since its stream was refused",
+    )
     return (put, queue, undo)
 
 
@@ -132,10 +139,14 @@ def _delete(change: Change, view: View) -> Sequence[Step]:
         return (marker,)
     consumers = sorted(view.snapshot.consumers.get(name, {})) if view.snapshot else []
     gate = Step(
-        id=f"wait for members of {name}", call=Call.GATE_CONSUMERS_GONE, on=(name,), address=str(change.address),
-        body={"names": consumers, "timeout": _patience(name, view)}, after=(marker.id,),
+        id=f"wait for members of {name}",
+        call=Call.GATE_CONSUMERS_GONE,
+        on=(name,),
+        address=str(change.address),
+        body={"names": consumers, "timeout": _patience(name, view)},
+        after=(marker.id,),
         effect="wait until the members have let go",
-    )  # fmt: skip
+    )
     return (marker, gate, calls.delete_stream(change, name, after=(gate.id,)))
 
 

@@ -30,10 +30,12 @@ def elastic_group_change(change: Change, _view: View) -> Iterator[Finding]:
     for path in not_membership(change):
         if path != "queue_stream":
             yield Finding(
-                outcome=Outcome.REFUSED, path=path, fix=OTHER_GROUP,
+                outcome=Outcome.REFUSED,
+                path=path,
+                fix=OTHER_GROUP,
                 message=f"{path} of an elastic group cannot change: running instances would end, and its queue would be "
                 "imported again or lose its backlog",
-            )  # fmt: skip
+            )
 
 
 @rule("EG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
@@ -86,9 +88,10 @@ def queue_differs(change: Change, view: View) -> Found:
     if not differing:
         return None
     return Finding(
-        outcome=Outcome.WARNS, message=f"its stream {name} is not as the reference makes it: {', '.join(differing)} differ",
+        outcome=Outcome.WARNS,
+        message=f"its stream {name} is not as the reference makes it: {', '.join(differing)} differ",
         fix="leave it if another implementation wrote it; otherwise recreate the group in a planned stop",
-    )  # fmt: skip
+    )
 
 
 @rule("EG402", "whole-subject-too-young", on=(Action.CREATE,), err_code=10146)
@@ -109,9 +112,11 @@ def whole_subject(change: Change, view: View) -> Iterator[Finding]:
 
 def _needs_2_12(path: str, view: View) -> Finding:
     return Finding(
-        outcome=Outcome.REFUSED, path=path, message=f"partitioning by the whole subject needs nats-server 2.12; this is {view.target.version}",
+        outcome=Outcome.REFUSED,
+        path=path,
+        message=f"partitioning by the whole subject needs nats-server 2.12; this is {view.target.version}",
         fix="name the wildcards that decide the partition, or upgrade the servers",
-    )  # fmt: skip
+    )
 
 
 @rule("EG504", "bad-partitioning-filter", on=(Action.CREATE,))
@@ -126,8 +131,11 @@ def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
         yield from _bad_filter(f"partitioning_filters[{index}]", item)
         for earlier in filters[:index]:
             if collide(item["filter"], earlier["filter"]):
-                yield _bad(f"partitioning_filters[{index}].filter", f"filter `{item['filter']}` overlaps with `{earlier['filter']}`",
-                           "let every subject match one filter only")  # fmt: skip
+                yield _bad(
+                    f"partitioning_filters[{index}].filter",
+                    f"filter `{item['filter']}` overlaps with `{earlier['filter']}`",
+                    "let every subject match one filter only",
+                )
 
 
 def _bad_filter(path: str, item: Json) -> Iterator[Finding]:
@@ -147,8 +155,11 @@ def _bad_filter(path: str, item: Json) -> Iterator[Finding]:
         )
     for position, number in enumerate(numbers):
         if not 1 <= number <= stars:
-            yield _bad(f"{path}.partitioning_wildcards[{position}]", f"there is no wildcard {number} in `{item['filter']}`",
-                       f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`")  # fmt: skip
+            yield _bad(
+                f"{path}.partitioning_wildcards[{position}]",
+                f"there is no wildcard {number} in `{item['filter']}`",
+                f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`",
+            )
         elif number in numbers[:position]:
             yield _bad(
                 f"{path}.partitioning_wildcards[{position}]",
@@ -169,8 +180,11 @@ def mappings_with_several_filters(change: Change, _view: View) -> Found:
         return None
     if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP):
         return None
-    return _bad("member_mappings", "with several partitioning filters, no member of a mapped group can ever consume",
-                "use one filter, or plain members")  # fmt: skip
+    return _bad(
+        "member_mappings",
+        "with several partitioning filters, no member of a mapped group can ever consume",
+        "use one filter, or plain members",
+    )
 
 
 def _bad(path: str, message: str, fix: str) -> Finding:

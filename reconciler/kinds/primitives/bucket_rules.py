@@ -45,9 +45,10 @@ def _deletion(family: str) -> Rule:
         if not (messages := state.get("messages", 0)):
             return None
         return Finding(
-            outcome=Outcome.WARNS, quantities={"messages": messages, "bytes": state.get("bytes", 0)},
+            outcome=Outcome.WARNS,
+            quantities={"messages": messages, "bytes": state.get("bytes", 0)},
             message=f"{messages:,} stored messages ({state.get('bytes', 0):,} bytes) are deleted with it",
-        )  # fmt: skip
+        )
 
     return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",))(judge)
 
@@ -88,7 +89,11 @@ def _single_server(family: str) -> Rule:
             or (not change.touches("num_replicas") and change.action is Action.UPDATE)
         ):
             return None
-        return Finding(outcome=Outcome.REFUSED, path="num_replicas", fix="write num_replicas: 1, or use a cluster",
-                       message=f"{wanted} replicas need a cluster; this is a single server")  # fmt: skip
+        return Finding(
+            outcome=Outcome.REFUSED,
+            path="num_replicas",
+            fix="write num_replicas: 1, or use a cluster",
+            message=f"{wanted} replicas need a cluster; this is a single server",
+        )
 
     return rule(f"{family}511", "replicas-on-single-server", err_code=10074)(judge)

@@ -40,8 +40,11 @@ def bad_name(family: str) -> Rule:
                 )
         for index, member in enumerate(change.becomes("member_mappings") or ()):
             if not NAME.fullmatch(member):
-                yield _refused(f"member_mappings[{index}].member", f"member name `{member}` cannot be a consumer's name",
-                               "use letters, digits, `_`, `=` and `-`")  # fmt: skip
+                yield _refused(
+                    f"member_mappings[{index}].member",
+                    f"member name `{member}` cannot be a consumer's name",
+                    "use letters, digits, `_`, `=` and `-`",
+                )
 
     return rule(f"{family}502", "bad-group-name", on=WRITES)(judge)
 
@@ -77,9 +80,10 @@ def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
     if len(members) > partitions > 0:
         idle = ", ".join(members[partitions:][:5])
         yield _refused(
-            "members", f"{len(members)} members share {partitions} partitions; {idle} would own none",
+            "members",
+            f"{len(members)} members share {partitions} partitions; {idle} would own none",
             "leave out some members; the number of partitions can never change",
-        )  # fmt: skip
+        )
 
 
 def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
@@ -110,9 +114,11 @@ def emptied(family: str) -> Rule:
         if not had or change.becomes("members") or change.becomes("member_mappings"):
             return None
         return Finding(
-            outcome=Outcome.NEEDS_CONSENT, path="members", message="the group would have no member left; nothing is consumed from then on",
+            outcome=Outcome.NEEDS_CONSENT,
+            path="members",
+            message="the group would have no member left; nothing is consumed from then on",
             fix=f"keep a member, or consent here: allow: [{{code: {family}304, reason: …}}]",
-        )  # fmt: skip
+        )
 
     return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",))(judge)
 
@@ -128,11 +134,18 @@ def unreadable(family: str) -> Rule:
         """
         state = change.live.state if change.live else {}
         if state.get("broken"):
-            return _refused("", f"the record of this group cannot be understood: {state['broken']}",
-                            "repair or delete the record, with all members stopped")  # fmt: skip
+            return _refused(
+                "",
+                f"the record of this group cannot be understood: {state['broken']}",
+                "repair or delete the record, with all members stopped",
+            )
         if state.get("legacy"):
-            return _refused("", f"the record of this group is in a historic form ({', '.join(state['legacy'])}); running instances "
-                            "would end if it were rewritten", "stop its members and migrate it; until then leave it as it is")  # fmt: skip
+            return _refused(
+                "",
+                f"the record of this group is in a historic form ({', '.join(state['legacy'])}); running instances "
+                "would end if it were rewritten",
+                "stop its members and migrate it; until then leave it as it is",
+            )
         return None
 
     return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
@@ -149,8 +162,11 @@ def deletion(family: str) -> Rule:
         queued = info.get("state", {}).get("messages", 0)
         members = change.was("members") or list(change.was("member_mappings") or ())
         if queued:
-            yield Finding(outcome=Outcome.WARNS, quantities={"messages": queued},
-                          message=f"{queued:,} queued messages are deleted with its stream {queue}")  # fmt: skip
+            yield Finding(
+                outcome=Outcome.WARNS,
+                quantities={"messages": queued},
+                message=f"{queued:,} queued messages are deleted with its stream {queue}",
+            )
         if members:
             yield Finding(outcome=Outcome.WARNS, message=f"running instances of {', '.join(members[:5])} end")
 

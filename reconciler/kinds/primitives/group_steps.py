@@ -19,8 +19,11 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
             continue
         record = group_record.read(entry)
         state = {
-            "record": record.raw, "revision": record.revision, "legacy": record.legacy, "broken": record.broken,
-        }  # fmt: skip
+            "record": record.raw,
+            "revision": record.revision,
+            "legacy": record.legacy,
+            "broken": record.broken,
+        }
         yield Resource(address=Address(kind, names), config=record.config, state=state)
 
 
@@ -36,10 +39,14 @@ def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
     }
     return (
         Step(
-            id=f"create stream/KV_{name}", call=Call.STREAM_CREATE, on=(f"KV_{name}",), address=str(change.address),
-            body=body, effect=f"create the bucket {name}",
+            id=f"create stream/KV_{name}",
+            call=Call.STREAM_CREATE,
+            on=(f"KV_{name}",),
+            address=str(change.address),
+            body=body,
+            effect=f"create the bucket {name}",
         ),
-    )  # fmt: skip
+    )
 
 
 def replicas(view: View) -> int:
@@ -58,9 +65,15 @@ def put(change: Change, bucket_name: str, value: str, view: View) -> Step:
     text = group_record.key(*change.address.names)
     marker = view.snapshot.entries.get(bucket_name, {}).get(text) if view.snapshot else None
     return Step(
-        id=f"put entry/{bucket_name}/{text}", call=Call.ENTRY_PUT, on=(bucket_name, text), address=str(change.address),
-        value=value, revision=marker.revision if marker else 0, after=(f"create stream/KV_{bucket_name}",), effect=f"write the record {text}",
-    )  # fmt: skip
+        id=f"put entry/{bucket_name}/{text}",
+        call=Call.ENTRY_PUT,
+        on=(bucket_name, text),
+        address=str(change.address),
+        value=value,
+        revision=marker.revision if marker else 0,
+        after=(f"create stream/KV_{bucket_name}",),
+        effect=f"write the record {text}",
+    )
 
 
 def rewrite(change: Change, bucket_name: str, value: str) -> Step:
@@ -68,18 +81,27 @@ def rewrite(change: Change, bucket_name: str, value: str) -> Step:
     text = group_record.key(*change.address.names)
     revision = change.live.state["revision"] if change.live else 0
     return Step(
-        id=f"put entry/{bucket_name}/{text}", call=Call.ENTRY_PUT, on=(bucket_name, text), address=str(change.address),
-        value=value, revision=revision, effect=f"change the membership in the record {text}",
-    )  # fmt: skip
+        id=f"put entry/{bucket_name}/{text}",
+        call=Call.ENTRY_PUT,
+        on=(bucket_name, text),
+        address=str(change.address),
+        value=value,
+        revision=revision,
+        effect=f"change the membership in the record {text}",
+    )
 
 
 def delete_record(change: Change, bucket_name: str) -> Step:
     text = group_record.key(*change.address.names)
     revision = change.live.state["revision"] if change.live else None
     return Step(
-        id=f"delete entry/{bucket_name}/{text}", call=Call.ENTRY_DELETE, on=(bucket_name, text), address=str(change.address),
-        revision=revision, effect=f"mark the record {text} deleted, which ends the members",
-    )  # fmt: skip
+        id=f"delete entry/{bucket_name}/{text}",
+        call=Call.ENTRY_DELETE,
+        on=(bucket_name, text),
+        address=str(change.address),
+        revision=revision,
+        effect=f"mark the record {text} deleted, which ends the members",
+    )
 
 
 def other_type(change: Change, view: View, kind: str, word: str) -> Found:
@@ -88,6 +110,8 @@ def other_type(change: Change, view: View, kind: str, word: str) -> Found:
     if other not in view.live:
         return None
     return Finding(
-        outcome=Outcome.REFUSED, path="type", fix="use another name, and remove the other group when it has done its work",
+        outcome=Outcome.REFUSED,
+        path="type",
+        fix="use another name, and remove the other group when it has done its work",
         message=f"a group of this name is live as {word}; the types have different consumers and cannot turn into each other",
-    )  # fmt: skip
+    )

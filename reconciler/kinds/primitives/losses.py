@@ -30,9 +30,13 @@ def limit_lowered(family: str, own: OwnName = lambda field: field) -> Rule:
             path = own(field)
             if _is_lowered(change, path) and (loss := loss_of(change, path, _state(change))):
                 yield Finding(
-                    outcome=Outcome.NEEDS_CONSENT, path=path, to=change.becomes(path), message=loss[0], quantities=loss[1],
+                    outcome=Outcome.NEEDS_CONSENT,
+                    path=path,
+                    to=change.becomes(path),
+                    message=loss[0],
+                    quantities=loss[1],
                     fix=f"consent here if that is meant: allow: [{{code: {family}301, reason: …}}]",
-                )  # fmt: skip
+                )
 
     return rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live",))(judge)
 

@@ -81,11 +81,13 @@ def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
     """
     for item in change.fields:
         yield Finding(
-            outcome=Outcome.REFUSED, path=item.path, to=item.desired,
+            outcome=Outcome.REFUSED,
+            path=item.path,
+            to=item.desired,
             message=f"{item.path} of a static group cannot change: every running instance would delete its consumer and end, "
             "and the group would replay the stream from its start",
             fix="declare a second group, or an elastic one, whose membership may change",
-        )  # fmt: skip
+        )
 
 
 @rule("SG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))

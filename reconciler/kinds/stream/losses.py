@@ -24,10 +24,13 @@ def interest_retention(change: Change, _view: View) -> Found:
     consumers = change.live.state.get("state", {}).get("consumer_count", 0) if change.live else 0
     kept = f"what none of {consumers} consumers still wants goes" if consumers else "nobody consumes: all of it may go"
     return Finding(
-        outcome=Outcome.NEEDS_CONSENT, path="retention", to="interest", quantities={"messages": messages},
+        outcome=Outcome.NEEDS_CONSENT,
+        path="retention",
+        to="interest",
+        quantities={"messages": messages},
         message=f"of {messages:,} stored messages, {kept} at apply",
         fix="consent here if that is meant: allow: [{code: ST302, to: interest, reason: …}]",
-    )  # fmt: skip
+    )
 
 
 @rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live",))
@@ -40,9 +43,10 @@ def subject_removed(change: Change, _view: View) -> Found:
     if not gone:
         return None
     return Finding(
-        outcome=Outcome.WARNS, path="subjects",
+        outcome=Outcome.WARNS,
+        path="subjects",
         message=f"{', '.join(gone)} will no longer be stored as such; publishers get no answer unless another subject covers it",
-    )  # fmt: skip
+    )
 
 
 @rule("ST310", "stream-deletion", on=(Action.DELETE,), needs=("live",))
@@ -55,16 +59,19 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
     name, messages = change.address.name, state.get("messages", 0)
     if losing := list(_lose_consumers(name, view)):
         yield Finding(
-            outcome=Outcome.NEEDS_CONSENT, path="", quantities={"consumers": len(losing)},
+            outcome=Outcome.NEEDS_CONSENT,
+            path="",
+            quantities={"consumers": len(losing)},
             message=f"consumers that this topology does not remove go with it: {', '.join(losing[:5])}"
             + (f" and {len(losing) - 5} more" if len(losing) > 5 else ""),
             fix="write them into `removed` as well, or allow ST310 for this run: --allow ST310=" + str(change.address),
-        )  # fmt: skip
+        )
     if messages:
         yield Finding(
-            outcome=Outcome.WARNS, quantities={"messages": messages, "bytes": state.get("bytes", 0)},
+            outcome=Outcome.WARNS,
+            quantities={"messages": messages, "bytes": state.get("bytes", 0)},
             message=f"{messages:,} messages ({state.get('bytes', 0):,} bytes) are deleted with it",
-        )  # fmt: skip
+        )
 
 
 def _lose_consumers(name: str, view: View) -> Iterator[str]:

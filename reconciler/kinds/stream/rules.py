@@ -17,25 +17,35 @@ NEW_STREAM = "declare a second stream that sources this one, and move publishers
 FIXED = {
     "storage": Fixed("ST101", "storage-change", "The server fixes storage at creation.", NEW_STREAM),
     "retention": Fixed(
-        "ST102", "workqueue-retention-change",
-        "The server never turns a stream into a work queue, or a work queue into something else.", NEW_STREAM,
+        "ST102",
+        "workqueue-retention-change",
+        "The server never turns a stream into a work queue, or a work queue into something else.",
+        NEW_STREAM,
     ),
     "mirror": Fixed(
-        "ST103", "mirror-change",
+        "ST103",
+        "mirror-change",
         "A stream is a mirror, and of what, for its whole life; from 2.12 on it can be promoted by removing `mirror`, which is final.",
         "declare a new stream with the mirror wanted; to promote one, remove `mirror` on servers from 2.12 on",
     ),
     "max_consumers": Fixed(
-        "ST104", "max-consumers-change", "Servers before 2.12.5 fix it at creation.", "upgrade the servers to 2.12.5 or newer",
+        "ST104",
+        "max-consumers-change",
+        "Servers before 2.12.5 fix it at creation.",
+        "upgrade the servers to 2.12.5 or newer",
     ),
-    "allow_msg_counter": Fixed("ST105", "counter-change", "Counting is decided at creation, in both directions.", NEW_STREAM),
+    "allow_msg_counter": Fixed(
+        "ST105", "counter-change", "Counting is decided at creation, in both directions.", NEW_STREAM
+    ),
     "persist_mode": Fixed("ST106", "persist-mode-change", "The server fixes it at creation.", NEW_STREAM),
     "sealed": Fixed("ST201", "unsealing", "A sealed stream stays sealed.", NEW_STREAM),
     "deny_delete": Fixed("ST202", "delete-denial-cancelled", "Once denied, deleting stays denied.", NEW_STREAM),
     "deny_purge": Fixed("ST203", "purge-denial-cancelled", "Once denied, purging stays denied.", NEW_STREAM),
-    "allow_msg_ttl": Fixed("ST204", "message-ttl-disabled", "Stored messages may carry a time to live already.", NEW_STREAM),
+    "allow_msg_ttl": Fixed(
+        "ST204", "message-ttl-disabled", "Stored messages may carry a time to live already.", NEW_STREAM
+    ),
     "allow_msg_schedules": Fixed("ST205", "schedules-disabled", "Schedules may be stored already.", NEW_STREAM),
-}  # fmt: skip
+}
 
 
 @rule("ST107", "first-sequence-change", on=(Action.UPDATE,), needs=("live",))
@@ -99,10 +109,12 @@ ONE_WAY = {
 
 def _one_way(path: str, value: object, what: str) -> Finding:
     return Finding(
-        outcome=Outcome.NEEDS_CONSENT, path=path, to=value,
+        outcome=Outcome.NEEDS_CONSENT,
+        path=path,
+        to=value,
         message=f"{path} cannot be taken back: {what}, for as long as this stream lives",
         fix="consent here if that is meant: allow: [{code: ST206, reason: …}]",
-    )  # fmt: skip
+    )
 
 
 @rule("ST109", "external-mismatch", on=(Action.CREATE, Action.UPDATE), needs=("live",))
@@ -116,11 +128,19 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
     if not (change.desired and change.desired.external):
         return
     if change.action is Action.CREATE:
-        yield Finding(outcome=Outcome.REFUSED, path="external", message="this stream is managed elsewhere and does not exist here",
-                      fix="let its owner create it, or check that this is the right account")  # fmt: skip
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            path="external",
+            message="this stream is managed elsewhere and does not exist here",
+            fix="let its owner create it, or check that this is the right account",
+        )
     for item in change.fields:
-        yield Finding(outcome=Outcome.REFUSED, path=item.path, fix="talk to its owner, or correct what this file expects",
-                      message=f"{item.path} of this external stream is {item.live}, the file expects {item.desired}")  # fmt: skip
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            path=item.path,
+            fix="talk to its owner, or correct what this file expects",
+            message=f"{item.path} of this external stream is {item.live}, the file expects {item.desired}",
+        )
 
 
 @rule("ST507", "external-with-configuration")
@@ -133,8 +153,12 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
     """
     if change.desired and change.desired.external:
         for path in sorted(change.desired.config.keys() - {"subjects", "retention"}):
-            yield Finding(outcome=Outcome.REFUSED, path=path, fix="remove this field, or manage the stream here",
-                          message=f"{path} cannot stand beside external: true; only subjects and retention are expectations")  # fmt: skip
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=path,
+                fix="remove this field, or manage the stream here",
+                message=f"{path} cannot stand beside external: true; only subjects and retention are expectations",
+            )
 
 
 @rule("ST511", "replicas-on-single-server", needs=("spec",))
@@ -149,8 +173,12 @@ def replicas_on_single_server(change: Change, view: View) -> Found:
     wanted = change.becomes("num_replicas") or 1
     if view.target.is_clustered or wanted <= 1 or not change_is_new(change, "num_replicas"):
         return None
-    return Finding(outcome=Outcome.REFUSED, path="num_replicas", fix="write num_replicas: 1, or use a cluster",
-                   message=f"{wanted} replicas need a cluster; this is a single server, which would lose the stream")  # fmt: skip
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path="num_replicas",
+        fix="write num_replicas: 1, or use a cluster",
+        message=f"{wanted} replicas need a cluster; this is a single server, which would lose the stream",
+    )
 
 
 def change_is_new(change: Change, field: str) -> bool:
