@@ -186,13 +186,28 @@ CONSUMER_GROUPS: tuple[tuple[str, ...], ...] = (
 """Fields that say something together."""
 
 
+RECIPES: Mapping[str, tuple[Body, ...]] = {
+    "stream": (
+        {"discard": "new", "discard_new_per_subject": True, "max_msgs_per_subject": 5},
+        {"subject_transform": {"src": "{name}", "dest": "x.{name}"}, "republish": {"src": "", "dest": ">"}},
+    ),
+    "consumer": (
+        {"deliver_policy": "by_start_time", "opt_start_time": "2026-03-01T10:00:00.500+02:00"},
+        {"deliver_policy": "by_start_sequence", "opt_start_seq": 5},
+        {"deliver_subject": "deliver.{name}", "ack_policy": "explicit", "flow_control": True, "idle_heartbeat": S},
+    ),
+}
+"""What chance alone rarely puts together."""
+
+
 @st.composite
-def bodies(draw: st.DrawFn, fields: Fields, groups: tuple[tuple[str, ...], ...]) -> Body:
-    """A few fields alone, and sometimes a group of them."""
+def bodies(draw: st.DrawFn, fields: Fields, groups: tuple[tuple[str, ...], ...], recipes: tuple[Body, ...]) -> Body:
+    """A few fields alone, and sometimes a group of them or a recipe."""
     names = set(draw(st.lists(st.sampled_from(sorted(fields)), max_size=3)))
     if draw(flag):
         names |= {name for name in draw(st.sampled_from(groups)) if name in fields}
-    return {name: draw(fields[name]) for name in sorted(names)}
+    body = {name: draw(fields[name]) for name in sorted(names)}
+    return {**body, **draw(st.sampled_from(recipes))} if draw(st.integers(0, 9)) == 0 else body
 
 
 def named(body: Body, name: str) -> Body:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, FIELDS, canonical, settle
 from reconciler.kinds.primitives.sparse import Settled
-from tests.primitives.bodies import CONSUMER_GROUPS, Body, bodies, consumer_fields, named
+from tests.primitives.bodies import CONSUMER_GROUPS, RECIPES, Body, bodies, consumer_fields, named
 from tests.primitives.compare import BATCH, Mismatches, as_engine, patched, relaxed
 from tests.primitives.echo import Server
 from tests.support.accounts import Account
@@ -38,7 +38,7 @@ class Consumers:
         self.accepted: Counter[str] = Counter()
         self.mismatches = Mismatches()
         server.create_streams(STREAMS)
-        self.strategy = bodies(consumer_fields(server.version), CONSUMER_GROUPS)
+        self.strategy = bodies(consumer_fields(server.version), CONSUMER_GROUPS, RECIPES["consumer"])
 
     def settle(self, stream: str, body: Body) -> Settled:
         parent = stream_config.settle(STREAMS[stream], self.server.target, name=stream).config

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reconciler.kinds.primitives import stream_config
 from reconciler.kinds.primitives.sparse import Settled
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS, FIELDS, canonical, settle
-from tests.primitives.bodies import STREAM_GROUPS, Body, bodies, named, stream_fields
+from tests.primitives.bodies import RECIPES, STREAM_GROUPS, Body, bodies, named, stream_fields
 from tests.primitives.compare import BATCH, Mismatches, as_engine, patched, relaxed
 from tests.primitives.echo import Server
 from tests.support.accounts import Account
@@ -31,7 +31,7 @@ class Streams:
         self.accepted: Counter[str] = Counter()
         self.mismatches = Mismatches()
         server.create_streams(ORIGINS)
-        self.strategy = bodies(stream_fields(server.version), STREAM_GROUPS)
+        self.strategy = bodies(stream_fields(server.version), STREAM_GROUPS, RECIPES["stream"])
 
     def settle(self, name: str, body: Body) -> Settled:
         origin = ORIGINS.get((body.get("mirror") or {}).get("name"))
