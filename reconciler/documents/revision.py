@@ -11,7 +11,9 @@ from pathlib import Path
 PATIENCE = 5.0
 """Seconds for one question; a stuck file system must not hold up a plan."""
 
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+)?/+(?P<path>[^?#]*)", re.IGNORECASE)
+_URL = re.compile(
+    r"[a-z][a-z0-9+.-]*://(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+)?/+(?P<path>[^?#]*)(?:[?#].*)?", re.IGNORECASE
+)
 _SCP = re.compile(r"(?:[^@/\s]+@)?(?P<host>[^/:\s]{2,}):(?P<path>(?!//)[^?#]+)")
 
 

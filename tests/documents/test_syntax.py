@@ -6,14 +6,16 @@ import pytest
 
 from tests.documents.reading import HEAD, STREAM, Folder
 
+NO_KEY_HERE = "no `key:` can stand here; check the indentation of this line, or put a value that holds `: ` in quotes"
+
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("a:\n\t- b\n", "2:1 XX510 a tab indents this line; YAML allows only spaces there"),
         ("a:\n  b: 1\n\tc: 2\n", "3:1 XX510 a tab indents this line; YAML allows only spaces there"),
-        ("a: b: c\n", "1:5 XX510 no `key:` can stand here; check the indentation of this line, or put a value that holds `: ` in quotes"),
-        ("a:\n b: 1\n  c: 2\n", "3:4 XX510 no `key:` can stand here; check the indentation of this line, or put a value that holds `: ` in quotes"),
+        ("a: b: c\n", f"1:5 XX510 {NO_KEY_HERE}"),
+        ("a:\n b: 1\n  c: 2\n", f"3:4 XX510 {NO_KEY_HERE}"),
         ("a: - b\n", "1:4 XX510 no `- item` can stand here; begin the list on its own line under the key"),
         ("a: [1\nb: 2\n", "2:2 XX510 the list opened with `[` at 1:4 is not closed, or a `,` is missing"),
         ("a: {b: c\n", "2:1 XX510 the mapping opened with `{` at 1:4 is not closed, or a `,` is missing"),

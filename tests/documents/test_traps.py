@@ -46,7 +46,8 @@ def test_true_is_true_in_every_case(folder: Folder, written: str) -> None:
     ("name", "what"),
     [
         ("on", "a boolean"), ("N", "a boolean"), ("true", "a boolean"), ("1", "a number"), ("1e3", "a number"),
-        ("0x1", "a number"), ("010", "a number"), (".inf", "a number"), ("-1.5", "a number"), ("null", "null"), ("~", "null"),
+        ("0x1", "a number"), ("010", "a number"), (".inf", "a number"), ("-1.5", "a number"),
+        ("null", "null"), ("~", "null"),
     ],
 )  # fmt: skip
 def test_a_name_that_is_no_text_to_yaml_asks_for_quotes(folder: Folder, name: str, what: str) -> None:
@@ -71,7 +72,8 @@ def test_quoted_names_are_taken_as_written(folder: Folder, name: str) -> None:
         (".nan", "is not a number that JSON or the server knows; write a number without quotes"),
         ("-.inf", "is not a number that JSON or the server knows; write a number without quotes"),
         ("1e999", "is a number too large for any field; write a number without quotes"),
-        ("9223372036854775808", "is a number too large for any field (the largest is 2^63 - 1); write a number without quotes"),
+        ("9223372036854775808",
+         "is a number too large for any field (the largest is 2^63 - 1); write a number without quotes"),
     ],
 )  # fmt: skip
 def test_numbers_that_readers_disagree_on_are_asked_about(folder: Folder, written: str, why: str) -> None:

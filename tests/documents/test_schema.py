@@ -1,0 +1,71 @@
+"""Editors and `load` agree about what a topology file may hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from reconciler.documents.plain import Plain
+from reconciler.documents.schema import topology_schema
+from reconciler.documents.shape import ANYTHING
+from reconciler.documents.tree import read_tree
+from reconciler.kinds import REGISTRY as REAL
+from tests.documents.kinds import REGISTRY
+from tests.documents.reading import HEAD, STREAM, Folder
+
+SCHEMA = topology_schema(REGISTRY)
+
+GOOD = [
+    HEAD,
+    HEAD + "streams:\n  A:\n  B: {max_age: 7d, num_replicas: 3, subjects: }\nkv_buckets: {C: {history: 5}}\n",
+    STREAM + "    consumers: {c: {ack_wait: 30s}}\n    groups: {g: {type: elastic, max_members: 2}}\n",
+    HEAD + "removed: [{address: stream/OLD, reason: moved, until: 2026-12-31}]\nforget: [consumer/A/b]\n",
+    STREAM + "    allow: [{code: ST101, to: memory, reason: cache, upto: {messages: 1000}}]\n",
+]
+BAD = [
+    HEAD + "stream: {}\n",
+    HEAD + "streams: {A: {max_age: 7 fortnights}}\n",
+    HEAD + "streams: {A: {subjectz: []}}\n",
+    HEAD + "streams: {A: {storage: files}}\n",
+    HEAD + "streams: {A: {storage: null}}\n",
+    HEAD + "streams: {A: {sources: [{}]}}\n",
+    HEAD + "streams: {A: {groups: {g: {max_members: 1}}}}\n",
+    HEAD + "streams: {A: {groups: {g: {type: static, partitioning_filters: []}}}}\n",
+    HEAD + "streams: {a/b: {}}\n",
+    HEAD + "forget: [strem/A]\n",
+    "reconciler: 2\ntopology: t\n",
+]
+
+
+def plain(text: str) -> Any:
+    root, _problems = read_tree("", text)
+    assert root is not None
+    return Plain().value(root, ANYTHING)
+
+
+@pytest.mark.parametrize("registry", [REGISTRY, REAL], ids=["small kinds", "real kinds"])
+def test_the_schema_is_a_schema(registry: Any) -> None:
+    Draft202012Validator.check_schema(topology_schema(registry))
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_what_loads_is_good_in_an_editor(folder: Folder, text: str) -> None:
+    folder.topology(text)
+    assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(plain(text))] == []
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_what_is_refused_is_marked_in_an_editor(folder: Folder, text: str) -> None:
+    assert folder.problems(text)
+    assert not Draft202012Validator(SCHEMA).is_valid(plain(text))
+
+
+def test_fields_are_explained_by_their_docstrings() -> None:
+    assert SCHEMA["$defs"]["stream"]["properties"]["subjects"]["description"] == "Subjects stored here."
+
+
+def test_a_group_begins_with_its_type() -> None:
+    assert next(iter(SCHEMA["$defs"]["elastic_group"]["properties"])) == "type"
+    assert SCHEMA["$defs"]["elastic_group"]["required"] == ["type", "max_members"]
