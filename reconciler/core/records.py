@@ -63,6 +63,8 @@ def decode_owned(entry: Entry) -> Owned | str:
         return "it names no topology"
     if record.get("format") != FORMAT:
         return f"its format is {record.get('format')}, this version reads {FORMAT}"
+    if not isinstance(record.get("fields", {}), dict) or not isinstance(record.get("left", []), list):
+        return "its fields are not a mapping, or what it left open is not a list"
     return _owned(record, entry.revision)
 
 
@@ -71,10 +73,10 @@ def _owned(record: Mapping[str, Json], revision: int) -> Owned:
         topology=record["topology"],
         source=record.get("source"),
         git_revision=record.get("git_revision"),
-        fields=record.get("fields") or {},
-        left=tuple(record.get("left") or ()),
+        fields=record.get("fields", {}),
+        left=tuple(str(name) for name in record.get("left", ())),
         protected=bool(record.get("protected")),
-        knows=record.get("knows", ""),
+        knows=str(record.get("knows", "")),
         revision=revision,
     )
 
@@ -100,10 +102,11 @@ def decode_key(key: str) -> Address | None:
         kind, *names = (_unescape(part) for part in parts)
     except ValueError:
         return None
-    return Address(kind, tuple(names))
+    address = Address(kind, tuple(names))
+    return address if encode_key(address) == key else None  # one address, one key: other spellings are not ours
 
 
 def _unescape(text: str) -> str:
-    """Raises ValueError for escapes we never write."""
+    """Raises ValueError where the bytes are no text."""
     raw = re.sub(rb"=([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), text.encode())
     return raw.decode()

@@ -15,12 +15,15 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.records import Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.core.resource import Address
 from reconciler.core.wire import Snapshot, Target
-from reconciler.server.api import Conflict, JetStream, NoAnswer, Put, Refusal, Stored
+from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Stored
 
 BUCKET = "reconciler"
 ID_KEY = "id"
 """A random id that tells this account from every other one, whatever URL leads to it."""
 EXISTS = 10058
+TOO_FEW_PEERS = frozenset({10005, 10074})
+ROOM = 64 << 20
+"""Bytes reserved where the account wants every stream bounded: some 100,000 records."""
 
 Record = Owned | None
 """What to remember of an address; None: nothing any more."""
@@ -64,15 +67,24 @@ def _unreadable(address: Address, key: str, why: str) -> Diagnostic:
 
 async def ensure(js: JetStream, snapshot: Snapshot) -> None:
     """The bucket and its id, made on the first apply."""
-    if f"KV_{BUCKET}" in snapshot.streams:
-        return
-    said = await js.write(f"STREAM.CREATE.KV_{BUCKET}", _bucket(snapshot.target), level=1)
-    if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
-        raise CannotContinue(_cannot_write(f"the bucket could not be created: {said}"))
-    await _first(js)
+    if f"KV_{BUCKET}" not in snapshot.streams:
+        said = await _create(js, snapshot.target)
+        if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
+            raise CannotContinue(_cannot_write(f"the bucket could not be created: {said}"))
+    if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
+        await _identify(js)
 
 
-async def _first(js: JetStream) -> None:
+async def _create(js: JetStream, target: Target) -> Answer:
+    """Three replicas where there are three peers. A cluster tells nobody how many it has, so it is asked to try."""
+    replicas = 1 if target.peers is not None and target.peers < 3 else 3
+    said = await js.write(f"STREAM.CREATE.KV_{BUCKET}", _bucket(target, replicas), level=1)
+    if isinstance(said, Refusal) and said.err_code in TOO_FEW_PEERS and replicas > 1:
+        said = await js.write(f"STREAM.CREATE.KV_{BUCKET}", _bucket(target, 1), level=1)
+    return said
+
+
+async def _identify(js: JetStream) -> None:
     """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
     for pause in (0.0, 0.05, 0.1, 0.2, 0.4, 0.8):
         await asyncio.sleep(pause)
@@ -82,11 +94,12 @@ async def _first(js: JetStream) -> None:
     raise CannotContinue(_cannot_write(f"the bucket's id could not be written: {said}"))
 
 
-def _bucket(target: Target) -> dict[str, object]:
+def _bucket(target: Target, replicas: int) -> dict[str, object]:
+    bound = {"max_bytes": ROOM} if target.limits.get("max_bytes_required") else {}
     return {
         "name": f"KV_{BUCKET}", "subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, "discard": "new",
         "allow_rollup_hdrs": True, "deny_delete": True, "allow_direct": True, "allow_msg_ttl": True,
-        "num_replicas": 3 if target.is_clustered and (target.peers or 0) >= 3 else 1,
+        "num_replicas": replicas, **bound,
     }  # fmt: skip
 
 

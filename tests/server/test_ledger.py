@@ -1,0 +1,190 @@
+"""The ledger lives in the account: made on the first apply, written by compare-and-set, read with everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address
+from reconciler.core.wire import Snapshot
+from reconciler.server import ledger
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from tests.support.accounts import Account, connect
+from tests.support.jetstream import done, make_stream, talk
+from tests.support.servers import NatsServer
+from tests.support.versions import on_every_version
+
+ORDERS = Address.of("stream", "ORDERS")
+RECORD = Owned(topology="orders", source="git@host:orders", git_revision="abc", fields={"max_age": 1, "subjects": ["o"]})
+
+
+async def kept(js: JetStream) -> Snapshot:
+    """The account with a ledger in it."""
+    await ledger.ensure(js, await observe(js))
+    return await observe(js)
+
+
+@on_every_version
+def test_a_record_written_is_read_back(account: Account) -> None:
+    async def work(js: JetStream) -> ledger.Ledger:
+        await kept(js)
+        assert await ledger.write(js, {ORDERS: RECORD}, {}) == []
+        return ledger.read(await observe(js))
+
+    found = talk(account, work)
+    assert found.records[ORDERS].fields == RECORD.fields
+    assert found.records[ORDERS].revision == 2  # the id came first
+    assert found.problems == ()
+
+
+@on_every_version
+def test_a_record_dropped_is_gone_and_can_be_written_again(account: Account) -> None:
+    async def work(js: JetStream) -> Any:
+        await kept(js)
+        await ledger.write(js, {ORDERS: RECORD}, {})
+        await ledger.write(js, {ORDERS: None}, ledger.revisions(await observe(js)))
+        dropped = await observe(js)
+        again = await ledger.write(js, {ORDERS: RECORD}, ledger.revisions(dropped))
+        return ledger.read(dropped), again, ledger.read(await observe(js))
+
+    dropped, again, final = talk(account, work)
+    assert dropped.records == {}
+    assert again == []
+    assert set(final.records) == {ORDERS}
+
+
+@on_every_version
+def test_every_name_the_server_accepts_can_be_remembered(account: Account) -> None:
+    names = ["é" * 127, "a=b", "$x", "日本", "{%}", "CON", "-", "a" * 255]
+    records = {Address.of("consumer", name, name): RECORD for name in names}
+
+    async def work(js: JetStream) -> Any:
+        await kept(js)
+        return await ledger.write(js, records, {}), ledger.read(await observe(js))
+
+    problems, found = talk(account, work)
+    assert problems == []
+    assert set(found.records) == set(records)
+
+
+@on_every_version
+def test_the_bucket_is_made_for_any_kv_client_and_for_leases(account: Account) -> None:
+    config = talk(account, kept).streams["KV_reconciler"]["config"]
+    assert config["subjects"] == ["$KV.reconciler.>"]
+    assert config["max_msgs_per_subject"] == 1
+    assert config["num_replicas"] == 1
+    assert all(config[switch] for switch in ("allow_direct", "allow_msg_ttl", "allow_rollup_hdrs", "deny_delete"))
+
+
+def test_the_bucket_carries_an_id_that_stays(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[bytes, bytes]:
+        first, second = await kept(js), await kept(js)
+        return first.entries["reconciler"]["id"].value, second.entries["reconciler"]["id"].value
+
+    first, second = talk(account, work)
+    assert len(first) == 32
+    assert first == second
+
+
+def test_an_id_missing_since_an_interrupted_run_is_made_up_for(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await kept(js)
+        done(await js.request("STREAM.PURGE.KV_reconciler", {}))
+        return await kept(js)
+
+    assert "id" in talk(account, work).entries["reconciler"]
+
+
+def test_two_who_apply_for_the_first_time_agree_on_one_bucket(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        empty = await observe(js)
+        await asyncio.gather(*(ledger.ensure(js, empty) for _ in range(5)))
+        return await observe(js)
+
+    assert talk(account, work).entries["reconciler"]["id"].revision == 1
+
+
+@pytest.mark.parametrize("clustered_account", ["2.11", "2.15"], indirect=True)
+def test_a_cluster_keeps_three_copies(clustered_account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_stream(js, "WARM", num_replicas=3)
+        return await kept(js)
+
+    assert talk(clustered_account, work).streams["KV_reconciler"]["config"]["num_replicas"] == 3
+
+
+def test_an_account_that_wants_bounded_streams_gets_a_bounded_ledger() -> None:
+    limits = "{max_mem: 1GB, max_file: 1GB, max_streams: 5, max_consumers: 5, max_bytes_required: true}"
+
+    class Bounded:
+        async def connect(self) -> Any:
+            return await connect(server.url, "u", "u")
+
+    with NatsServer(config=f"accounts {{A: {{jetstream: {limits}, users: [{{user: u, password: u}}]}}}}") as server:
+        snapshot = talk(Bounded(), kept)
+    assert snapshot.streams["KV_reconciler"]["config"]["max_bytes"] == 64 << 20
+
+
+def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Account) -> None:
+    theirs = Owned(topology="theirs")
+
+    async def work(js: JetStream) -> tuple[list[Diagnostic], ledger.Ledger]:
+        await kept(js)
+        await ledger.write(js, {ORDERS: theirs}, {})
+        return await ledger.write(js, {ORDERS: RECORD}, {}), ledger.read(await observe(js))
+
+    (problem,), found = talk(account, work)
+    assert problem.message == (
+        "applied, but not remembered as ours: expected revision 0, but wrong last sequence: 2"
+    )
+    assert found.records[ORDERS].topology == "theirs"
+
+
+def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) -> None:
+    async def work(js: JetStream) -> ledger.Ledger:
+        await kept(js)
+        await ledger.write(js, {ORDERS: RECORD}, {})
+        await js.put_entry("reconciler", "owned.stream.BROKEN", b"{", expected_revision=0)
+        await js.put_entry("reconciler", "something.else", b"\xff", expected_revision=0)
+        return ledger.read(await observe(js))
+
+    found = talk(account, work)
+    assert set(found.records) == {ORDERS}
+    assert [(p.address, p.code) for p in found.problems] == [("stream/BROKEN", "LE101")]
+
+
+def test_a_missing_bucket_is_an_empty_ledger(account: Account) -> None:
+    assert ledger.read(talk(account, observe)).records == {}
+
+
+def test_who_may_not_make_the_bucket_is_told_what_to_allow() -> None:
+    deny = 'permissions: {publish: {deny: "$JS.API.STREAM.CREATE.>"}}'
+
+    class Reader:
+        async def connect(self) -> Any:
+            return await connect(server.url, "u", "u")
+
+    config = f"accounts {{A: {{jetstream: enabled, users: [{{user: u, password: u, {deny}}}]}}}}"
+    refused = pytest.raises(CannotContinue, match="the bucket could not be created: permission denied")
+    with NatsServer(config=config) as server, refused as caught:
+        talk(Reader(), kept)
+    assert "$JS.API.STREAM.CREATE.KV_reconciler" in (caught.value.diagnostics[0].fix or "")
+
+
+def test_six_thousand_records_cost_less_than_a_second_of_work(account: Account) -> None:
+    records = {Address.of("consumer", f"S{n // 5}", f"c{n % 5}"): RECORD for n in range(6_000)}
+
+    async def work(js: JetStream) -> tuple[list[Diagnostic], float]:
+        await kept(js)
+        began = time.process_time()  # ours alone: other load on the machine must not fail this
+        return await ledger.write(js, records, {}), time.process_time() - began
+
+    problems, seconds = talk(account, work)
+    assert problems == []
+    assert seconds < 1
