@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
@@ -59,14 +61,20 @@ def queue_as_stream(change: Change, view: View) -> Found:
     """
     if change.address.kind != "stream":
         return None
-    for address in (*view.live, *view.desired):
-        if address.kind == "elastic_group" and "-".join(address.names) == change.address.name:
-            return Finding(
-                outcome=Outcome.REFUSED,
-                message=f"{change.address.name} is the work-queue stream of {address}",
-                fix="choose another name; the group manages that stream",
-            )
-    return None
+    group = _queues(view).get(change.address.name)
+    if group is None:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED,
+        message=f"{change.address.name} is the work-queue stream of {group}",
+        fix="choose another name; the group manages that stream",
+    )
+
+
+@lru_cache(maxsize=4)
+def _queues(view: View) -> dict[str, Address]:
+    """Names of the groups' own streams; computed once per view."""
+    return {"-".join(a.names): a for a in (*view.live, *view.desired) if a.kind == "elastic_group"}
 
 
 @rule("XX504", "consumer-without-stream", on=(Action.CREATE,), needs=("neighbours",), err_code=10059)

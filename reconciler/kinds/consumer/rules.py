@@ -111,7 +111,7 @@ def _who_suffers(change: Change) -> str:
     """What the live consumer says about its clients."""
     info = change.live.state if change.live else {}
     waiting, pinned = info.get("num_waiting", 0), _pinned(info)
-    clients = f"{waiting} pull requests are waiting on it" if waiting else "no pull request is waiting on it now"
+    clients = f"{waiting} pull requests are waiting on it" if waiting else "No pull request is waiting on it now"
     pin = f", one client is pinned for group {pinned}" if pinned else ""
     return f"{clients}{pin}; clients of the old setting fail on their next pull, and an old pin blocks the others until it times out."
 
