@@ -61,7 +61,10 @@ def answer(reply: Reply | NoAnswer) -> Answer:
     """What a reply of the JSON API says; `error` counts before everything else in it."""
     if isinstance(reply, NoAnswer):
         return reply
-    body: Mapping[str, Json] = json.loads(reply.data)
+    try:
+        body: Mapping[str, Json] = json.loads(reply.data)
+    except ValueError:
+        return Refusal(0, 0, f"somebody answered who is not JetStream: {reply.data[:80]!r}")
     error = body.get("error")
     if error is None:
         return body

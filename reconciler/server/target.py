@@ -54,7 +54,7 @@ def target(
     cluster = _cluster(streams.values()) or (None if js.is_elsewhere or streams else server.get("cluster"))
     return Target(
         version=version,
-        level=told or level_of(version),
+        level=_level(told, version),
         account=data.get("account"),
         user=data.get("user") or None,
         domain=usage.get("domain") or js.domain,
@@ -67,6 +67,14 @@ def target(
 
 def level_of(version: Version) -> int:
     return max((level for level, first in LEVELS.items() if first <= version), default=0)
+
+
+def _level(told: int | None, version: Version) -> int:
+    """The meta leader tells its own level; where an older server leads something, that server's counts. A server newer
+    than this table knows its level best."""
+    if told is None:
+        return level_of(version)
+    return told if version >= LEVELS[max(LEVELS)] else min(told, level_of(version))
 
 
 def _lowest(leaders: list[Version], level: int | None, connected: Version | None) -> Version:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from reconciler.server.api import Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
 from tests.support.accounts import Account, connect
@@ -166,6 +167,18 @@ def test_a_bucket_that_does_not_exist_has_no_responders(account: Account) -> Non
     said = talk(account, lambda js: js.put_entry("none", "k", b"", expected_revision=0))
     assert isinstance(said, NoAnswer)
     assert said.why is Silence.NO_RESPONDERS
+
+
+def test_an_answer_that_is_not_jetstreams_is_shown(account: Account) -> None:
+    async def work(js: JetStream) -> object:
+        async def joke(msg: Msg) -> None:
+            await msg.respond(b"hello")
+
+        await js.pipeline.nc.subscribe("acme.API.INFO", cb=joke)
+        return await js.request("INFO")
+
+    said = talk(account, work, prefix="acme.API")
+    assert str(said) == "somebody answered who is not JetStream: b'hello' (0)"
 
 
 def test_closing_hands_errors_back_to_the_connections_own_callback(account: Account) -> None:

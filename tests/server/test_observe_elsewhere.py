@@ -194,6 +194,20 @@ def test_an_entry_for_the_hub_does_not_land_in_the_leafs_bucket() -> None:
     assert on_hub.entries["reconciler"]["k"].value == b"hub"
 
 
+def test_mixed_versions_count_as_the_lowest() -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_streams(js, *(f"S{n}" for n in range(30)))
+        return await observe(js)
+
+    users = "A: {jetstream: enabled, users: [{user: u, password: u}]}, SYS: {users: [{user: s, password: s}]}"
+    cluster = Cluster("2.15", f"accounts {{{users}}}\nsystem_account: SYS", system=("s", "s"))
+    cluster.nodes[1].minor, cluster.nodes[2].minor = "2.14", "2.12"
+    with cluster:
+        target = talk(User(cluster.nodes[0], "u"), work).target
+    assert target.version == Version.parse(VERSIONS["2.12"])
+    assert target.level == 3
+
+
 @pytest.mark.parametrize("minor", ["2.11", "2.15"])
 def test_what_a_suspended_node_holds_is_unknown_not_absent(minor: str) -> None:
     names = {f"S{n}" for n in range(9)}
