@@ -15,7 +15,7 @@ from ruamel.yaml.cyaml import CParser
 from ruamel.yaml.events import StreamEndEvent
 
 from reconciler.documents.load import Loaded, load
-from tests.documents.kinds import REGISTRY
+from reconciler.kinds import REGISTRY
 
 LINES = 39_000
 MOST_TIMES_THE_PARSER = 12
@@ -39,6 +39,7 @@ STREAM = """\
       a{n}:
         filter_subject: s{n}.orders.a
         ack_wait: 30s
+        priority_policy: overflow
         priority_groups: [jobs]
       b{n}:
         filter_subject: s{n}.orders.b
@@ -47,6 +48,7 @@ STREAM = """\
     groups:
       g{n}:
         type: elastic
+        partitioning_filters: [{{filter: "s{n}.orders.*", partitioning_wildcards: [1]}}]
         max_members: 12
         members: [b1, b2, b3]
 """
