@@ -17,6 +17,7 @@ LONGEST_KEY = 1000
 
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`=<~")
 _NEEDS_QUOTES = re.compile(r": |:$| #|[,\[\]{}\"\n\r\t\\]|^ | $|^(?:---|\.\.\.)|^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+$")
+_SPECIAL_IN_FLOW = frozenset(":?")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _ESCAPED = re.compile(f'{FORBIDDEN.pattern}|["\\\\\n\t\r]')
 
@@ -31,8 +32,8 @@ def dump(topology_name: str, sections: Mapping[str, Json]) -> str:
 def scalar(value: Json, *, in_flow: bool = False) -> str:
     """One value as YAML; text is quoted when it would be read as anything but itself."""
     if isinstance(value, str):
-        # Inside brackets the parser takes every colon for the end of a key.
-        return value if _is_plain(value) and not (in_flow and ":" in value) else quoted(value)
+        # Inside brackets the parser takes every colon for the end of a key, and stumbles over question marks.
+        return value if _is_plain(value) and not (in_flow and _SPECIAL_IN_FLOW & set(value)) else quoted(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else repr(value)

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from reconciler.core.kind import Kind, Place, Registry
 from reconciler.core.resource import Json, Spec, Terms
@@ -47,6 +48,9 @@ class FakeStream(Terms):
     def _one_origin(self) -> FakeStream:
         if self.mirror and self.sources:
             raise ValueError("Mirror and sources exclude each other")
+        if self.placement and self.placement.cluster == "nowhere":
+            context = {"at": "placement.cluster"}
+            raise PydanticCustomError("wrong_value", "`nowhere` cannot hold a stream", context)
         return self
 
 

@@ -173,7 +173,8 @@ def wrong_for(shape: Shape) -> list[str]:
     if "boolean" in shape.types:
         return [*wrong, "maybe", "1", '"true"']
     if shape.types & {"integer", "number"}:
-        return [*wrong, "seven", "true", "010"]
+        # Whether a text such as `seven` will do where text is taken too (durations, percentages) is each kind's own matter.
+        return [*wrong, "true", "010", *([] if "string" in shape.types else ["seven", '"7"'])]
     return wrong if shape.is_anything else [*wrong, "17", "true", "1.5"]
 
 

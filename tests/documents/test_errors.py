@@ -96,6 +96,12 @@ def test_a_check_of_the_whole_resource_is_shown_at_its_name(folder: Folder) -> N
     ]
 
 
+def test_a_check_of_the_whole_resource_may_name_the_value(folder: Folder) -> None:
+    assert folder.in_stream("placement:", "  cluster: nowhere") == [
+        "6:16 ST502 placement.cluster `nowhere` cannot hold a stream"
+    ]
+
+
 def test_a_date_that_does_not_exist_is_refused(folder: Folder) -> None:
     assert folder.in_stream("since: 2026-02-30") == [
         "5:12 ST502 since `2026-02-30` is not a date; write for example 2026-12-31"
