@@ -74,7 +74,7 @@ SHAPE = bucket.Shape(
 )
 
 
-@rule("KV503", "history-out-of-range")
+@rule("KV543", "history-out-of-range")
 def history_out_of_range(change: Change, _view: View) -> Found:
     """`history` is not between 1 and 64, which is what KV clients can handle.
 

@@ -12,7 +12,7 @@ from reconciler.kinds.primitives.subjects import name_problem
 SECTIONS = {"KV_": ("kv_buckets", "$KV."), "OBJ_": ("object_stores", "$O.")}
 
 
-@rule("XX501", "bucket-as-stream")
+@rule("XX541", "bucket-as-stream")
 def bucket_as_stream(change: Change, _view: View) -> Found:
     """A plain stream has the name of a bucket's stream (`KV_…`, `OBJ_…`).
 
@@ -34,7 +34,7 @@ def bucket_as_stream(change: Change, _view: View) -> Found:
     return None
 
 
-@rule("XX502", "impossible-name")
+@rule("XX542", "impossible-name")
 def impossible_name(change: Change, _view: View) -> Found:
     """A stream or consumer name that the server refuses: too long, or with a character subjects and files cannot hold.
 
@@ -51,7 +51,7 @@ def impossible_name(change: Change, _view: View) -> Found:
     )
 
 
-@rule("XX503", "queue-as-stream", needs=("neighbours",))
+@rule("XX543", "queue-as-stream", needs=("neighbours",))
 def queue_as_stream(change: Change, view: View) -> Found:
     """A plain stream has the name of an elastic group's own work-queue stream.
 
@@ -77,7 +77,7 @@ def _queues(view: View) -> dict[str, Address]:
     return {"-".join(a.names): a for a in (*view.live, *view.desired) if a.kind == "elastic_group"}
 
 
-@rule("XX504", "consumer-without-stream", on=(Action.CREATE,), needs=("neighbours",), err_code=10059)
+@rule("XX544", "consumer-without-stream", on=(Action.CREATE,), needs=("neighbours",), err_code=10059)
 def group_without_stream(change: Change, view: View) -> Found:
     """A consumer or group hangs on a stream that is removed in the same files.
 

@@ -164,6 +164,8 @@ def consumer_deletion(change: Change, _view: View) -> Found:
     """A consumer is removed: its position is lost, and on interest streams the messages only it wanted.
 
     `removed:` is the consent; this says what it costs.
+
+    Instead: let it work off what is pending first, or `forget:` it, which leaves it as it is.
     """
     info = change.live.state if change.live else {}
     pending, unacked = info.get("num_pending", 0), info.get("num_ack_pending", 0)

@@ -119,12 +119,14 @@ def _needs_2_12(path: str, view: View) -> Finding:
     )
 
 
-@rule("EG504", "bad-partitioning-filter", on=(Action.CREATE,))
+@rule("EG544", "bad-partitioning-filter", on=(Action.CREATE,))
 def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
     """A partitioning filter the reference refuses, or that the server refuses after the record is written.
 
     A filter needs a `*` or ends in `>`; wildcard numbers are distinct and between 1 and the number of `*`; two filters of
     a group must not overlap.
+
+    Instead: write filters of which every subject matches one only, and count each filter's `*` from 1.
     """
     filters = change.becomes("partitioning_filters") or []
     for index, item in enumerate(filters):
@@ -168,7 +170,7 @@ def _bad_filter(path: str, item: Json) -> Iterator[Finding]:
             )
 
 
-@rule("EG505", "mappings-with-several-filters")
+@rule("EG545", "mappings-with-several-filters")
 def mappings_with_several_filters(change: Change, _view: View) -> Found:
     """Member mappings together with several filters: the reference repeats each partition's filter once per filter, and
     the server refuses such a consumer, so that no member can ever consume.

@@ -40,7 +40,12 @@ def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
 
 def _deletion(family: str) -> Rule:
     def judge(change: Change, _view: View) -> Found:
-        """A bucket is removed with everything in it. `removed:` is the consent; this says what it costs."""
+        """A bucket is removed with everything in it.
+
+        `removed:` is the consent; this says what it costs.
+
+        Instead: `forget:` the bucket, which leaves it as it is, or copy what is in it first.
+        """
         state = change.live.state.get("state", {}) if change.live else {}
         if not (messages := state.get("messages", 0)):
             return None
@@ -71,7 +76,7 @@ def _bad_name(family: str) -> Rule:
             return None
         return Finding(outcome=Outcome.REFUSED, message=f"`{name}` {why}", fix="choose another name")
 
-    return rule(f"{family}502", "bad-bucket-name")(judge)
+    return rule(f"{family}542", "bad-bucket-name")(judge)
 
 
 def _single_server(family: str) -> Rule:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from reconciler.core.resource import Terms
 from reconciler.core.wire import Version
@@ -20,7 +22,12 @@ MEM_STORAGE = ((V2_11, Update.FREE), (Version(2, 14, 4), Update.FIXED))
 
 def _percent(value: Any) -> Any:
     """`30`, `"30"` and `"30%"` are one."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(text, str) and not re.fullmatch("[0-9]{1,9}%?", text):
+        raise PydanticCustomError(
+            "wrong_value", "`{value}` is not a share in percent; write for example 30 or 30%", {"value": text}
+        )
+    return text
 
 
 SampleFreq = Annotated[
@@ -102,7 +109,7 @@ class ConsumerConfig(Terms):
     """Bytes per pull request at most. Server: no limit."""
     deliver_subject: Annotated[
         str | None,
-        Known(update=Update.STAYS, err_code=NOT_UPDATABLE, says="can not update pull consumer to push based"),
+        Known(update=Update.STAYS, err_code=NOT_UPDATABLE, says=" based"),
     ] = None
     """Subject a push consumer delivers to; without it, clients pull."""
     deliver_group: Annotated[str | None, Known()] = None

@@ -46,7 +46,7 @@ def bad_name(family: str) -> Rule:
                     "use letters, digits, `_`, `=` and `-`",
                 )
 
-    return rule(f"{family}502", "bad-group-name", on=WRITES)(judge)
+    return rule(f"{family}542", "bad-group-name", on=WRITES)(judge)
 
 
 def bad_membership(family: str) -> Rule:
@@ -72,7 +72,7 @@ def bad_membership(family: str) -> Rule:
             yield from _surplus(config, partitions)
             yield from _coverage(config, partitions)
 
-    return rule(f"{family}503", "bad-membership", on=WRITES)(judge)
+    return rule(f"{family}543", "bad-membership", on=WRITES)(judge)
 
 
 def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
@@ -156,6 +156,8 @@ def deletion(family: str) -> Rule:
         """A group is removed: its members end, and what is queued for them goes with it.
 
         `removed:` is the consent; this says what it costs.
+
+        Instead: let the members work off the queue first, or `forget:` the group, which leaves it as it is.
         """
         queue = f"{change.address.names[0]}-{change.address.names[1]}"
         info = view.snapshot.streams.get(queue, {}) if view.snapshot and change.address.kind == "elastic_group" else {}

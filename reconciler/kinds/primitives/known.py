@@ -60,7 +60,7 @@ class Known:
     err_code: int | None = None
     """The server's answer to a change it refuses."""
     says: str = ""
-    """The server's words, as they end."""
+    """The server's words, as far as they are the same in every such answer."""
     ordered: bool = True
     nested_unordered: tuple[str, ...] = ()
     values_since: Mapping[Json, Version] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Known:
         """Does the server accept this change of canonical values (None: absent), other rules apart?"""
         if live == desired:
             return True
-        if self.among >= {_or_default(live, self.default), _or_default(desired, self.default)}:
+        if self.among and self.among >= {_or_default(live, self.default), _or_default(desired, self.default)}:
             return True
         return _ACCEPTS[self.updates(version)](live, desired)
 

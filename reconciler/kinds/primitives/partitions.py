@@ -21,7 +21,8 @@ def hash_key(subject: str, pattern: str, wildcards: Sequence[int]) -> str:
         return subject
     stars = [index for index, token in enumerate(pattern.split(".")) if token == "*"]
     tokens = subject.split(".")
-    return "".join(tokens[stars[number - 1]] for number in wildcards)
+    # Servers accept 0 and negative numbers and then take the first token; our validators refuse them.
+    return "".join(tokens[stars[number - 1] if number > 0 else 0] for number in wildcards)
 
 
 def partition(subject: str, pattern: str, partitions: int, wildcards: Sequence[int] = ()) -> int:

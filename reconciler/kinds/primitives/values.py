@@ -30,10 +30,14 @@ def _refuse(kind: str, value: Any, advice: str) -> PydanticCustomError:
                                {"value": shown, "kind": kind, "advice": advice})  # fmt: skip
 
 
+LONGEST = 40
+"""Characters of a number beyond which nothing sensible is meant, and Python's conversions fail in ways of their own."""
+
+
 def _integer(value: Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, str) and _INTEGER.fullmatch(value):
+    if isinstance(value, str) and len(value) <= LONGEST and _INTEGER.fullmatch(value):
         return int(value.replace("_", ""))
     return None
 
@@ -49,7 +53,7 @@ def parse_duration(value: Any) -> int:
     raw = _integer(value)
     if raw is not None:
         return _within(raw, "a duration", value)
-    parts = _DURATION_PART.findall(value) if isinstance(value, str) else []
+    parts = _DURATION_PART.findall(value) if isinstance(value, str) and len(value) <= LONGEST else []
     if not parts or "".join(number + unit for number, unit in parts) != value:
         raise _refuse("a duration", value, "7d, 36h, 90s or nanoseconds")
     return _within(round(sum(_scaled(number, NANOSECONDS[unit]) for number, unit in parts)), "a duration", value)
@@ -60,7 +64,7 @@ def parse_bytes(value: Any) -> int:
     raw = _integer(value)
     if raw is not None:
         return _within(raw, "a size", value)
-    match = _BYTES.fullmatch(value) if isinstance(value, str) else None
+    match = _BYTES.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST else None
     if not match or match[2] not in BYTES:
         raise _refuse("a size", value, "20GiB, 512MB, 1024B or a number of bytes")
     return _within(round(_scaled(match[1], BYTES[match[2]])), "a size", value)

@@ -53,7 +53,9 @@ def subject_removed(change: Change, _view: View) -> Found:
 def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
     """A stream is removed with everything in it: messages, and all its consumers, whoever made them.
 
-    `removed:` is the consent; this says what it costs.
+    `removed:` is the consent; this says what it costs. Consumers that the files do not remove need a consent of their own.
+
+    Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
     state = change.live.state.get("state", {}) if change.live else {}
     name, messages = change.address.name, state.get("messages", 0)
