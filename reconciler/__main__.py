@@ -1,0 +1,21 @@
+"""`reconciler …`: the version at once, everything else through the command line's own modules."""
+
+from __future__ import annotations
+
+import sys
+
+from reconciler import __version__
+
+
+def main() -> None:
+    """Answers `--version` before anything is imported that takes time."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        sys.stdout.write(f"reconciler {__version__}\n")
+        return
+    from reconciler.cli.run import run  # noqa: PLC0415 - see above
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

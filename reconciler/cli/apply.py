@@ -1,0 +1,161 @@
+"""`reconciler apply`: shows the plan, asks, carries it out, and says what was done and what was not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from reconciler.cli import common, exits
+from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.planning import Made, Selection, make, read, selection
+from reconciler.cli.screen import Progress, paper, say, tell
+from reconciler.cli.sharing import takes
+from reconciler.core.diff import Action
+from reconciler.core.events import Event, Finished, Started
+from reconciler.core.plan import Plan
+from reconciler.documents.load import Loaded
+from reconciler.report.headline import where
+from reconciler.report.outcome import outcome_text, progress
+from reconciler.report.paper import Paper
+from reconciler.report.values import counted
+from reconciler.server.api import JetStream
+from reconciler.server.options import ConnectOptions
+from reconciler.workflow.apply import apply as run_plan
+from reconciler.workflow.session import session
+
+app = common.app()
+
+REMEMBERED = frozenset({Action.ADOPT, Action.FORGET})
+"""No step, but something to write down."""
+
+
+@app.command(name="apply")
+@takes(connection)
+@takes(selection)
+def apply_(
+    paths: common.Paths,
+    selection: Selection,
+    connection: Connection,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
+    ] = False,
+    verbose: common.Verbose = False,
+    no_color: common.NoColor = False,
+) -> int:
+    """Show the plan, ask for confirmation, and make it so."""
+    arguments = selection.arguments(paths, connection)
+    if not yes and not sys.stdin.isatty():
+        raise common.Misused(
+            "There is no terminal to ask on. Look first with `reconciler plan "
+            f"{arguments}`, then add --yes to apply without being asked."
+        )
+    loaded = read(paths)
+    run = _Run(yes=yes, partial=partial, paper=paper(verbose=verbose, no_color=no_color))
+    return asyncio.run(run.through(loaded, connection.options(), selection, arguments))
+
+
+class _Run:
+    """One apply from reading the account to the last line."""
+
+    def __init__(self, *, yes: bool, partial: bool, paper: Paper) -> None:
+        self._yes, self._partial, self._paper = yes, partial, paper
+
+    async def through(self, loaded: Loaded, options: ConnectOptions, chosen: Selection, arguments: str) -> int:
+        async with session(options) as js:
+            made = await make(loaded, js, chosen, arguments)
+            plan = made.planned.plan
+            self._show(made)
+            if not self._goes_ahead(plan):
+                return plan.exit_code
+            if not self._yes and not _confirmed(plan):
+                tell("Nothing was changed.\n")
+                return exits.FAILED
+            return await self._carry_out(made, js)
+
+    def _show(self, made: Made) -> None:
+        try:
+            say(made.text(self._paper))
+        except BrokenPipeError:
+            tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
+            raise SystemExit(exits.FAILED) from None
+
+    def _goes_ahead(self, plan: Plan) -> bool:
+        if plan.exit_code != exits.FINE and not self._partial:
+            return False
+        remembers = any(change.action in REMEMBERED and not change.is_blocked for change in plan.changes)
+        return bool(plan.steps) or remembers
+
+    async def _carry_out(self, made: Made, js: JetStream) -> int:
+        plan, began = made.planned.plan, time.monotonic()
+        try:
+            finished = await _followed(made, js)
+        except asyncio.CancelledError:
+            tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {made.arguments}\n")
+            return exits.INTERRUPTED
+        say("\n" + outcome_text(finished, self._paper, arguments=made.arguments, seconds=time.monotonic() - began))
+        if finished.stopped == "interrupted":
+            return exits.INTERRUPTED
+        return plan.exit_code if finished.is_success else exits.FAILED
+
+
+def _confirmed(plan: Plan) -> bool:
+    what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of what is ours"
+    return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
+
+
+async def _followed(made: Made, js: JetStream) -> Finished:
+    """The run with a line of progress; Ctrl-C ends it in good order, a second one at once."""
+    shown, finished = _Line(len(made.planned.plan.steps)), None
+    stop = asyncio.Event()
+    with _interruptible(stop):
+        async for event in run_plan(made.planned, js, stop=stop):
+            shown.follow(event)
+            if isinstance(event, Finished):
+                finished = event
+    assert finished is not None, "every run ends with Finished"
+    return finished
+
+
+@contextlib.contextmanager
+def _interruptible(stop: asyncio.Event) -> Iterator[None]:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def interrupt() -> None:
+        if stop.is_set() and task:
+            task.cancel()
+        else:
+            stop.set()
+            tell("\nInterrupted: waiting for the answers to what was sent …\n")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+class _Line:
+    """Progress, at most twenty times a second."""
+
+    def __init__(self, total: int) -> None:
+        self._progress, self._total, self._settled, self._next = Progress(), total, 0, 0.0
+
+    def follow(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self._progress.clear()
+            return
+        if not isinstance(event, Started) and hasattr(event, "step"):
+            self._settled += 1
+        if self._progress.is_watched and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.05
+            self._progress.show(progress(self._settled, self._total, event.step, self._progress.width))

@@ -1,0 +1,46 @@
+"""Arguments and options that mean the same in several commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Paths = Annotated[
+    list[Path], typer.Argument(metavar="PATHS...", help="Files and folders of one topology.", show_default=False)
+]
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colours, as with NO_COLOR set.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name everything, also what is not managed.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="PATTERN", help="Only these addresses (stream/ORD*) or labels (team=billing)."),
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Not these addresses or labels.")
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar="CODE=ADDRESS", help="Consent for this run, for example ST301=stream/ORDERS."),
+]
+
+
+class Misused(typer.BadParameter):
+    """Wrong usage that is said in one whole sentence."""
+
+    def format_message(self) -> str:
+        return self.message
+
+
+def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """`--allow ST101=stream/ORDERS` as (code, address pattern)."""
+    pairs = [item.partition("=") for item in allow or ()]
+    for (code, _, address), item in zip(pairs, allow or (), strict=True):
+        if not (code and "/" in address):
+            raise Misused(f"--allow {item}: write a code and an address, for example ST301=stream/ORDERS.")
+    return tuple((code.upper(), address) for code, _, address in pairs)
+
+
+def app(**more: object) -> typer.Typer:
+    """A command's own typer app, plain: what is said must copy and paste."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **more)  # type: ignore[arg-type]

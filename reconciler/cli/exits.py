@@ -1,0 +1,13 @@
+"""Exit codes, the same for every command. Where several hold, USAGE > FAILED > REFUSED > DRIFT > PENDING > FINE."""
+
+from __future__ import annotations
+
+FINE = 0
+FAILED = 1
+"""Could not do it: files wrong, connection, a step failed, a needed scope unknown."""
+PENDING = 2
+"""Changes pending; only with --exit-code."""
+REFUSED = 4
+"""Refused, or consent is missing."""
+USAGE = 64
+INTERRUPTED = 130

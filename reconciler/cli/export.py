@@ -1,0 +1,62 @@
+"""`reconciler export`: what is live, as YAML whose plan is empty at once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli import common, exits
+from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.screen import say, tell
+from reconciler.cli.sharing import takes
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.server.options import ConnectOptions
+from reconciler.workflow.export import export as export_account
+from reconciler.workflow.session import session
+
+app = common.app()
+
+
+@app.command(name="export")
+@takes(connection)
+def export_(
+    connection: Connection,
+    topology: Annotated[
+        str, typer.Option("--topology", metavar="NAME", help="Name of the topology in the file.")
+    ] = "exported",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file, instead of stdout.")
+    ] = None,
+    only: common.Only = None,
+    exclude: common.Exclude = None,
+) -> int:
+    """Write what is live as YAML: only what differs from the server's defaults, in units people read."""
+    if output is not None and output.exists():
+        raise _cannot_write(output, "it exists, and what it says might be lost")
+    text = asyncio.run(_text(connection.options(), topology, tuple(only or ()), tuple(exclude or ())))
+    if output is None:
+        say(text)
+        return exits.FINE
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise _cannot_write(output, (error.strerror or str(error)).lower()) from None
+    tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}\n")
+    return exits.FINE
+
+
+async def _text(options: ConnectOptions, topology: str, only: tuple[str, ...], exclude: tuple[str, ...]) -> str:
+    async with session(options) as js:
+        return await export_account(js, topology=topology, only=only, exclude=exclude)
+
+
+def _cannot_write(path: Path, why: str) -> CannotContinue:
+    return CannotContinue(
+        Diagnostic(
+            severity=Severity.ERROR, code="XX902", name="cannot-write", message=f"Cannot write {path}: {why}.",
+            fix="Name a new file, in a folder that you may write to.",
+        )
+    )  # fmt: skip

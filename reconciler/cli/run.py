@@ -1,0 +1,78 @@
+"""Runs one command line and turns whatever happens into one clear message and the right exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError  # typer has no public names for them
+
+from reconciler.cli import exits
+from reconciler.cli.app import app
+from reconciler.cli.screen import paper, tell
+from reconciler.core.diagnostic import CannotContinue
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code. Never a traceback, unless RECONCILER_DEBUG asks for it."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        code = _command(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has enough. Nothing more can be written, also not by the interpreter at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.FINE
+    return code
+
+
+def _command(arguments: Sequence[str]) -> int:
+    try:
+        result = typer.main.get_command(app).main(list(arguments), prog_name="reconciler", standalone_mode=False)
+    except UsageError as error:
+        return _wrong_usage(error)
+    except ClickException as error:
+        tell(f"{error.format_message()}\n")
+        return exits.FAILED
+    except CannotContinue as problem:
+        return cannot_continue(problem)
+    except (KeyboardInterrupt, typer.Abort):
+        tell("Interrupted. Nothing was changed.\n")
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the last door: an error of ours must not look like one of theirs
+        return _internal(error)
+    return result if isinstance(result, int) else exits.FINE
+
+
+def cannot_continue(problem: CannotContinue) -> int:
+    from reconciler.report.diagnostics import report  # noqa: PLC0415 - only for who needs it
+
+    tell(report(problem.diagnostics, paper(sys.stderr)))
+    return exits.FAILED
+
+
+def _wrong_usage(error: UsageError) -> int:
+    command = error.ctx.command_path if error.ctx else "reconciler"
+    if isinstance(error, NoArgsIsHelpError):
+        tell(f"{error.ctx.get_help()}\n" if error.ctx else "")
+    else:
+        tell(f"{error.format_message()}\nSee: {command} --help\n")
+    return exits.USAGE
+
+
+def _internal(error: Exception) -> int:
+    if os.environ.get("RECONCILER_DEBUG"):
+        traceback.print_exc()
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    said = f" in {where.name}, {os.path.basename(where.filename)}:{where.lineno}"  # noqa: PTH119 - a name, not a file
+    tell(
+        f"internal error: {type(error).__name__}{said}. This is a mistake in reconciler; please report it with what "
+        "RECONCILER_DEBUG=1 prints.\n"
+    )
+    return exits.FAILED

@@ -1,0 +1,40 @@
+"""`reconciler schema`: the JSON Schemas that `schemas/` publishes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli import common, exits
+from reconciler.cli.screen import say, tell
+from reconciler.documents.schema import topology_schema
+from reconciler.kinds import REGISTRY
+from reconciler.report.plan_schema import plan_schema
+
+app = common.app()
+
+
+@app.command()
+def schema(
+    plan: Annotated[bool, typer.Option("--plan", help="The schema of `plan --format json`.")] = False,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FOLDER", help="Write both schemas into this folder.")
+    ] = None,
+) -> int:
+    """Print the JSON Schema of files, for editors, or of plans, for tools."""
+    if write is None:
+        say(plan_schema() if plan else topology_text())
+        return exits.FINE
+    write.mkdir(parents=True, exist_ok=True)
+    for name, text in (("topology", topology_text()), ("plan", plan_schema())):
+        path = write / f"{name}.schema.json"
+        path.write_text(text, encoding="utf-8")
+        tell(f"Wrote {path}\n")
+    return exits.FINE
+
+
+def topology_text() -> str:
+    return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"

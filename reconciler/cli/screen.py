@@ -1,0 +1,59 @@
+"""Where text goes: reports to stdout, everything about the run itself to stderr; colours only for people's eyes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TextIO
+
+from reconciler.report.paper import WIDTH, Paper, coloured, plain
+
+
+def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
+    """As wide as the terminal; COLUMNS counts everywhere."""
+    stream = stream or sys.stdout
+    colours = not no_color and wants_colours(stream)
+    return Paper(width=width(stream), paint=coloured() if colours else plain, verbose=verbose)
+
+
+def width(stream: TextIO) -> int:
+    fallback = (WIDTH, 24)
+    chosen = shutil.get_terminal_size(fallback).columns if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    return max(40, chosen)
+
+
+def wants_colours(stream: TextIO) -> bool:
+    """https://no-color.org: set to anything but nothing, it wins."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str) -> None:
+    """The product of a command."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def tell(text: str) -> None:
+    """About the run itself."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+class Progress:
+    """One line on stderr that is written over; nothing at all where nobody watches."""
+
+    def __init__(self) -> None:
+        self._shown = False
+        self.is_watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.width = width(sys.stderr)
+
+    def show(self, line: str) -> None:
+        if self.is_watched:
+            tell(f"\r\x1b[K{line}")
+            self._shown = True
+
+    def clear(self) -> None:
+        if self._shown:
+            tell("\r\x1b[K")
+            self._shown = False
