@@ -86,6 +86,8 @@ class Finished:
     not_needed: tuple[NotNeeded, ...] = ()
     stopped: str | None = None
     """Why the run ended early; None when it ran to its end."""
+    warnings: tuple[Diagnostic, ...] = ()
+    """What went wrong beside the steps: applied, but not remembered."""
 
     @property
     def is_success(self) -> bool:

@@ -81,7 +81,7 @@ def _owned(record: Mapping[str, Json], revision: int) -> Owned:
     )
 
 
-_PLAIN = re.compile(rb"[A-Za-z0-9_-]")
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def encode_key(address: Address) -> str:
@@ -90,7 +90,9 @@ def encode_key(address: Address) -> str:
 
 
 def _escape(text: str) -> str:
-    return "".join(chr(b) if _PLAIN.match(bytes([b])) else f"={b:02X}" for b in text.encode())
+    if _PLAIN.fullmatch(text):
+        return text  # nearly every name; thousands are read at once
+    return "".join(chr(b) if _PLAIN.match(chr(b)) else f"={b:02X}" for b in text.encode())
 
 
 def decode_key(key: str) -> Address | None:
@@ -108,5 +110,7 @@ def decode_key(key: str) -> Address | None:
 
 def _unescape(text: str) -> str:
     """Raises ValueError where the bytes are no text."""
+    if "=" not in text:
+        return text
     raw = re.sub(rb"=([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), text.encode())
     return raw.decode()

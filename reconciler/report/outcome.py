@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Failed, Finished, InDoubt, Settled, Skipped
 from reconciler.core.wire import Call, Step
+from reconciler.report import diagnostics
 from reconciler.report.names import named
 from reconciler.report.paper import Paper
-from reconciler.report.values import counted
+from reconciler.report.values import counted, show_seconds
 from reconciler.report.visible import columns, visible
 
 _DEEDS = {
@@ -20,6 +21,7 @@ _DEEDS = {
     Call.CONSUMER_UNPIN: "unpin consumer", Call.ENTRY_PUT: "write record", Call.ENTRY_DELETE: "delete record",
     Call.GATE_CONSUMERS_GONE: "wait until the consumers are gone on",
 }  # fmt: skip
+_NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion", Call.GATE_CONSUMERS_GONE: "wait"}
 
 
 def outcome_text(
@@ -27,10 +29,12 @@ def outcome_text(
 ) -> str:
     """The summary after the last event, ending in a newline."""
     paper = paper or Paper()
-    took = f" in {seconds:.1f} s" if seconds is not None else ""
+    took = f" in {show_seconds(seconds)}" if seconds is not None else ""
+    warned = diagnostics.lines(finished.warnings, paper)
     if finished.is_success and finished.stopped is None:
-        return f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}. Planning again finds nothing to do.\n"
-    lines = _troubles(finished, paper)
+        applied = f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}. Planning again finds nothing to do."
+        return "\n".join([*warned, applied]) + "\n"
+    lines = [*warned, *_troubles(finished, paper)]
     lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")
     lines += _half_made(finished, paper)
     lines += paper.wrapped(_next(finished, arguments))
@@ -53,9 +57,9 @@ def deed(step: Step) -> str:
 
 
 def _deeds(finished: Finished) -> str:
-    """`4 creates, 2 updates` in terms of the server's objects."""
-    counts = Counter(done.step.call.value.split(".")[1] for done in finished.done if done.step.call.value[:4] != "gate")
-    said = ", ".join(counted(count, verb) for verb, count in counts.items())
+    """`7 steps (4 creates, 2 updates, 1 record)`"""
+    counts = Counter(_NOUNS.get(done.step.call, done.step.call.value.split(".")[1]) for done in finished.done)
+    said = ", ".join(counted(count, deed) for deed, count in counts.items())
     return f"{counted(len(finished.done), 'step')} ({said})" if said else "nothing: there was nothing to do"
 
 

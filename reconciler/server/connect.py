@@ -117,6 +117,12 @@ class _Client(Client):
         self.greeting: Mapping[str, Any] = {}
         self._needs_tls = needs_tls
 
+    @staticmethod
+    def _parse_header_lines(raw: bytes) -> dict[str, str]:
+        """nats-py looks at every character of every name; reading thousands of records, that is a third of the time."""
+        pairs = (line.partition(":") for line in raw.decode("utf-8", "replace").split("\r\n"))
+        return {name.strip(): value.strip() for name, colon, value in pairs if colon}
+
     async def remember(self, error: Exception) -> None:
         self.last = error
 

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.records import Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.core.resource import Address
 from reconciler.core.wire import Snapshot, Target
@@ -65,14 +65,15 @@ def _unreadable(address: Address, key: str, why: str) -> Diagnostic:
     )  # fmt: skip
 
 
-async def ensure(js: JetStream, snapshot: Snapshot) -> None:
-    """The bucket and its id, made on the first apply."""
+async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
+    """The bucket and its id, made on the first apply; or why this user cannot have them, which stops nothing else."""
     if f"KV_{BUCKET}" not in snapshot.streams:
         said = await _create(js, snapshot.target)
         if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
-            raise CannotContinue(_cannot_write(f"the bucket could not be created: {said}"))
+            return _cannot_write(f"the bucket could not be created: {said}")
     if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
-        await _identify(js)
+        return await _identify(js)
+    return None
 
 
 async def _create(js: JetStream, target: Target) -> Answer:
@@ -84,14 +85,14 @@ async def _create(js: JetStream, target: Target) -> Answer:
     return said
 
 
-async def _identify(js: JetStream) -> None:
+async def _identify(js: JetStream) -> Diagnostic | None:
     """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
     for pause in (0.0, 0.05, 0.1, 0.2, 0.4, 0.8):
         await asyncio.sleep(pause)
         said = await js.put_entry(BUCKET, ID_KEY, secrets.token_hex(16).encode(), expected_revision=0)
         if isinstance(said, Stored | Conflict):
-            return
-    raise CannotContinue(_cannot_write(f"the bucket's id could not be written: {said}"))
+            return None
+    return _cannot_write(f"the bucket's id could not be written: {said}")
 
 
 def _bucket(target: Target, replicas: int) -> dict[str, object]:
@@ -105,7 +106,8 @@ def _bucket(target: Target, replicas: int) -> dict[str, object]:
 
 def _cannot_write(message: str) -> Diagnostic:
     return Diagnostic(
-        severity=Severity.ERROR, code="LE102", name="ledger-not-writable", message=f"{message}. Nothing was changed.",
+        severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
+        message=f"what is applied cannot be remembered as ours: {message}; drift and removals need that",
         fix=f"allow publishing to $JS.API.STREAM.CREATE.KV_{BUCKET} and $KV.{BUCKET}.>",
     )  # fmt: skip
 

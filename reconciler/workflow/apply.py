@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reconciler.core.diff import Action
 from reconciler.core.events import Done, Event, Finished
@@ -21,16 +21,17 @@ async def apply(planned: Planned, js: JetStream, *, stop: asyncio.Event | None =
     """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run."""
     plan = planned.plan
     book = _Book.of(plan, ledger.revisions(planned.snapshot))
-    writes_ledger = plan.ledger_known and bool(book.waiting or book.at_once)
+    writes_ledger, warnings = plan.ledger_known and bool(book.waiting or book.at_once), []
+    if writes_ledger and (unwritable := await ledger.ensure(js, planned.snapshot)):
+        writes_ledger, warnings = False, [unwritable]
     if writes_ledger:
-        await ledger.ensure(js, planned.snapshot)
-        await ledger.write(js, book.at_once, book.known)
+        warnings += await ledger.write(js, book.at_once, book.known)
     async for event in execute(js, plan.steps, forms=forms(planned.snapshot), stop=stop):
         if isinstance(event, Done):
             book.done(event.step.id)
         if writes_ledger and (len(book.ready) >= BATCH or isinstance(event, Finished)):
-            await ledger.write(js, book.take(), book.known)
-        yield event
+            warnings += await ledger.write(js, book.take(), book.known)
+        yield replace(event, warnings=tuple(warnings)) if isinstance(event, Finished) else event
 
 
 BATCH = 512

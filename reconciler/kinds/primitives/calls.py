@@ -45,12 +45,18 @@ def update_stream(
     )
 
 
+def _as_planned(change: Change) -> Mapping[str, Json] | None:
+    """The whole raw configuration a deletion was planned from: whatever changed since deserves another look."""
+    return change.live.state.get("config") if change.live else None
+
+
 def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> Step:
     return Step(
         id=f"delete stream/{name}",
         call=Call.STREAM_DELETE,
         on=(name,),
         address=str(change.address),
+        before=_as_planned(change),
         after=after,
         effect=f"delete stream {name} and everything in it",
     )
@@ -91,6 +97,7 @@ def delete_consumer(change: Change, stream: str, name: str, *, after: tuple[str,
         call=Call.CONSUMER_DELETE,
         on=(stream, name),
         address=str(change.address),
+        before=_as_planned(change) if change.address.kind == "consumer" else None,
         after=after,
         effect=f"delete consumer {name} of {stream}",
     )
