@@ -34,17 +34,28 @@ def is_subset(inner: str, outer: str) -> bool:
 
 
 def collide(one: str, other: str) -> bool:
-    """May some literal subject match both? Between two patterns the server takes a token that merely starts with a
-    wildcard (`*a`) for one, so it refuses a little more than it would have to, and so do we."""
-    if is_literal(one) or is_literal(other):
-        return is_subset(one, other) or is_subset(other, one)
+    """May some literal subject match both? As the server asks it: beside a real wildcard it takes tokens that merely
+    start with one (`*a`) for wildcards too, and so refuses a little more than it would have to."""
+    if one == other:
+        return True
     ones, others = one.split("."), other.split(".")
+    if is_literal(one) or is_literal(other):
+        return (not is_literal(other) and _reaches(others, ones)) or (not is_literal(one) and _reaches(ones, others))
     for mine, theirs in zip(ones, others, strict=False):
         if ">" in (mine, theirs):
             return True
         if mine != theirs and mine[:1] not in WILDCARDS and theirs[:1] not in WILDCARDS:
             return False
     return len(ones) == len(others)
+
+
+def _reaches(pattern: list[str], literal: list[str]) -> bool:
+    for index, token in enumerate(pattern):
+        if token == ">":
+            return len(literal) > index
+        if index >= len(literal) or (token[:1] != "*" and token != literal[index]):
+            return False
+    return len(pattern) == len(literal)
 
 
 def name_problem(name: str) -> str | None:

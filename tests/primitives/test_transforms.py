@@ -1,0 +1,85 @@
+"""Why a transform is refused: as real servers answer, or stricter on purpose."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.core.wire import Version
+from reconciler.kinds.primitives.transforms import Call, calls, partition_call, problem
+from tests.primitives.compare import BATCH, relaxed
+from tests.primitives.echo import Server
+from tests.support.accounts import Account
+from tests.support.versions import on_every_version
+
+V2_12 = Version(2, 12)
+
+names = st.sampled_from(
+    [
+        "partition",
+        "Partition",
+        "wildcard",
+        "split",
+        "SplitFromLeft",
+        "sliceFromRight",
+        "left",
+        "Right",
+        "random",
+        "PARTITION",
+        "nope",
+    ]
+)
+arguments = st.lists(
+    st.sampled_from(["1", "2", " 2", "3", "0", "-1", "x", "", "4294967296"]), min_size=1, max_size=3
+).map(",".join)
+functions = st.builds("{{{{{}({})}}}}".format, names, arguments)
+tokens = st.one_of(
+    functions,
+    st.sampled_from(["a", "*", ">", "$1", "$2", "$x", "p-{{partition(3,1)}}", "", "b c", "{{x}}", "{{ wildcard(1) }}"]),
+)
+destinations = st.lists(tokens, min_size=1, max_size=3).map(".".join)
+sources = st.sampled_from(["a", "a.*", "a.*.*", "a.*.>", ">", "", "a..b", "a.>.b", "*a.b"])
+
+
+def _stricter(src: str, dest: str) -> bool:
+    """What servers take and we do not: sizes and wildcards below 1, which give nonsense or end the server."""
+    numbers = [arg for call in calls(dest) for arg in call.args if arg.lstrip("+-").isdigit()]
+    return any(int(number) < 1 for number in numbers)
+
+
+@on_every_version
+def test_a_transform_is_refused_exactly_when_the_server_refuses_it(account: Account) -> None:
+    wrong = []
+    with Server(account) as server:
+
+        @relaxed
+        @given(st.lists(st.tuples(sources, destinations), min_size=BATCH, max_size=BATCH))
+        def check(drawn: list[tuple[str, str]]) -> None:
+            asked = [(src, dest) for src, dest in drawn if not _stricter(src, dest)]
+            bodies = {f"T{i}": {"subject_transform": {"src": s, "dest": d}} for i, (s, d) in enumerate(asked)}
+            replies = server.create_streams(bodies)
+            server.delete_streams(name for name, reply in zip(bodies, replies, strict=True) if reply.config)
+            for (src, dest), reply in zip(asked, replies, strict=True):
+                if (problem(src, dest, server.version) is None) != (reply.config is not None):
+                    wrong.append((src, dest, problem(src, dest, server.version), reply.words))
+
+        check()
+    assert sorted(wrong, key=str)[:10] == []
+
+
+@pytest.mark.parametrize("dest", ["{{partition(0,1)}}", "{{partition(4,0)}}", "{{wildcard(0)}}", "{{partition(-1,1)}}"])
+def test_what_would_end_a_server_or_mean_nothing_is_refused(dest: str) -> None:
+    assert problem("a.*", dest, V2_12) is not None
+
+
+def test_the_reason_names_the_function_and_what_is_there() -> None:
+    assert problem("a.*", "{{partition(4,2)}}.a", V2_12) == "`{{partition(4,2)}}` names wildcard 2, and `a.*` has 1"
+
+
+def test_the_partition_function_at_the_start_is_found_whatever_its_spelling() -> None:
+    assert partition_call("{{ Partition( 4 ,1, 2 ) }}.a.>") == Call("partition", ("4", "1", "2"))
+
+
+def test_a_function_inside_a_longer_token_is_plain_text() -> None:
+    assert partition_call("p-{{partition(3,1)}}.a") is None
