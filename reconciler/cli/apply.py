@@ -100,7 +100,8 @@ class _Run:
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {made.arguments}\n")
             return exits.INTERRUPTED
-        say("\n" + outcome_text(finished, self._paper, arguments=made.arguments, seconds=time.monotonic() - began))
+        took, left = time.monotonic() - began, len(plan.blocked) + plan.hidden
+        say("\n" + outcome_text(finished, self._paper, arguments=made.arguments, seconds=took, left=left))
         if finished.stopped == "interrupted":
             return exits.INTERRUPTED
         return plan.exit_code if finished.is_success else exits.FAILED

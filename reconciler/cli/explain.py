@@ -42,12 +42,22 @@ def _unknown(code: str, rules: list[Rule]) -> str:
 
 
 def _page(rule: Rule) -> str:
-    lines = [f"{rule.code} {rule.name}", "", *paper().paragraphs(rule.doc), ""]
+    lines = [f"{rule.code} {rule.name}", "", *_wrapped(rule.doc), ""]
     on = ", ".join(sorted(action.value for action in rule.on))
     lines.append(f"Judged on: {on}; nats-server {_versions(rule)}.")
     if rule.err_code is not None:
         lines.append(f"The server itself answers err_code {rule.err_code}.")
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(doc: str) -> list[str]:
+    """Paragraphs as wide as the screen; indented lines are examples and stay as they are."""
+    lines: list[str] = []
+    for paragraph in doc.split("\n\n"):
+        is_example = any(line.startswith(" ") for line in paragraph.splitlines())
+        text = paragraph if is_example else " ".join(paragraph.split())
+        lines += [*([""] if lines else []), *paper().paragraphs(text)]
+    return lines
 
 
 def _versions(rule: Rule) -> str:

@@ -25,8 +25,9 @@ app = common.app()
 def export_(
     connection: Connection,
     topology: Annotated[
-        str, typer.Option("--topology", metavar="NAME", help="Name of the topology in the file.")
-    ] = "exported",
+        str | None,
+        typer.Option("--topology", metavar="NAME", help="Name of the topology in the file; left out: its only owner."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file, instead of stdout.")
     ] = None,
@@ -48,7 +49,7 @@ def export_(
     return exits.FINE
 
 
-async def _text(options: ConnectOptions, topology: str, only: tuple[str, ...], exclude: tuple[str, ...]) -> str:
+async def _text(options: ConnectOptions, topology: str | None, only: tuple[str, ...], exclude: tuple[str, ...]) -> str:
     async with session(options) as js:
         return await export_account(js, topology=topology, only=only, exclude=exclude)
 

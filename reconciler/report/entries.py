@@ -112,11 +112,13 @@ def _sameness(section: Section, change: PlannedChange) -> object:
     kind = change.address.split("/")[0]
     if section in (Section.ADOPT, Section.ORPHAN, Section.FORGET, Section.ABSENT):
         return kind if is_bare(change) else change.address
-    if section is Section.CREATE or (not change.fields and section is Section.REFUSED):
+    if section is Section.CREATE:
         return change.address
     fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)
     verdicts = tuple((v.code, v.outcome, v.consented) for v in change.verdicts)
-    words = tuple(c.message for c in change.consequences) if section is Section.DELETE else len(change.consequences)
+    words: object = len(change.consequences)
+    if not change.fields:  # without fields the words are all there is
+        words = (*(v.message for v in change.verdicts), *(c.message for c in change.consequences))
     drawn = any(consequence.detail for consequence in change.consequences)
     return (
         kind,

@@ -9,7 +9,7 @@ from reconciler.core.plan import Plan
 from reconciler.core.wire import Target
 from reconciler.report.entries import Section, section_of
 from reconciler.report.paper import Paper
-from reconciler.report.values import counted
+from reconciler.report.values import counted, show_seconds
 from reconciler.report.visible import columns, visible
 
 _STOPS = (
@@ -25,6 +25,7 @@ _CHANGES = (
     ("delete", Section.DELETE),
 )
 _KEPT = (("adopted", Section.ADOPT), ("orphan", Section.ORPHAN), ("forgotten", Section.FORGET))
+_APPLICABLE = {Section.CREATE, Section.UPDATE, Section.REPLACE, Section.DELETE}
 
 
 def where(topology: str, target: Target) -> str:
@@ -41,8 +42,8 @@ def read_in(read: Mapping[str, int], seconds: float | None) -> str:
     sorts: Counter[str] = Counter()
     for kind, count in read.items():
         sorts[kind.replace(" ", "_").split("_")[-1].removesuffix("s")] += count
-    counts = ", ".join(counted(count, sort) for sort, count in sorts.items() if count) or "nothing"
-    return f"{counts} read" + (f" in {seconds:.1f} s" if seconds is not None else "")
+    counts = ", ".join(counted(count, sort) for sort, count in sorts.items() if count) or "empty account"
+    return f"{counts} read" + (f" in {show_seconds(seconds)}" if seconds is not None else "")
 
 
 def headline(plan: Plan, paper: Paper, seconds: float | None) -> list[str]:
@@ -62,7 +63,7 @@ def sums(plan: Plan, paper: Paper) -> str:
     stops = [f"{counts[section]:_} {word}" for word, section in _STOPS if counts[section]]
     changes = [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
     kept = [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
-    kept.append(f"{plan.kept + counts[Section.KEEP]:_} unchanged")
+    kept.append(f"{plan.summary['keep']:_} unchanged")
     parts = (paper.paint(", ".join(stops), "refused") if stops else "", ", ".join(changes), ", ".join(kept))
     return " · ".join(filter(None, parts))
 
@@ -72,7 +73,8 @@ def next_line(plan: Plan, arguments: str) -> str:
     found = {section_of(change) for change in plan.changes}
     again, apply = f"reconciler plan {arguments}".rstrip(), f"reconciler apply {arguments}".rstrip()
     if Section.REFUSED in found:
-        return f"Nothing can be applied while something is refused. After editing: {again}"
+        rest = f"\nWhat does not depend on it: {apply} --partial" if found & _APPLICABLE else ""
+        return f"Nothing can be applied while something is refused. After editing: {again}{rest}"
     if Section.CONSENT in found:
         return f"Nothing is applied without the consent that is missing. After editing: {again}"
     if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):

@@ -41,6 +41,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         steps=[_step(one) for one in plan.steps],
         unmanaged=list(plan.unmanaged),
         read=dict(plan.read),
+        hidden=plan.hidden,
         ledger_known=plan.ledger_known,
     )
 
@@ -128,7 +129,7 @@ def _owned(owned: Owned | None) -> dict[str, Any] | None:
         "topology": owned.topology,
         **_present(source=owned.source, git_revision=owned.git_revision),
         "fields": dict(owned.fields),
-        **_some(left=list(owned.left), knows=owned.knows),
+        **_some(left=list(owned.left), protected=owned.protected, knows=owned.knows),
         "revision": owned.revision,
     }
 
@@ -183,6 +184,7 @@ def _plan_of(data: Data) -> Plan:
         kept=data["summary"]["keep"] - listed,
         unmanaged=tuple(data["unmanaged"]),
         read=data["read"],
+        hidden=data["hidden"],
         ledger_known=data["ledger_known"],
     )
 

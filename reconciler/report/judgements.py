@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from reconciler.core.diff import Consequence
 from reconciler.core.kind import Unit
@@ -23,6 +25,8 @@ _ROLES: dict[Outcome, Role] = {
 }  # fmt: skip
 
 _EACH = "each of them"
+_ALLOW, _BELOW = re.compile(r"\s+allow: \["), "\n  allow: ["
+"""What is to be copied stands on a line of its own."""
 
 
 def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -57,7 +61,7 @@ def way_out(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, 
     """What to do instead, and how to consent where one may."""
     lines: list[str] = []
     if verdict.fix:
-        lines += paper.paragraphs(f"Instead: {verdict.fix}", indent)
+        lines += paper.paragraphs(f"Instead: {_ALLOW.sub(_BELOW, verdict.fix)}", indent)
     if verdict.blocks and verdict.consentable and "allow:" not in (verdict.fix or ""):
         lines += paper.wrapped(f"{'Or' if verdict.fix else 'To'} consent, in the file at {where}:", indent)
         lines.append(" " * (indent + 2) + consent_entry(verdict, change))
@@ -80,8 +84,11 @@ def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -
 def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
     """The verdicts of equal changes: each said once where the words are the same, else a few by name and the sum."""
     lines: list[str] = []
-    for number, verdict in enumerate(worst_first(changes[0].verdicts)):
+    for number in range(len(worst_first(changes[0].verdicts))):
         same = [worst_first(change.verdicts)[number] for change in changes]
+        verdict = same[0]
+        if len({one.fix for one in same}) > 1:
+            verdict = replace(verdict, fix=f"{verdict.fix} (and so on for the others)")
         if len({one.message for one in same}) == 1:
             lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
             continue

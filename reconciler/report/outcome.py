@@ -25,14 +25,15 @@ _NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion", Call.G
 
 
 def outcome_text(
-    finished: Finished, paper: Paper | None = None, *, arguments: str = "", seconds: float | None = None
+    finished: Finished, paper: Paper | None = None, *, arguments: str = "", seconds: float | None = None, left: int = 0
 ) -> str:
-    """The summary after the last event, ending in a newline."""
+    """The summary after the last event, ending in a newline. `left`: changes that were not to be applied."""
     paper = paper or Paper()
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
     warned = diagnostics.lines(finished.warnings, paper)
     if finished.is_success and finished.stopped is None:
-        applied = f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}. Planning again finds nothing to do."
+        then = f"{counted(left, 'change')} left out." if left else "Planning again finds nothing to do."
+        applied = f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}. {then}"
         return "\n".join([*warned, applied]) + "\n"
     lines = [*warned, *_troubles(finished, paper)]
     lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")

@@ -69,6 +69,7 @@ def _plan() -> Schema:
                 "steps": _list("step"),
                 "unmanaged": {"type": "array", "items": ADDRESS},
                 "read": COUNTS,
+                "hidden": COUNT,
                 "ledger_known": FLAG,
             }
         ),
@@ -111,7 +112,7 @@ def _changes() -> dict[str, Schema]:
         "consequence": _object({"message": TEXT}, quantities=COUNTS, detail=CONFIG),
         "record": _object(
             {"topology": TEXT, "fields": CONFIG, "revision": COUNT},
-            source=TEXT, git_revision=TEXT, left=TEXTS, knows=TEXT,
+            source=TEXT, git_revision=TEXT, left=TEXTS, protected=FLAG, knows=TEXT,
         ),
     }  # fmt: skip
 

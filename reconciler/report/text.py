@@ -14,21 +14,16 @@ from reconciler.report.paper import Paper
 from reconciler.report.values import counted
 
 
-def plan_text(
-    plan: Plan, paper: Paper | None = None, *, arguments: str = "", seconds: float | None = None, hidden: int = 0
-) -> str:
-    """The whole report, ending in a newline.
-
-    `arguments` are those of the command this plan was made with, `hidden` counts changes that a selection leaves out.
-    """
+def plan_text(plan: Plan, paper: Paper | None = None, *, arguments: str = "", seconds: float | None = None) -> str:
+    """The whole report, ending in a newline. `arguments` are those of the command this plan was made with."""
     paper = paper or Paper()
-    if not (plan.changes or plan.diagnostics or hidden or paper.verbose):
+    if not (plan.changes or plan.diagnostics or plan.hidden or paper.verbose):
         return f"{_nothing_to_do(plan)}\n"
     lines = [*headline(plan, paper, seconds), ""]
     if plan.diagnostics:
         lines += [*diagnostics.lines(plan.diagnostics, paper), ""]
     lines += _spaced(block(entry, paper) for entry in entries(plan.changes))
-    return "\n".join([*lines, *_last_lines(plan, paper, arguments, hidden)]) + "\n"
+    return "\n".join([*lines, *_last_lines(plan, paper, arguments)]) + "\n"
 
 
 def _nothing_to_do(plan: Plan) -> str:
@@ -50,10 +45,10 @@ def _spaced(blocks: Iterable[list[str]]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _last_lines(plan: Plan, paper: Paper, arguments: str, hidden: int) -> list[str]:
+def _last_lines(plan: Plan, paper: Paper, arguments: str) -> list[str]:
     lines: list[str] = []
     if paper.verbose and plan.unmanaged:
         lines += [*named("live, not declared and not ours, never touched:", plan.unmanaged, paper, 0), ""]
-    if hidden:
-        lines.append(f"{counted(hidden, 'change')} hidden by the selection")
+    if plan.hidden:
+        lines.append(f"{counted(plan.hidden, 'change')} hidden by the selection")
     return [*lines, sums(plan, paper), next_line(plan, arguments)]

@@ -76,6 +76,11 @@ def show_side(value: Json, info: FieldInfo) -> str:
     return show_absent(info) if value is None else show(value, info.unit)
 
 
+def show_seconds(seconds: float) -> str:
+    """Never 0.0 s: what was measured took some time."""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(seconds, 0.001):.1g} s"
+
+
 def noun(number: int, word: str) -> str:
     """The word in the number it needs."""
     return word if number == 1 else word[:-1] + "ies" if word.endswith("y") else word + "s"

@@ -12,15 +12,25 @@ from reconciler.core.wire import Snapshot
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives.values import show_bytes, show_duration
+from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 
 SHOWN = {"duration": show_duration, "bytes": show_bytes}
 
 
-async def export(js: JetStream, *, topology: str, only: Sequence[str] = (), exclude: Sequence[str] = ()) -> str:
+async def export(
+    js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> str:
     """The whole account, or what the patterns select, as one deterministic file."""
-    return dump(topology, sections(await observe(js), REGISTRY, only, exclude))
+    snapshot = await observe(js)
+    return dump(topology or _owner(snapshot), sections(snapshot, REGISTRY, only, exclude))
+
+
+def _owner(snapshot: Snapshot) -> str:
+    """Whose the account is: a file in another name would be refused what it says."""
+    owners = {record.topology for record in ledger.read(snapshot).records.values()}
+    return owners.pop() if len(owners) == 1 else "exported"
 
 
 def sections(

@@ -73,6 +73,7 @@ records = st.builds(
     fields=configs,
     left=texts,
     knows=text,
+    protected=st.booleans(),
     revision=counts,
 )
 changes = st.builds(
@@ -100,7 +101,7 @@ plans = st.builds(
     Plan, topology=text, target=targets, steps=st.lists(steps, max_size=2).map(tuple),
     changes=st.lists(changes, max_size=3, unique_by=by_address).map(lambda some: tuple(sorted(some, key=by_address))),
     diagnostics=st.lists(diagnostics, max_size=2).map(tuple), kept=counts,
-    unmanaged=st.lists(addresses, max_size=2).map(tuple), read=quantities, ledger_known=st.booleans(),
+    unmanaged=st.lists(addresses, max_size=2).map(tuple), read=quantities, hidden=counts, ledger_known=st.booleans(),
 )  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def test_adoption_alone_says_that_no_object_changes() -> None:
 
 
 def test_a_selection_says_how_many_changes_it_hides() -> None:
-    assert "\n3 changes hidden by the selection\n" in plan_text(plan(), hidden=3)
+    assert "\n3 changes hidden by the selection\n" in plan_text(plan(hidden=3))
 
 
 def test_findings_about_files_stand_above_the_changes() -> None:

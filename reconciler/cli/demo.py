@@ -1,0 +1,80 @@
+"""`reconciler demo`: the commands themselves, run one after the other on a throw-away server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from reconciler.cli import common, exits
+from reconciler.cli.screen import paper, say
+from reconciler.report.paper import Paper, Role
+from reconciler.server import embedded
+from reconciler.server.options import ConnectOptions
+from reconciler.workflow.demo import STORY, Scene, edited, publish, stage
+
+app = common.app()
+
+PAUSE = 1.2
+"""Seconds between scenes, where somebody watches."""
+
+
+@app.command()
+def demo(no_color: common.NoColor = False) -> int:
+    """Watch the main job on a throw-away server: plan, apply, scale a group, and a refusal with its way out."""
+    if no_color:
+        os.environ["NO_COLOR"] = "1"  # the commands of the story look there too
+    with _theatre() as folder:
+        running = embedded.attach(folder)
+        say(f"A nats-server of its own runs at {running.url}; the files are examples/orders.\n")
+        failed = [
+            scene for number, scene in enumerate(STORY, 1) if not _played(number, scene, folder, running, paper())
+        ]
+    say("\nThe server is gone with everything on it. Your turn: reconciler plan examples/orders --dev\n")
+    return exits.FAILED if failed else exits.FINE
+
+
+@contextlib.contextmanager
+def _theatre() -> Iterator[Path]:
+    """A folder that is the current one for a while, without its server and its data afterwards."""
+    home = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="reconciler-demo-") as name:
+        folder = Path(name)
+        stage(folder)
+        os.chdir(folder)
+        try:
+            yield folder
+        finally:
+            os.chdir(home)
+            embedded.stop(folder)
+
+
+def _played(number: int, scene: Scene, folder: Path, running: embedded.Dev, paper: Paper) -> bool:
+    if sys.stdout.isatty() and number > 1:
+        time.sleep(PAUSE)
+    say("\n" + paper.paint(f"── {number}. {scene.heading}", "head") + "\n\n")
+    if scene.orders:
+        asyncio.run(publish(ConnectOptions.to(running.url), scene.orders))
+    for line in edited(folder, scene):
+        say(f"  {_painted(line, paper)}\n")
+    say("\n" if scene.edit else "")
+    say(paper.paint(f"$ reconciler {' '.join(scene.command)}", "head") + "\n")
+    code = _run(scene)
+    say(paper.paint(f"exit {code}", "quiet") + "\n")
+    return code == scene.expected
+
+
+def _run(scene: Scene) -> int:
+    from reconciler.cli.run import run  # noqa: PLC0415 - it knows all commands, this one too
+
+    return run(scene.command)
+
+
+def _painted(line: str, paper: Paper) -> str:
+    roles: dict[str, Role] = {"+": "create", "-": "delete"}
+    return paper.paint(line, roles.get(line[:1], "quiet"))

@@ -1,0 +1,104 @@
+"""The story `reconciler demo` tells, as data: what is edited, which command line is run, what it should end with."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import reconciler
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.server.api import JetStream
+from reconciler.server.connect import connection
+from reconciler.server.options import ConnectOptions
+from reconciler.server.read_kv import subject_counts
+from reconciler.workflow.session import session
+
+FILE = "orders/orders.yaml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """One step of the story."""
+
+    heading: str
+    command: tuple[str, ...]
+    expected: int = 0
+    """The exit code that is part of the story."""
+    edit: tuple[str, str] | None = None
+    """What is replaced by what in FILE before the command."""
+    orders: int = 0
+    """So many messages are published before the command."""
+
+
+DISPATCH = "        priority_policy: pinned_client"
+STORY = (
+    Scene(heading="An account with nothing in it. What would be made?", command=("plan", "orders", "--dev")),
+    Scene(heading="Make it so.", command=("apply", "orders", "--dev", "--yes")),
+    Scene(heading="Everything is as the files say: a plan of one line.", command=("plan", "orders", "--dev")),
+    Scene(
+        heading="600 orders come in. Then billing gets a fourth member: which partitions move, and what waits on them?",
+        orders=600,
+        edit=("members: [b1, b2, b3]", "members: [b1, b2, b3, b4]"),
+        command=("plan", "orders", "--dev"),
+    ),
+    Scene(heading="That is fine. Apply it.", command=("apply", "orders", "--dev", "--yes")),
+    Scene(
+        heading="Now something harmful: the server would accept this switch, and clients would stand still.",
+        edit=(DISPATCH, DISPATCH.replace("pinned_client", "overflow")),
+        command=("plan", "orders", "--dev"),
+        expected=4,
+    ),
+    Scene(heading="What does that code mean?", command=("explain", "CO121")),
+)
+
+
+def stage(folder: Path) -> None:
+    """Copies the example into `folder`, so that the story may edit it."""
+    target = folder / "orders"
+    target.mkdir()
+    for file in sorted(_example().glob("*.yaml")):
+        (target / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def _example() -> Path:
+    """Beside the package in a checkout, inside it when installed."""
+    package = Path(reconciler.__file__).parent
+    for folder in (package / "examples" / "orders", package.parent / "examples" / "orders"):
+        if folder.is_dir():
+            return folder
+    message = "The example this demo uses is not part of this installation."
+    fix = "Clone the repository and run `make demo` there."
+    raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX903", name="no-example", message=message, fix=fix))
+
+
+def edited(folder: Path, scene: Scene) -> Iterator[str]:
+    """Edits the file, and gives the difference as lines."""
+    if scene.edit is None:
+        return
+    path = folder / FILE
+    before = path.read_text(encoding="utf-8")
+    after = before.replace(*scene.edit)
+    path.write_text(after, encoding="utf-8")
+    yield from difflib.unified_diff(before.splitlines(), after.splitlines(), FILE, f"{FILE} (edited)", n=1, lineterm="")
+
+
+async def publish(options: ConnectOptions, count: int) -> None:
+    """Orders of forty customers in three regions, always the same ones; back when they wait in the group's queue."""
+    chance = random.Random(7)
+    async with connection(options) as nc, session(options) as js:
+        for number in range(count):
+            region, customer = chance.choice(("north", "east", "west")), int(chance.paretovariate(1)) % 40
+            await nc.publish(f"orders.{region}.customer-{customer}", f"order {number}".encode())
+        await nc.flush()
+        async with asyncio.timeout(5):
+            while await _queued(js) < count:  # noqa: ASYNC110 - the server copies them and tells nobody
+                await asyncio.sleep(0.05)
+
+
+async def _queued(js: JetStream) -> int:
+    counts = await subject_counts(js, "ORDERS-billing", ">")
+    return sum(counts.values()) if isinstance(counts, dict) else 0
