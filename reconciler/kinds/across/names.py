@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
+from reconciler.core.diff import Change
 from reconciler.core.resource import Address
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.subjects import name_problem
@@ -77,22 +77,4 @@ def _queues(view: View) -> dict[str, Address]:
     return {"-".join(a.names): a for a in (*view.live, *view.desired) if a.kind == "elastic_group"}
 
 
-@rule("XX544", "consumer-without-stream", on=(Action.CREATE,), needs=("neighbours",), err_code=10059)
-def group_without_stream(change: Change, view: View) -> Found:
-    """A consumer or group hangs on a stream that is removed in the same files.
-
-    Instead: remove it together with its stream.
-    """
-    if change.address.kind in ("stream", "kv_bucket", "object_store"):
-        return None
-    parent = view.changes.get(Address.of("stream", change.address.stream))
-    if parent is None or parent.action is not Action.DELETE:
-        return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"its stream {change.address.stream} is removed by the same files",
-        fix="remove it together with its stream, or keep the stream",
-    )
-
-
-RULES = (bucket_as_stream, impossible_name, queue_as_stream, group_without_stream)
+RULES = (bucket_as_stream, impossible_name, queue_as_stream)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
 from reconciler.kinds.primitives.known import Known
+from reconciler.kinds.primitives.values import in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,4 @@ def _rule(field: str, about: Known, words: Fixed, of: str) -> Rule:
 
 
 def _shown(value: object, about: Known) -> str:
-    shown = about.default if value is None else value
-    if shown is None:
-        return "nothing"
-    if isinstance(shown, bool):
-        return "true" if shown else "false"
-    return str(shown) if isinstance(shown, int | str) else "what it is" if shown else "nothing"
+    return in_words(about.default if value is None else value, about.unit)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
+from reconciler.core.diff import Action, Change, FieldChange
+from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
+from reconciler.kinds.primitives.values import in_words
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.stream.losses import RULES as LOSSES
 
@@ -139,8 +141,13 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
             outcome=Outcome.REFUSED,
             path=item.path,
             fix="talk to its owner, or correct what this file expects",
-            message=f"{item.path} of this external stream is {item.live}, the file expects {item.desired}",
+            message=f"{item.path} of this external stream is {_shown(item, item.live)}, "
+            f"the file expects {_shown(item, item.desired)}",
         )
+
+
+def _shown(item: FieldChange, value: Json) -> str:
+    return in_words(item.info.default if value is None else value, item.info.unit)
 
 
 @rule("ST507", "external-with-configuration")
