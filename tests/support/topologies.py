@@ -1,0 +1,165 @@
+"""Topologies without a server: files in, a live account made up from other files, and the plan between the two.
+
+What is live comes from the kinds' own create steps, taken as done without asking any rule: so a case may start from a
+state that we would refuse to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from reconciler.core.decide import Options, decide, remembered
+from reconciler.core.kind import Registry
+from reconciler.core.plan import Plan
+from reconciler.core.reconcile import Ledger, World, reconcile
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address
+from reconciler.core.rule import View
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Call, Entry, Facts, Snapshot, Step, Target, Version
+from reconciler.documents.load import load
+from reconciler.kinds import REGISTRY
+
+TODAY = date(2026, 6, 1)
+NAME = "orders"
+HEADER = f"reconciler: 1\ntopology: {NAME}\n"
+
+
+def read(folder: Path, text: str, name: str = NAME) -> Topology:
+    """The topology in `text`, whose header stands in a file of its own so that lines are counted from its first one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    header, body = folder / "header.yaml", folder / "topology.yaml"
+    header.write_text(HEADER.replace(NAME, name), encoding="utf-8")
+    body.write_text(text, encoding="utf-8")
+    loaded = load([header, body] if text.strip() else [header], REGISTRY)
+    assert loaded.topology is not None, [one.message for one in loaded.diagnostics]
+    return loaded.topology
+
+
+def target(server: str = "2.12", **more: Any) -> Target:
+    return Target(version=Version.parse(server), account="ORDERS", **more)
+
+
+def account(live: Topology | None, at: Target) -> Snapshot:
+    """An account in which everything `live` declares has been created."""
+    snapshot = Snapshot(target=at)
+    if live is None:
+        return snapshot
+    world = reconcile(live, snapshot, {}, REGISTRY, ledger_known=True)
+    view = view_of(world, snapshot)
+    for address, change in world.changes.items():
+        for step in REGISTRY.of(address).steps(change, view):
+            snapshot = done(step, snapshot)
+    return snapshot
+
+
+def done(step: Step, snapshot: Snapshot) -> Snapshot:
+    """The account after a step that creates something."""
+    if step.call is Call.STREAM_CREATE:
+        info = {"config": dict(step.body), "state": {}, "created": "2026-05-01T00:00:00Z", "ts": "2026-06-01T00:00:00Z"}
+        return replace(snapshot, streams={**snapshot.streams, step.on[0]: info})
+    if step.call is Call.CONSUMER_CREATE:
+        stream, name = step.on
+        consumers = {**snapshot.consumers.get(stream, {}), name: {"config": dict(step.body), "stream_name": stream}}
+        return replace(snapshot, consumers={**snapshot.consumers, stream: consumers})
+    if step.call is Call.ENTRY_PUT:
+        bucket, key = step.on
+        entries = {**snapshot.entries.get(bucket, {}), key: Entry((step.value or "").encode(), 1)}
+        return replace(snapshot, entries={**snapshot.entries, bucket: entries})
+    return snapshot
+
+
+def overlaid(snapshot: Snapshot, raw: Mapping[str, Any]) -> Snapshot:
+    """The account with pieces of raw answers written over it; entries are texts, `null` takes something away."""
+    merged = {part: merge(getattr(snapshot, part), raw.get(part, {})) for part in ("streams", "consumers", "unknown")}
+    entries = {bucket: dict(found) for bucket, found in snapshot.entries.items()}
+    for bucket, texts in raw.get("entries", {}).items():
+        for key, text in texts.items():
+            entries.setdefault(bucket, {})[key] = Entry(text.encode(), 2)
+    return replace(snapshot, entries=entries, **merged)
+
+
+def merge(found: Any, over: Any) -> Any:
+    if not isinstance(found, Mapping) or not isinstance(over, Mapping):
+        return deepcopy(over)
+    merged = {key: merge(found.get(key), value) for key, value in over.items() if value is not None}
+    return {key: value for key, value in {**found, **merged}.items() if over.get(key, 0) is not None}
+
+
+def ledger_of(live: Topology | None, snapshot: Snapshot) -> dict[Address, Owned]:
+    """The records that applying `live` would have left."""
+    if live is None:
+        return {}
+    world = reconcile(live, snapshot, {}, REGISTRY, ledger_known=True)
+    view = View(target=snapshot.target, topology=live.name)
+    options = Options(today=TODAY)
+    records = {address: remembered(change, view, options) for address, change in world.changes.items()}
+    return {address: record for address, record in records.items() if record}
+
+
+def view_of(world: World, snapshot: Snapshot, **more: Any) -> View:
+    return View(
+        target=snapshot.target,
+        snapshot=snapshot,
+        desired=world.desired,
+        live=world.live,
+        changes=world.changes,
+        **{"topology": NAME, **more},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """One comparison, ready to be planned: files, an account, and what we remember of it."""
+
+    desired: Topology
+    snapshot: Snapshot
+    ledger: Ledger = field(default_factory=dict)
+    ledger_known: bool = True
+    source: str | None = None
+    facts: Facts = field(default_factory=dict)
+    registry: Registry = REGISTRY
+
+    def world(self) -> World:
+        return reconcile(self.desired, self.snapshot, self.ledger, self.registry, ledger_known=self.ledger_known)
+
+    def plan(
+        self, *, allow: Sequence[tuple[str, str]] = (), only: Sequence[str] = (), exclude: Sequence[str] = ()
+    ) -> Plan:
+        world = self.world()
+        view = view_of(
+            world,
+            self.snapshot,
+            topology=self.desired.name,
+            source=self.source,
+            ledger_known=self.ledger_known,
+            facts=self.facts,
+        )
+        options = Options(today=TODAY, allow=tuple(allow), only=tuple(only), exclude=tuple(exclude), source=self.source)
+        return decide(world, view, self.registry, options)
+
+
+def scene(
+    folder: Path,
+    desired: str,
+    live: str | None = None,
+    *,
+    server: str = "2.12",
+    cluster: str | None = None,
+    owner: str | None = NAME,
+    owner_source: str | None = None,
+    raw: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Scene:
+    """`live` owned by `owner` (None: by nobody) beside `desired`, on a server of this version."""
+    there = read(folder / "live", live, owner or NAME) if live else None
+    snapshot = overlaid(account(there, target(server, cluster=cluster)), raw or {})
+    ledger = ledger_of(there, snapshot) if owner else {}
+    if owner_source:
+        ledger = {address: replace(owned, source=owner_source) for address, owned in ledger.items()}
+    return Scene(desired=read(folder / "desired", desired), snapshot=snapshot, ledger=ledger, **more)
