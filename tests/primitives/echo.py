@@ -19,7 +19,7 @@ Body = Mapping[str, Any]
 class Reply(NamedTuple):
     """The configuration a server echoed, or why it refused."""
 
-    config: Body | None
+    config: dict[str, Any] | None
     err_code: int = 0
     words: str = ""
 
@@ -103,7 +103,7 @@ class Server:
         self._runner.run(together())
 
 
-def _reply(answer: Body) -> Reply:
+def _reply(answer: dict[str, Any]) -> Reply:
     if error := answer.get("error"):
         return Reply(None, error.get("err_code", 0), error.get("description", ""))
     return Reply(answer["config"])

@@ -34,7 +34,7 @@ class Streams:
         self.strategy = bodies(stream_fields(server.version), STREAM_GROUPS, RECIPES["stream"])
 
     def settle(self, name: str, body: Body) -> Settled:
-        origin = ORIGINS.get((body.get("mirror") or {}).get("name"))
+        origin = ORIGINS.get((body.get("mirror") or {}).get("name", ""))
         return settle(body, self.server.target, name=name, origin=origin)
 
     def check(self, name: str, body: Body, echoed: Body) -> None:
@@ -119,3 +119,13 @@ def test_the_required_level_is_the_one_the_server_notes(streams: Streams) -> Non
                 assert stream_config.required_level(canonical(echo)) == int(echo["metadata"]["_nats.req.level"]), echo
 
     check()
+
+
+def test_replicas_and_placement_are_echoed_by_a_cluster(clustered_account: Account) -> None:
+    body: Body = {"num_replicas": 3, "placement": {"cluster": "C1", "tags": ["all"]}}
+    with Server(clustered_account) as server:
+        (reply,) = server.create_streams({"S": body})
+        assert reply.config is not None, reply.words
+        assert canonical(reply.config) == as_engine(
+            settle(body, server.target, name="S"), canonical(reply.config), FIELD_INFOS
+        )
