@@ -11,6 +11,7 @@ from reconciler.core.resource import Address, Config, Declared, Json, Resource, 
 from reconciler.core.rule import View
 from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls
+from reconciler.kinds.primitives.origins import live_origin
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS, canonical, settle
 
 OURS = frozenset(Terms.model_fields)
@@ -86,7 +87,7 @@ def settle_bucket(shape: Shape, declared: Declared, context: Context) -> Resourc
     if body.get("mirror"):
         del body["subjects"]
     shape.prepare(body)
-    settled = settle(body, context.target, name=shape.stream(name))
+    settled = settle(body, context.target, name=shape.stream(name), origin=live_origin(body, context.snapshot))
     config = _own(shape, name, settled.config)
     fills = {shape.ours(key): fill for key, fill in settled.open.items()}
     for loose in shape.lenient - body.keys():
@@ -111,10 +112,19 @@ MISSING = "not as the bucket needs it"
 def steps(shape: Shape, change: Change, _view: View) -> Sequence[Step]:
     stream = shape.stream(change.address.name)
     if change.action is Action.CREATE and change.desired:
-        return (calls.create_stream(change, stream, {**shape.created, **stream_body(shape, change.desired)}),)
+        return (
+            calls.create_stream(
+                change, stream, {**_created(shape, change.desired), **stream_body(shape, change.desired)}
+            ),
+        )
     if change.action is Action.UPDATE:
         return (calls.update_stream(change, stream, shape.server, repaired=_repairs(shape, change)),)
     return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
+
+
+def _created(shape: Shape, resource: Resource) -> Config:
+    """What we choose for a new bucket where its file says nothing; `allow_direct: false` in a file is an opinion."""
+    return {key: value for key, value in shape.created.items() if shape.ours(key) in resource.open}
 
 
 def stream_body(shape: Shape, resource: Resource) -> dict[str, Json]:
@@ -126,8 +136,11 @@ def stream_body(shape: Shape, resource: Resource) -> dict[str, Json]:
 
 
 def _repairs(shape: Shape, change: Change) -> dict[str, Json]:
-    """Fields of the shape that are not as they must be: back to what every bucket has."""
+    """Fields of the shape that are not as they must be: back to what every bucket has. A mirror that is promoted has
+    none of its own yet."""
     full = shape.full(change.address.name)
+    if change.was("mirror") and not change.becomes("mirror"):
+        return {key: full[key] for key in ("subjects", *shape.fixed)}
     touched = (shape.server(item.top) for item in change.fields if item.desired is None)
     return {key: full[key] for key in touched if key in full}
 

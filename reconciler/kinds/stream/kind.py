@@ -10,6 +10,7 @@ from reconciler.core.resource import Address, Declared, Json, Resource, Terms
 from reconciler.core.rule import View
 from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls
+from reconciler.kinds.primitives.origins import live_origin
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS, StreamConfig, canonical, settle
 from reconciler.kinds.stream.rules import RULES
 
@@ -36,17 +37,10 @@ def _settle(declared: Declared, context: Context) -> Resource:
         return Resource(
             address=declared.address, config=canonical(body), terms=spec, where=declared.where, external=True
         )
-    settled = settle(body, context.target, name=name, origin=_origin(body, context))
+    settled = settle(body, context.target, name=name, origin=live_origin(body, context.snapshot))
     return Resource(
         address=declared.address, config=settled.config, open=settled.open, terms=spec, where=declared.where
     )
-
-
-def _origin(body: Mapping[str, Json], context: Context) -> Mapping[str, Json] | None:
-    """The live origin of a mirror, whose `allow_direct` the server copies."""
-    mirror, snapshot = body.get("mirror"), context.snapshot
-    info = snapshot.streams.get(mirror["name"]) if mirror and snapshot else None
-    return canonical(info["config"]) if info else None
 
 
 def _steps(change: Change, _view: View) -> Sequence[Step]:
