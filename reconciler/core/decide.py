@@ -54,7 +54,7 @@ def decide(world: World, view: View, registry: Registry, options: Options) -> Pl
     blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
     blocked |= {a for a, change in world.changes.items() if change.action is Action.UNKNOWN}
     edges = order.graph(world.changes, registry)
-    waiting = order.blocked_by(edges, world.changes, blocked)
+    waiting = order.blocked_by(edges, world.changes, blocked, registry)
     going = {a: c for a, c in world.changes.items() if c.action.writes and a not in blocked and a not in waiting}
     made = {address: _steps(change, world, registry.of(address), view) for address, change in going.items()}
     planned = [

@@ -71,7 +71,7 @@ def _cycle(edges: Graph) -> list[Address]:
     return []
 
 
-def blocked_by(edges: Graph, changes: Changes, blocked: set[Address]) -> dict[Address, Address]:
+def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
     """Changes that cannot go ahead because something before them is blocked → the culprit."""
     found: dict[Address, Address] = {}
     for address in TopologicalSorter(edges.before).static_order():
@@ -79,14 +79,17 @@ def blocked_by(edges: Graph, changes: Changes, blocked: set[Address]) -> dict[Ad
             continue
         for first in edges.before[address]:
             culprit = first if first in blocked else found.get(first)
-            if culprit and not _goes_on(changes[first], changes[address]):
+            if culprit and not _goes_on(changes[first], changes[address], registry):
                 found[address] = culprit
     return found
 
 
-def _goes_on(first: Change, then: Change) -> bool:
-    """A blocked update of something live does not stop what merely needs it to be there."""
-    return first.action is Action.UPDATE and first.live is not None and then.address.stream == first.address.stream
+def _goes_on(first: Change, then: Change, registry: Registry) -> bool:
+    """A blocked update of something live does not stop what merely needs it to be there; what inherits from the very
+    fields that stay as they are would be planned anew for ever."""
+    if first.action is not Action.UPDATE or first.live is None or then.address.stream != first.address.stream:
+        return False
+    return not first.touches(*registry.of(then.address).inherits)
 
 
 def ordered_steps(edges: Graph, made: Mapping[Address, tuple[Step, ...]]) -> tuple[Step, ...]:

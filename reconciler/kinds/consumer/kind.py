@@ -108,6 +108,7 @@ CONSUMER = Kind(
     steps=_steps,
     render=_render,
     primary=lambda address: Raw("consumer", address.names),
+    inherits=("consumer_limits",),
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,
 )
