@@ -1,0 +1,231 @@
+"""Plan, apply and plan again: on the fake, and on a real server with many cases at once over one connection."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from types import TracebackType
+from typing import Any
+
+from nats.aio.client import Client
+
+from reconciler.core.decide import Options, decide
+from reconciler.core.diff import Action
+from reconciler.core.events import Finished
+from reconciler.core.plan import Plan
+from reconciler.core.reconcile import reconcile
+from reconciler.core.resource import Address
+from reconciler.core.rule import View
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Snapshot, Step, Target, Version
+from reconciler.documents.write import dump
+from reconciler.kinds import REGISTRY
+from reconciler.server import ledger
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import Planned, PlanOptions, planned
+from tests.convergence import fake
+from tests.convergence.drawing import Case, Wishes, merged, topology
+from tests.support.accounts import Account
+
+TODAY = date(2026, 3, 1)
+CONSENTED = tuple((rule.code, "*") for rule in REGISTRY.rules())
+"""Consent to whatever consent can be given to."""
+
+NEIGHBOURS: dict[str, dict[str, Any]] = {
+    "PLAIN": {"subjects": ["plain"]},
+    "DIRECT": {"subjects": ["direct"], "allow_direct": True},
+    "KV_origin": {"subjects": ["$KV.origin.>"], "max_msgs_per_subject": 1, "allow_rollup_hdrs": True, "discard": "new"},
+}
+"""Streams of somebody else in the same account."""
+
+NUMBERED = re.compile(r"\b[sb]\d+\b(/c\d|-g)?")
+"""Names of drawn resources; without them, equal refusals are counted together."""
+
+BOOKS = ("KV_reconciler", "KV_static-consumer-groups", "KV_elastic-consumer-groups")
+"""Streams that any apply may make or write to."""
+
+
+def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
+    """What `workflow.plan` does, without a server to ask."""
+    owned = ledger.read(snapshot)
+    world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
+    view = View(
+        target=snapshot.target, topology=wanted.name, snapshot=snapshot,
+        desired=world.desired, live=world.live, changes=world.changes,
+    )  # fmt: skip
+    return decide(world, view, REGISTRY, Options(today=TODAY, allow=CONSENTED))
+
+
+def apply_offline(plan: Plan, snapshot: Snapshot) -> Snapshot:
+    """What `workflow.apply` does, on the fake."""
+    records = {
+        Address.parse(change.address): change.record
+        for change in plan.changes
+        if not change.is_blocked and change.action not in (Action.KEEP, Action.ORPHAN, Action.ABSENT)
+    }
+    return fake.remember(fake.carry_out(snapshot, plan.steps), records)
+
+
+def remaining(plan: Plan, excused: Iterable[str]) -> list[str]:
+    """Changes still to be made, or made by nobody yet, apart from those that were refused."""
+    excused = set(excused)
+    return [
+        f"{change.action} {change.address} {change.fields}"
+        for change in plan.changes
+        if (change.action.writes or change.action in (Action.ADOPT, Action.UNKNOWN)) and change.address not in excused
+    ]
+
+
+def blocked(plan: Plan) -> set[str]:
+    return {change.address for change in plan.changes if change.is_blocked}
+
+
+def as_yaml(case: Case, version: Version) -> str:
+    """A case as files, to be read by people and tried by hand."""
+    texts = [_as_file(case.first), _as_file(case.then)]
+    more = "".join(f"# removed: {a}\n" for a in case.removed) + "".join(f"# forget: {a}\n" for a in case.forget)
+    return f"# nats-server {version}\n{texts[0]}---\n{texts[1]}{more}"
+
+
+def _as_file(wishes: Wishes) -> str:
+    sections: dict[str, Any] = {}
+    for address, body in wishes.items():
+        kind = REGISTRY.of(address)
+        home = sections
+        if kind.place.within:
+            home = sections.setdefault("streams", {}).setdefault(address.stream, {"external": True})
+        tag = dict([kind.place.tag]) if kind.place.tag else {}
+        home.setdefault(kind.place.section, {})[address.name] = {**tag, **body}
+    return dump("drawn", sections)
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a run over many cases saw."""
+
+    cases: int = 0
+    steps: int = 0
+    blocked: Counter[str] = field(default_factory=Counter)
+    disagreements: Counter[str] = field(default_factory=Counter)
+    """Steps our rules allowed and the server refused, by its words."""
+    wrong: list[str] = field(default_factory=list)
+    """Everything that must not be: surprises after an answer of ok, changes that never end."""
+
+    def none_wrong(self) -> None:
+        shortest = sorted(self.wrong, key=len)[:8]
+        assert not shortest, f"{len(self.wrong)} of {self.cases} cases went wrong:\n" + "\n".join(shortest)
+
+    def __str__(self) -> str:
+        shown = "".join(f"\n  {number:4} × {words}" for words, number in self.disagreements.most_common())
+        refused = ", ".join(f"{code} {number}" for code, number in self.blocked.most_common())
+        return f"{self.cases} cases, {self.steps} steps; blocked: {refused}; disagreements:{shown or ' none'}"
+
+
+class Real:
+    """One account of a real server, used from plain functions."""
+
+    def __init__(self, account: Account) -> None:
+        self.version = Version.parse(account.version)
+        self.target = Target(version=self.version, peers=1)
+        self._account, self._runner = account, asyncio.Runner()
+
+    def __enter__(self) -> Real:
+        self._runner.run(self._open())
+        return self
+
+    async def _open(self) -> None:
+        self._nc: Client = await self._account.connect()
+        self.js = await JetStream.open(self._nc)
+        for name, config in NEIGHBOURS.items():
+            await self.js.write(f"STREAM.CREATE.{name}", {"name": name, "storage": "memory", **config})
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None) -> None:
+        self._runner.run(self._close())
+        self._runner.close()
+
+    async def _close(self) -> None:
+        await self.js.close()
+        await self._nc.close()
+
+    def snapshot(self) -> Snapshot:
+        return self._runner.run(observe(self.js))
+
+    def plan(self, wanted: Topology) -> Planned:
+        return self._runner.run(self._plan(wanted))
+
+    async def _plan(self, wanted: Topology) -> Planned:
+        options = PlanOptions(allow=CONSENTED, today=TODAY)
+        return await planned(wanted, await observe(self.js), self.js, options, REGISTRY)
+
+    def apply(self, made: Planned) -> Finished:
+        return self._runner.run(self._apply(made))
+
+    async def _apply(self, made: Planned) -> Finished:
+        finished = [event async for event in apply(made, self.js) if isinstance(event, Finished)]
+        return finished[0]
+
+    def write(self, api: str, body: dict[str, Any] | None = None) -> Any:
+        return self._runner.run(self.js.write(api, body))
+
+    def clean(self) -> None:
+        """Everything but the neighbours goes."""
+        self._runner.run(self._clean())
+
+    async def _clean(self) -> None:
+        names = (await observe(self.js)).streams.keys() - NEIGHBOURS.keys()
+        await asyncio.gather(*(self.js.write(f"STREAM.DELETE.{name}") for name in names))
+
+
+def converges(real: Real, wanted: Topology, findings: Findings) -> Iterator[tuple[str, str]]:
+    """Applies a topology and plans again; yields (address, what is wrong)."""
+    made = real.plan(wanted)
+    finished = real.apply(made)
+    findings.steps += len(finished.done)
+    findings.blocked.update(v.code for c in made.plan.changes for v in c.verdicts if v.blocks)
+    excused = blocked(made.plan)
+    for failed in finished.failed:
+        excused |= _served(failed.step, made.plan)
+        if failed.reason.code == "AP102":
+            findings.disagreements[NUMBERED.sub("…", failed.reason.message)] += 1
+        else:
+            yield failed.step.address, f"{failed.step.id}: {failed.reason.message}"
+    for skipped in finished.skipped:
+        excused |= _served(skipped.step, made.plan)
+    for doubtful in finished.in_doubt:
+        yield doubtful.step.address, f"in doubt: {doubtful.reason.message}"
+    for text in remaining(real.plan(wanted).plan, excused):
+        yield text.split()[1], f"not converged: {text}"
+
+
+def _served(step: Step, plan: Plan) -> set[str]:
+    """Addresses that need this step: its own, or every group when their common bucket was refused."""
+    return {step.address}
+
+
+def run_batch(real: Real, batch: list[Case], findings: Findings) -> None:
+    """Applies all first halves as one topology, then all second halves; what goes wrong is shown as YAML."""
+    findings.cases += len(batch)
+    first = topology("drawn", merged([case.first for case in batch]))
+    then = topology(
+        "drawn",
+        merged([case.then for case in batch]),
+        tuple(a for case in batch for a in case.removed),
+        tuple(a for case in batch for a in case.forget),
+    )
+    before = _neighbours(real.snapshot())
+    for wanted in (first, then):
+        for address, what in converges(real, wanted, findings):
+            case = next((c for c in batch if Address.parse(address) in {**c.first, **c.then}), None)
+            findings.wrong.append(f"{what}\n{as_yaml(case, real.version) if case else ''}")
+    if (after := _neighbours(real.snapshot())) != before:
+        findings.wrong.append(f"somebody else's streams changed: {before} → {after}")
+
+
+def _neighbours(snapshot: Snapshot) -> dict[str, Any]:
+    return {name: snapshot.streams[name]["config"] for name in NEIGHBOURS}
