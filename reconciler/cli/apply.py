@@ -7,20 +7,20 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
-from reconciler.cli.planning import Made, Selection, make, read, selection
+from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.screen import Progress, paper, say, tell
 from reconciler.cli.sharing import takes
 from reconciler.core.diff import Action
 from reconciler.core.events import Event, Finished, Started
 from reconciler.core.plan import Plan
-from reconciler.documents.load import Loaded
 from reconciler.report.headline import where
 from reconciler.report.outcome import outcome_text, progress
 from reconciler.report.paper import Paper
@@ -28,7 +28,6 @@ from reconciler.report.values import counted
 from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.apply import apply as run_plan
-from reconciler.workflow.session import session
 
 app = common.app()
 
@@ -57,9 +56,8 @@ def apply_(
             "There is no terminal to ask on. Look first with `reconciler plan "
             f"{arguments}`, then add --yes to apply without being asked."
         )
-    loaded = read(paths)
     run = _Run(yes=yes, partial=partial, paper=paper(verbose=verbose, no_color=no_color))
-    return asyncio.run(run.through(loaded, connection.options(), selection, arguments))
+    return asyncio.run(run.through(paths, connection.options(), selection, arguments))
 
 
 class _Run:
@@ -68,9 +66,8 @@ class _Run:
     def __init__(self, *, yes: bool, partial: bool, paper: Paper) -> None:
         self._yes, self._partial, self._paper = yes, partial, paper
 
-    async def through(self, loaded: Loaded, options: ConnectOptions, chosen: Selection, arguments: str) -> int:
-        async with session(options) as js:
-            made = await make(loaded, js, chosen, arguments)
+    async def through(self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> int:
+        async with making(paths, options, chosen, arguments) as (made, js):
             plan = made.planned.plan
             self._show(made)
             if not self._goes_ahead(plan):

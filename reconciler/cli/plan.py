@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
-from reconciler.cli.planning import Made, Selection, make, read, selection
+from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.screen import paper, say
 from reconciler.cli.sharing import takes
 from reconciler.core.plan import Plan
-from reconciler.documents.load import Loaded
 from reconciler.report.json import plan_json
 from reconciler.server.options import ConnectOptions
-from reconciler.workflow.session import session
 
 app = common.app()
 
@@ -40,17 +40,16 @@ def plan_(
     no_color: common.NoColor = False,
 ) -> int:
     """Show what would be changed in the account, what is refused and why. Changes nothing."""
-    loaded = read(paths)
     arguments = selection.arguments(paths, connection)
-    made = asyncio.run(_made(loaded, connection.options(), selection, arguments))
+    made = asyncio.run(_made(paths, connection.options(), selection, arguments))
     plan = made.planned.plan
     say(plan_json(plan) if format_ is Format.JSON else made.text(paper(verbose=verbose, no_color=no_color)))
     return code(plan, pending=exit_code)
 
 
-async def _made(loaded: Loaded, options: ConnectOptions, chosen: Selection, arguments: str) -> Made:
-    async with session(options) as js:
-        return await make(loaded, js, chosen, arguments)
+async def _made(paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> Made:
+    async with making(paths, options, chosen, arguments) as (made, _js):
+        return made
 
 
 def code(plan: Plan, *, pending: bool) -> int:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reconciler.cli import common
 from reconciler.cli.connecting import Connection
 from reconciler.cli.screen import Progress
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.documents.load import Loaded
 from reconciler.report.paper import Paper
 from reconciler.report.text import plan_text
 from reconciler.server.api import JetStream
-from reconciler.workflow.files import load
-from reconciler.workflow.plan import Planned, PlanOptions
-from reconciler.workflow.plan import plan as make_plan
+from reconciler.server.options import ConnectOptions
+from reconciler.workflow.both import both
+from reconciler.workflow.plan import Planned, PlanOptions, planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,23 +53,20 @@ class Made:
         return plan_text(self.planned.plan, paper, arguments=self.arguments, seconds=self.seconds)
 
 
-def read(paths: Sequence[Path]) -> Loaded:
-    """The topology, or everything that is wrong with the files at once."""
-    loaded = load(paths)
-    if loaded.topology is None:
-        raise CannotContinue(*loaded.diagnostics)
-    return loaded
-
-
-async def make(loaded: Loaded, js: JetStream, chosen: Selection, arguments: str) -> Made:
-    """What the files' own warnings say stands in the plan too."""
-    assert loaded.topology is not None
+@asynccontextmanager
+async def making(
+    paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str
+) -> AsyncIterator[tuple[Made, JetStream]]:
+    """The plan, and the connection to carry it out over. What the files' own warnings say stands in the plan too."""
     progress = Progress()
-    progress.show("reading the account …")
+    progress.show("reading files and account …")
     began = time.monotonic()
     try:
-        planned = await make_plan(loaded.topology, js, chosen.options())
+        async with both(paths, options) as here:
+            found = await planned(here.topology, here.snapshot, here.js, chosen.options())
+            progress.clear()
+            plan = replace(found.plan, diagnostics=(*here.loaded.diagnostics, *found.plan.diagnostics))
+            seconds = time.monotonic() - began
+            yield Made(planned=replace(found, plan=plan), arguments=arguments, seconds=seconds), here.js
     finally:
         progress.clear()
-    plan = replace(planned.plan, diagnostics=(*loaded.diagnostics, *planned.plan.diagnostics))
-    return Made(planned=replace(planned, plan=plan), arguments=arguments, seconds=time.monotonic() - began)

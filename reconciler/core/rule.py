@@ -205,9 +205,15 @@ def consented(verdict: Verdict, allows: Iterable[Consent], today: date) -> Verdi
 
 
 def covers(allow: Consent, verdict: Verdict, today: date) -> bool:
+    """Does this consent reach as far as what was found?"""
     in_time = allow.until is None or today <= allow.until
     same_value = allow.to is None or allow.to == verdict.to
-    return in_time and same_value and all(verdict.quantities.get(key, 0) <= most for key, most in allow.upto.items())
+    return in_time and same_value and all(_is_within(verdict.quantities.get(key), most) for key, most in allow.upto.items())
+
+
+def _is_within(quantity: int | None, most: int) -> bool:
+    """A loss that was not counted is within no bound."""
+    return quantity is not None and quantity <= most
 
 
 def fixed(code: str, name: str, path: str, message: str, fix: str, *, err_code: int, until: Version = EVER[1]) -> Rule:

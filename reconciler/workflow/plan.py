@@ -41,14 +41,14 @@ class Planned:
 
 async def plan(topology: Topology, js: JetStream, options: PlanOptions | None = None) -> Planned:
     """Read what is live, compare, ask what the changes need to know, and decide."""
-    snapshot = await observe(js)
-    check_place(topology, snapshot.target)
-    return await planned(topology, snapshot, js, options or PlanOptions(), REGISTRY)
+    return await planned(topology, await observe(js), js, options or PlanOptions())
 
 
 async def planned(
-    topology: Topology, snapshot: Snapshot, js: JetStream, options: PlanOptions, registry: Registry
+    topology: Topology, snapshot: Snapshot, js: JetStream, options: PlanOptions, registry: Registry = REGISTRY
 ) -> Planned:
+    """The same from a snapshot already taken."""
+    check_place(topology, snapshot.target)
     owned = ledger.read(snapshot)
     known = snapshot.unknown_bucket(ledger.BUCKET) is None
     came_from = _origin(topology)

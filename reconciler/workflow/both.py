@@ -1,0 +1,53 @@
+"""Reads the files while the account is read: each takes about as long, and neither needs the other until both are there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Snapshot
+from reconciler.documents.load import Loaded
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.server.options import ConnectOptions
+from reconciler.workflow.files import load
+from reconciler.workflow.session import session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Both:
+    """What is wanted, what is live, and the connection to go on with."""
+
+    loaded: Loaded
+    topology: Topology
+    js: JetStream
+    snapshot: Snapshot
+
+
+@asynccontextmanager
+async def both(paths: Sequence[Path], options: ConnectOptions) -> AsyncIterator[Both]:
+    """Open until the block is left. What is wrong with the files is said first, whatever the server does meanwhile."""
+    async with AsyncExitStack() as stack:
+        looking = asyncio.create_task(_look(stack, options))
+        try:
+            loaded = await asyncio.to_thread(load, paths)
+            if loaded.topology is None:
+                raise CannotContinue(*loaded.diagnostics)  # noqa: TRY301 - what was begun ends the same way
+            js, snapshot = await looking
+        except BaseException:
+            looking.cancel()
+            with contextlib.suppress(asyncio.CancelledError, CannotContinue):
+                await looking
+            raise
+        yield Both(loaded=loaded, topology=loaded.topology, js=js, snapshot=snapshot)
+
+
+async def _look(stack: AsyncExitStack, options: ConnectOptions) -> tuple[JetStream, Snapshot]:
+    js = await stack.enter_async_context(session(options))
+    return js, await observe(js)
