@@ -1,0 +1,39 @@
+"""Small resources, changes and kinds for tests of the engine: no YAML, no NATS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reconciler.core.diff import Change, compare
+from reconciler.core.kind import FieldInfo
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address, Config, Consent, Fills, Resource, Terms
+
+FIELDS: Mapping[str, FieldInfo] = {
+    "subjects": FieldInfo(unit="list", ordered=False),
+    "backoff": FieldInfo(unit="list"),
+    "placement": FieldInfo(unit="mapping", nested_unordered=("tags",)),
+    "max_age": FieldInfo(unit="duration", default=0),
+}
+ORDERS = Address.of("stream", "ORDERS")
+
+
+def wanted(config: Config, *, open: Mapping[str, Fills] | None = None, **terms: Any) -> Resource:  # noqa: A002
+    return Resource(address=ORDERS, config=config, open=open or {}, terms=Terms(**terms))
+
+
+def found(config: Config) -> Resource:
+    return Resource(address=ORDERS, config=config)
+
+
+def applied(fields: Config, *left: str) -> Owned:
+    return Owned(topology="orders", fields=fields, left=left)
+
+
+def compared(desired: Resource, live: Config | None, owned: Owned | None = None) -> Change:
+    return compare(desired, found(live) if live is not None else None, owned, FIELDS)
+
+
+def consent(code: str = "ST101", **said: Any) -> Consent:
+    return Consent(code=code, reason="rebuilt nightly", **said)
