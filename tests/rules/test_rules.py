@@ -91,6 +91,14 @@ def test_no_two_rules_share_a_code() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
+def test_no_rule_has_a_code_of_complaints_about_how_files_are_written(code: str) -> None:
+    """501 to 506 of every family, 510 to 530 of XX: unknown keys, wrong values, YAML syntax."""
+    number = int(code[2:])
+    assert not 501 <= number <= 506
+    assert not (code.startswith("XX") and 510 <= number <= 530)
+
+
+@pytest.mark.parametrize("code", CODES)
 def test_every_rule_explains_itself_in_paragraphs_and_ends_with_the_way_out(code: str) -> None:
     first, *others = RULES[code].doc.split("\n\n")
     assert first.endswith((".", "…"))
