@@ -45,7 +45,9 @@ source_filter = st.one_of(
         }
     ),
 )
-source_start = st.one_of(st.just({}), some(opt_start_seq=st.sampled_from([0, 7])), some(opt_start_time=times))
+source_start: st.SearchStrategy[Body] = st.one_of(
+    st.just({}), some(opt_start_seq=st.sampled_from([0, 7])), some(opt_start_time=times)
+)
 external = st.sampled_from(
     [{}, {"external": {"api": "$JS.hub.API", "deliver": ""}}, {"external": {"api": "hub.api", "deliver": "del.x"}}]
 )
