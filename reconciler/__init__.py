@@ -1,3 +1,65 @@
-"""Declarative config-as-code for NATS JetStream; the public API speaks the words of the command line."""
+"""Declarative config-as-code for NATS JetStream; the public API speaks the words of the command line.
+
+>>> import reconciler
+>>> loaded = reconciler.load(["streams/"])
+>>> planned = reconciler.plan(loaded.topology, "nats://127.0.0.1:4222")
+>>> planned.plan.is_empty
+>>> finished = reconciler.apply(planned, "nats://127.0.0.1:4222")
+
+Nothing is imported before it is used: `import reconciler` loads neither nats nor pydantic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reconciler.core.diagnostic import Diagnostic
+    from reconciler.core.events import Finished
+    from reconciler.core.topology import Topology
+    from reconciler.documents.load import Loaded
+    from reconciler.server.options import ConnectOptions
+    from reconciler.workflow.plan import Planned, PlanOptions
 
 __version__ = "0.1.0"
+
+__all__ = ["__version__", "apply", "export", "load", "plan", "validate"]
+
+Path_ = str | Path
+
+
+def load(paths: Sequence[Path_]) -> Loaded:
+    """One topology from files and folders, or every problem in them."""
+    from reconciler.workflow import files  # noqa: PLC0415
+
+    return files.load([Path(path) for path in paths])
+
+
+def validate(paths: Sequence[Path_]) -> list[Diagnostic]:
+    """Everything wrong with the files that can be known without a server."""
+    from reconciler.workflow import validate as offline  # noqa: PLC0415
+
+    return offline.validate([Path(path) for path in paths])[1]
+
+
+def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None = None) -> Planned:
+    """What would be changed to make the account at `server` as declared. Changes nothing."""
+    from reconciler.workflow import library  # noqa: PLC0415
+
+    return library.plan(topology, server, options)
+
+
+def apply(planned: Planned, server: str | ConnectOptions, *, partial: bool = False) -> Finished:
+    """Carry out a plan; one that holds anything refused applies nothing, unless `partial`."""
+    from reconciler.workflow import library  # noqa: PLC0415
+
+    return library.apply(planned, server, partial=partial)
+
+
+def export(server: str | ConnectOptions, topology: str) -> str:
+    """The account as YAML whose plan is empty."""
+    from reconciler.workflow import library  # noqa: PLC0415
+
+    return library.export(server, topology)

@@ -1,0 +1,49 @@
+"""The use cases as plain calls, for programs that are not asynchronous: each opens its own connection and closes it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.events import Finished
+from reconciler.core.topology import Topology
+from reconciler.server.options import ConnectOptions
+from reconciler.workflow import apply as applying
+from reconciler.workflow import export as exporting
+from reconciler.workflow import plan as planning
+from reconciler.workflow.plan import Planned, PlanOptions
+from reconciler.workflow.session import session
+
+
+def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None) -> Planned:
+    async def work() -> Planned:
+        async with session(_options(server)) as js:
+            return await planning.plan(topology, js, options)
+
+    return asyncio.run(work())
+
+
+def apply(planned: Planned, server: str | ConnectOptions, *, partial: bool) -> Finished:
+    if planned.plan.blocked and not partial:
+        found = (
+            verdict.diagnostic() for change in planned.plan.blocked for verdict in change.verdicts if verdict.blocks
+        )
+        raise CannotContinue(*found)
+
+    async def work() -> Finished:
+        async with session(_options(server)) as js:
+            return [event async for event in applying.apply(planned, js) if isinstance(event, Finished)][-1]
+
+    return asyncio.run(work())
+
+
+def export(server: str | ConnectOptions, topology: str) -> str:
+    async def work() -> str:
+        async with session(_options(server)) as js:
+            return await exporting.export(js, topology=topology)
+
+    return asyncio.run(work())
+
+
+def _options(server: str | ConnectOptions) -> ConnectOptions:
+    return ConnectOptions.to(server) if isinstance(server, str) else server

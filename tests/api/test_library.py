@@ -1,0 +1,75 @@
+"""The Python API speaks the words of the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reconciler
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.server.options import ConnectOptions
+from tests.support.accounts import Account
+
+ORDERS = """
+reconciler: 1
+topology: orders
+streams:
+  ORDERS:
+    subjects: [orders.>]
+    consumers:
+      dispatch: {ack_policy: explicit}
+"""
+
+
+def where(account: Account) -> ConnectOptions:
+    return ConnectOptions.to(account.url, user=account.user, password=account.password)
+
+
+def written(folder: Path, text: str) -> list[Path]:
+    file = folder / "orders.yaml"
+    file.write_text(text)
+    return [file]
+
+
+def test_a_topology_is_loaded_planned_applied_and_then_nothing_is_left_to_do(account: Account, tmp_path: Path) -> None:
+    topology = reconciler.load(written(tmp_path, ORDERS)).topology
+    assert topology is not None
+    first = reconciler.plan(topology, where(account))
+    assert first.plan.summary["create"] == 2
+    assert reconciler.apply(first, where(account)).is_success
+    assert reconciler.plan(topology, where(account)).plan.is_empty
+
+
+def test_a_plan_with_a_refusal_applies_nothing_unless_partial(account: Account, tmp_path: Path) -> None:
+    topology = reconciler.load(written(tmp_path, ORDERS)).topology
+    assert topology is not None
+    reconciler.apply(reconciler.plan(topology, where(account)), where(account))
+    changed = ORDERS.replace("orders.>]", "orders.>]\n    storage: memory\n    description: new").replace(
+        "explicit}", "explicit, max_deliver: 3}"
+    )
+    topology = reconciler.load(written(tmp_path, changed)).topology
+    assert topology is not None
+    planned = reconciler.plan(topology, where(account))
+    with pytest.raises(CannotContinue, match="storage cannot change"):
+        reconciler.apply(planned, where(account))
+    assert "description" not in reconciler.export(where(account), "orders")
+    reconciler.apply(planned, where(account), partial=True)
+    assert "max_deliver: 3" in reconciler.export(where(account), "orders")
+
+
+def test_files_are_validated_without_a_server(tmp_path: Path) -> None:
+    found = reconciler.validate(written(tmp_path, ORDERS.replace("subjects", "subjectz")))
+    assert [(d.code, d.span.line if d.span else None) for d in found] == [("ST501", 6)]
+
+
+def test_importing_it_loads_nothing_heavy() -> None:
+    code = "import sys, reconciler; print(sorted({'nats', 'pydantic', 'pyspark', 'ruamel'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_kinds_load_neither_nats_nor_spark_nor_yaml() -> None:
+    code = "import sys, reconciler.kinds; print(sorted({'nats', 'pyspark', 'ruamel', 'deepdiff'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
