@@ -16,7 +16,7 @@ import typer
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
-from reconciler.cli.screen import Progress, paper, say, tell
+from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.sharing import takes
 from reconciler.core.diff import Action
 from reconciler.core.events import Event, Finished, Started
@@ -69,7 +69,8 @@ class _Run:
     async def through(self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> int:
         async with making(paths, options, chosen, arguments) as (made, js):
             plan = made.planned.plan
-            self._show(made)
+            if not self._show(made):
+                return exits.FAILED
             if not self._goes_ahead(plan):
                 return plan.exit_code
             if not self._yes and not _confirmed(plan):
@@ -77,12 +78,13 @@ class _Run:
                 return exits.FAILED
             return await self._carry_out(made, js)
 
-    def _show(self, made: Made) -> None:
+    def _show(self, made: Made) -> bool:
         try:
             say(made.text(self._paper))
-        except BrokenPipeError:
+        except NobodyReads:
             tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
-            raise SystemExit(exits.FAILED) from None
+            return False
+        return True
 
     def _goes_ahead(self, plan: Plan) -> bool:
         if plan.exit_code != exits.FINE and not self._partial:

@@ -9,42 +9,38 @@ from collections.abc import Sequence
 
 import typer
 from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError  # typer has no public names for them
+from typer._completion_classes import completion_init
 
 from reconciler.cli import exits
 from reconciler.cli.app import app
-from reconciler.cli.screen import paper, tell
+from reconciler.cli.screen import NobodyReads, paper, tell
 from reconciler.core.diagnostic import CannotContinue
+
+COMPLETING = "_RECONCILER_COMPLETE"
+"""Set by the script of `reconciler completion`."""
 
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code. Never a traceback, unless RECONCILER_DEBUG asks for it."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    try:
-        code = _command(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has enough. Nothing more can be written, also not by the interpreter at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.FINE
-    return code
+    if COMPLETING in os.environ:
+        completion_init()
+    return _command(arguments)
 
 
 def _command(arguments: Sequence[str]) -> int:
     try:
         result = typer.main.get_command(app).main(list(arguments), prog_name="reconciler", standalone_mode=False)
-    except UsageError as error:
-        return _wrong_usage(error)
     except ClickException as error:
-        tell(f"{error.format_message()}\n")
-        return exits.FAILED
+        return _wrong_usage(error)
     except CannotContinue as problem:
         return cannot_continue(problem)
     except (KeyboardInterrupt, typer.Abort):
         tell("Interrupted. Nothing was changed.\n")
         return exits.INTERRUPTED
-    except BrokenPipeError:
-        raise
+    except NobodyReads:
+        return exits.FINE
     except Exception as error:  # noqa: BLE001 - the last door: an error of ours must not look like one of theirs
         return _internal(error)
     return result if isinstance(result, int) else exits.FINE
@@ -57,10 +53,11 @@ def cannot_continue(problem: CannotContinue) -> int:
     return exits.FAILED
 
 
-def _wrong_usage(error: UsageError) -> int:
-    command = error.ctx.command_path if error.ctx else "reconciler"
-    if isinstance(error, NoArgsIsHelpError):
-        tell(f"{error.ctx.get_help()}\n" if error.ctx else "")
+def _wrong_usage(error: ClickException) -> int:
+    context = error.ctx if isinstance(error, UsageError) else None
+    command = context.command_path if context else "reconciler"
+    if isinstance(error, NoArgsIsHelpError) and context:
+        tell(f"{context.get_help()}\n")
     else:
         tell(f"{error.format_message()}\nSee: {command} --help\n")
     return exits.USAGE

@@ -28,10 +28,19 @@ def wants_colours(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+class NobodyReads(Exception):
+    """Whoever read our output has enough: `reconciler plan … | head`."""
+
+
 def say(text: str) -> None:
     """The product of a command."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more at its end, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise NobodyReads from None
 
 
 def tell(text: str) -> None:

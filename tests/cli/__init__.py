@@ -1,0 +1,1 @@
+"""The command line as people run it: processes, exit codes, what goes to stdout and what to stderr."""

@@ -1,0 +1,114 @@
+"""Wrong usage is exit 64 with a sentence that helps; looking around costs nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from reconciler import __version__
+from tests.cli.running import Shell, command, environment
+
+
+def test_the_version_is_one_line(shell: Shell) -> None:
+    ran = shell("--version")
+    assert (ran.code, ran.out, ran.err) == (0, f"reconciler {__version__}\n", "")
+
+
+def test_the_version_is_found_without_importing_the_command_line(shell: Shell) -> None:
+    script = "import sys; sys.argv = ['reconciler', '--version']; from reconciler.__main__ import main; main();"
+    heavy = "sys.stdout.write(repr([m for m in ('typer', 'pydantic', 'nats', 'rich') if m in sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script} {heavy}"],
+        env=environment(shell.folder), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.endswith("[]")
+
+
+def test_help_names_every_command_and_imports_none(shell: Shell) -> None:
+    ran = shell("--help")
+    named = re.findall(r"^  ([a-z]+) {2,}\S", ran.out, flags=re.MULTILINE)
+    assert (ran.code, named) == (
+        0, ["validate", "plan", "apply", "export", "explain", "schema", "dev", "demo", "completion"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["validate", "plan", "apply", "export", "explain", "schema", "dev", "demo", "completion"]
+)
+def test_every_command_explains_itself(shell: Shell, name: str) -> None:
+    ran = shell(name, "--help")
+    assert ran.code == 0
+    assert ran.out.startswith(f"Usage: reconciler {name}")
+
+
+def test_validating_imports_neither_nats_nor_rich(shell: Shell) -> None:
+    file = shell.write("reconciler: 1\ntopology: t\nstreams: {A: {}}\n")
+    script = (
+        f"import sys; from reconciler.cli.run import run; run(['validate', '{file}']);"
+        "sys.stdout.write(repr([m for m in ('nats', 'rich', 'deepdiff') if m in sys.modules]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=shell.folder, env=environment(shell.folder),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.endswith("[]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "helps"),
+    [
+        (["plna"], "Did you mean 'plan'?"),
+        (["plan", "--ony", "x", "y"], "--only"),
+        (["plan"], "Missing argument 'PATHS...'"),
+        (["plan", "x", "--format", "xml"], "'text', 'json'"),
+        (["plan", "x", "--allow", "ST301"], "for example ST301=stream/ORDERS"),
+        (["plan", "x", "--dev", "--server", "localhost"], "--dev chooses the server by itself"),
+        (["validate", "x", "--for-server", "new"], "`new` is not a server version"),
+        (["explain", "ST10"], "Did you mean"),
+        (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),
+        (["dev", "stpo"], "Did you mean 'stop'?"),
+    ],
+)
+def test_wrong_usage_says_what_would_be_right(shell: Shell, arguments: list[str], helps: str) -> None:
+    ran = shell(*arguments)
+    assert (ran.code, ran.out) == (64, "")
+    assert helps in ran.err
+    assert "--help" in ran.err
+
+
+def test_applying_without_a_terminal_and_without_yes_says_what_to_do(shell: Shell) -> None:
+    ran = shell("apply", "x", "--context", "prod")
+    assert ran.code == 64
+    assert "`reconciler plan x --context prod`, then add --yes" in ran.err
+
+
+def test_no_command_at_all_shows_the_help(shell: Shell) -> None:
+    ran = shell()
+    assert (ran.code, ran.out) == (64, "")
+    assert "Usage: reconciler" in ran.err
+
+
+def test_a_reader_who_has_enough_is_no_error(shell: Shell) -> None:
+    explaining = subprocess.Popen(
+        command("explain"), env=environment(shell.folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert explaining.stdout
+    explaining.stdout.close()
+    _, said = explaining.communicate(timeout=30)
+    assert (explaining.returncode, said) == (0, b"")
+
+
+def test_an_error_of_ours_is_one_line_without_a_traceback(shell: Shell) -> None:
+    script = (
+        "import sys; from reconciler.cli import app; app.import_module = lambda name: 1 / 0;"
+        "from reconciler.cli.run import run; sys.exit(run(['plan', 'x']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(shell.folder), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("internal error: ZeroDivisionError in ")
+    assert done.stderr.count("\n") == 1

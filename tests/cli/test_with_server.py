@@ -1,0 +1,219 @@
+"""plan, apply and export against a real server, as a script or a person runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.cli.running import EXAMPLES, ROOT, Ran, Shell, command, environment
+from tests.support.accounts import Account
+
+SMALL = "reconciler: 1\ntopology: t\nstreams:\n  A:\n    subjects: [a]\n    consumers: {c: {ack_policy: explicit}}\n"
+
+
+def target(account: Account) -> list[str]:
+    return ["--server", account.url, "--user", account.user, "--password", account.password]
+
+
+def applied(shell: Shell, account: Account, text: str = SMALL) -> str:
+    file = shell.write(text)
+    assert shell("apply", file, "--yes", *target(account)).code == 0
+    return file
+
+
+def test_a_plan_with_changes_is_fine_and_two_when_asked(shell: Shell, account: Account) -> None:
+    file = shell.write(SMALL)
+    plain, asked = shell("plan", file, *target(account)), shell("plan", file, "--exit-code", *target(account))
+    assert (plain.code, asked.code, plain.err) == (0, 2, "")
+
+
+def test_the_next_command_repeats_everything_but_the_login(shell: Shell, account: Account) -> None:
+    ran = shell("plan", shell.write(SMALL), "--only", "stream/*", *target(account))
+    assert ran.out.endswith(f"\nNext: reconciler apply topology.yaml --only 'stream/*' --server {account.url}\n")
+
+
+def test_after_an_apply_the_plan_is_one_line_and_nothing_is_pending(shell: Shell, account: Account) -> None:
+    file = applied(shell, account)
+    ran = shell("plan", file, "--exit-code", *target(account))
+    assert (ran.code, ran.out.count("\n")) == (0, 1)
+    assert "nothing to do, 2 resources as declared" in ran.out
+
+
+def test_apply_shows_the_plan_first_and_then_what_was_done(shell: Shell, account: Account) -> None:
+    ran = shell("apply", shell.write(SMALL), "--yes", *target(account))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.index("+ stream/A") < ran.out.index("Applied 2 steps (2 creates)")
+
+
+def test_json_is_the_published_contract(shell: Shell, account: Account) -> None:
+    ran = shell("plan", shell.write(SMALL), "--format", "json", *target(account))
+    plan = json.loads(ran.out)
+    jsonschema.validate(plan, json.loads((ROOT / "schemas" / "plan.schema.json").read_text()))
+    assert [change["address"] for change in plan["changes"]] == ["consumer/A/c", "stream/A"]
+
+
+def test_a_refusal_exits_4_and_nothing_is_applied(shell: Shell, account: Account) -> None:
+    applied(shell, account)
+    worse = SMALL.replace("subjects: [a]", "subjects: [a, b]\n    storage: memory")
+    ran = shell("apply", shell.write(worse), "--yes", *target(account))
+    assert ran.code == 4
+    assert "Nothing can be applied while something is refused." in ran.out
+    assert shell("plan", shell.write(SMALL), "--exit-code", *target(account)).code == 0
+
+
+def test_partial_applies_the_rest_and_still_exits_4(shell: Shell, account: Account) -> None:
+    applied(shell, account)
+    worse = SMALL.replace("subjects: [a]", "subjects: [a]\n    storage: memory") + "  B: {subjects: [b]}\n"
+    ran = shell("apply", shell.write(worse), "--yes", "--partial", *target(account))
+    assert ran.code == 4
+    assert ran.out.endswith("1 change left out.\n")
+
+
+def test_export_then_plan_is_empty(shell: Shell, account: Account) -> None:
+    applied(shell, account)
+    live = shell("export", *target(account))
+    ran = shell("plan", shell.write(live.out, "live.yaml"), "--exit-code", *target(account))
+    assert (live.code, live.err, ran.code) == (0, "", 0)
+    assert "nothing to do" in ran.out
+
+
+def test_export_never_overwrites_a_file(shell: Shell, account: Account) -> None:
+    file = shell.write("precious")
+    ran = shell("export", "-o", file, *target(account))
+    assert ran.code == 1
+    assert (shell.folder / file).read_text() == "precious"
+
+
+def test_an_unreachable_server_is_one_sentence(shell: Shell) -> None:
+    ran = shell("plan", shell.write(SMALL), "--server", "127.0.0.1:1")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("Cannot reach nats://127.0.0.1:1: connection refused")
+    assert "Nothing was changed." in ran.err
+
+
+def test_a_refused_login_never_shows_the_password(shell: Shell, account: Account) -> None:
+    ran = shell(
+        "plan", shell.write(SMALL), "--server", account.url, "--user", account.user, "--password", "s3cr3t-word"
+    )
+    assert (ran.code, ran.out) == (1, "")
+    assert "s3cr3t-word" not in ran.err
+
+
+@pytest.mark.parametrize("example", sorted(p.name for p in EXAMPLES.iterdir()))
+def test_every_example_can_be_applied_and_is_then_in_place(shell: Shell, account: Account, example: str) -> None:
+    path = str(EXAMPLES / example)
+    ran = shell("apply", path, "--yes", *target(account))
+    again = shell("plan", path, "--exit-code", *target(account))
+    assert (ran.code, again.code, again.out.count("\n")) == (0, 0, 1)
+
+
+def on_a_terminal(shell: Shell, answer: str, *arguments: str) -> Ran:
+    """With a terminal as stdin and stderr, on which somebody types an answer."""
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        command(*arguments), cwd=shell.folder, env=environment(shell.folder, TERM="xterm"),
+        stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.close(theirs)
+    os.write(ours, answer.encode())
+    out, _ = running.communicate(timeout=60)
+    err = os.read(ours, 65536).decode()
+    os.close(ours)
+    return Ran(code=running.returncode, out=out, err=err)
+
+
+def test_on_a_terminal_apply_asks_and_yes_goes_ahead(shell: Shell, account: Account) -> None:
+    ran = on_a_terminal(shell, "y\n", "apply", shell.write(SMALL), *target(account))
+    assert ran.code == 0
+    assert "Apply this (2 steps) to t → account" in ran.err
+    assert "Applied 2 steps" in ran.out
+
+
+def test_on_a_terminal_anything_but_yes_changes_nothing(shell: Shell, account: Account) -> None:
+    ran = on_a_terminal(shell, "\n", "apply", shell.write(SMALL), *target(account))
+    assert ran.code == 1
+    assert "Nothing was changed." in ran.err
+    assert "Applied" not in ran.out
+
+
+async def stalling(port: int, at: bytes, stalled: asyncio.Event) -> asyncio.Server:
+    """A wire on which requests from the first one with `at` on are never answered."""
+
+    async def serve(client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+        server, request = await asyncio.open_connection("127.0.0.1", port)
+
+        async def requests() -> None:
+            while chunk := await client.read(65536):
+                if at in chunk:
+                    stalled.set()
+                if not stalled.is_set():
+                    request.write(chunk)
+            request.close()
+
+        async def answers() -> None:
+            while chunk := await server.read(65536):
+                answer.write(chunk)
+            answer.close()
+
+        await asyncio.gather(requests(), answers(), return_exceptions=True)
+
+    return await asyncio.start_server(serve, "127.0.0.1", 0)
+
+
+def test_an_interrupted_apply_says_what_was_done_and_exits_130(shell: Shell, account: Account) -> None:
+    file = shell.write(SMALL)
+
+    async def interrupted() -> Ran:
+        stalled = asyncio.Event()
+        wire = await stalling(account.server.port, b"CONSUMER.CREATE", stalled)
+        through = ["--server", f"127.0.0.1:{wire.sockets[0].getsockname()[1]}", *target(account)[2:]]
+        running = await asyncio.create_subprocess_exec(
+            *command("apply", file, "--yes", *through), cwd=shell.folder, env=environment(shell.folder),
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        await asyncio.wait_for(stalled.wait(), 20)
+        running.send_signal(signal.SIGINT)
+        out, err = await asyncio.wait_for(running.communicate(), 30)
+        wire.close()
+        return Ran(code=running.returncode or 0, out=out.decode(), err=err.decode())
+
+    ran = asyncio.run(interrupted())
+    assert ran.code == 130
+    assert "Traceback" not in ran.err
+    assert "Interrupted after 1 of 2 steps" in ran.out
+    assert "In doubt: consumer/A/c" in " ".join(ran.out.split())
+
+
+def test_the_embedded_server_lasts_between_commands_until_it_is_stopped(shell: Shell) -> None:
+    file = shell.write(SMALL)
+    try:
+        assert shell("dev", "status").code == 1
+        assert shell("apply", file, "--dev", "--yes").code == 0
+        assert shell("dev", "status").out.startswith("running: nats://127.0.0.1:")
+        assert shell("dev", "stop").out == "Stopped; its data stays.\n"
+        assert "nothing to do" in shell("plan", file, "--dev").out
+    finally:
+        shell("dev", "wipe", "--yes")
+
+
+def test_the_demo_tells_its_story_to_the_end(shell: Shell) -> None:
+    ran = shell("demo")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.index("Applied 10 steps") < ran.out.index("partitions move with") < ran.out.index("CO121")
+    assert not (shell.folder / ".reconciler").exists()
+
+
+def test_the_demo_needs_nothing_of_the_folder_it_is_run_in(shell: Shell, tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES / "orders", tmp_path / "orders")
+    before = (tmp_path / "orders" / "orders.yaml").read_text()
+    assert shell("demo").code == 0
+    assert (tmp_path / "orders" / "orders.yaml").read_text() == before
