@@ -16,6 +16,16 @@ from tests.support.accounts import Account, Pool
 from tests.support.binaries import NEWEST
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the files that tests compare plans with")
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether expectations are rewritten rather than compared."""
+    return bool(request.config.getoption("--update-golden"))
+
+
 @pytest.fixture(scope="session")
 def pool() -> Iterator[Pool]:
     """The shared servers of this test process, started when first wanted."""

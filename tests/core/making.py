@@ -19,7 +19,7 @@ FIELDS: Mapping[str, FieldInfo] = {
 ORDERS = Address.of("stream", "ORDERS")
 
 
-def wanted(config: Config, *, open: Mapping[str, Fills] | None = None, **terms: Any) -> Resource:  # noqa: A002
+def wanted(config: Config, *, open: Mapping[str, Fills] | None = None, **terms: Any) -> Resource:
     return Resource(address=ORDERS, config=config, open=open or {}, terms=Terms(**terms))
 
 

@@ -36,7 +36,12 @@ def read(folder: Path, text: str, name: str = NAME) -> Topology:
     header, body = folder / "header.yaml", folder / "topology.yaml"
     header.write_text(HEADER.replace(NAME, name), encoding="utf-8")
     body.write_text(text, encoding="utf-8")
-    loaded = load([header, body] if text.strip() else [header], REGISTRY)
+    return from_files(header, body) if text.strip() else from_files(header)
+
+
+def from_files(*paths: Path) -> Topology:
+    """The topology in these files, which must be right."""
+    loaded = load(paths, REGISTRY)
     assert loaded.topology is not None, [one.message for one in loaded.diagnostics]
     return loaded.topology
 
