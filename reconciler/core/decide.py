@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 
-from reconciler.core import order
-from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core import consent, order
+from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Kind, Registry
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import World
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Consent, Resource
-from reconciler.core.rule import Rule, Verdict, View, consented, covers, judged
+from reconciler.core.rule import Rule, Verdict, View, judged
 from reconciler.core.topology import Expect
 from reconciler.core.wire import SUPPORTED, Question, Step, Target, Version
 
@@ -47,7 +47,7 @@ def questions(world: World, registry: Registry) -> list[Question]:
 def decide(world: World, view: View, registry: Registry, options: Options) -> Plan:
     """Judge every change, block what must not be done, and make the steps of the rest."""
     verdicts = {
-        address: tuple(_consented(verdict, world.changes[address], options) for verdict in found)
+        address: tuple(_consented(verdict, world.changes[address], registry.of(address), options) for verdict in found)
         for address, found in judged_all(world, view, registry).items()
     }
     hidden = {address for address, change in world.changes.items() if not selected(change, options)}
@@ -110,12 +110,12 @@ def _with_rules(world: World, registry: Registry) -> Iterable[tuple[Address, Cha
             yield address, change, table[key]
 
 
-def _consented(verdict: Verdict, change: Change, options: Options) -> Verdict:
+def _consented(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Verdict:
     for code, pattern in options.allow:
         if code == verdict.code and fnmatchcase(verdict.address, pattern):
             one_run = Consent(code=code, reason="allowed for this run on the command line")
-            return consented(verdict, (one_run,), options.today)
-    return consented(verdict, change.terms.allow, options.today)
+            return consent.consented(verdict, (one_run,), options.today, kind.spec)
+    return consent.consented(verdict, change.terms.allow, options.today, kind.spec)
 
 
 def _steps(change: Change, world: World, kind: Kind, view: View) -> tuple[Step, ...]:
@@ -175,39 +175,8 @@ def _managed(desired: Resource) -> Mapping[str, object]:
 def _consent_leftovers(
     world: World, verdicts: Mapping[Address, Sequence[Verdict]], options: Options
 ) -> Iterable[Diagnostic]:
-    """Consent that covers nothing is a loaded gun left lying about: say so."""
     for address, resource in world.desired.items():
-        for index, allow in enumerate(resource.terms.allow):
-            if allow.until and options.today > allow.until:
-                yield _leftover(
-                    address,
-                    resource,
-                    index,
-                    "XX301",
-                    "consent-expired",
-                    f"consent to {allow.code} ended on {allow.until}",
-                )
-            elif not any(allow.code == v.code and covers(allow, v, options.today) for v in verdicts.get(address, ())):
-                yield _leftover(
-                    address,
-                    resource,
-                    index,
-                    "XX302",
-                    "consent-unused",
-                    f"consent to {allow.code} is not needed by this change",
-                )
-
-
-def _leftover(address: Address, resource: Resource, index: int, code: str, name: str, message: str) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.WARNING,
-        code=code,
-        name=name,
-        message=message,
-        address=str(address),
-        span=resource.where(f"allow[{index}]"),
-        fix="remove it, so that it never covers a change nobody thought of",
-    )
+        yield from consent.leftovers(resource, verdicts.get(address, ()), options.today)
 
 
 def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Consent, Json, Resource
+from reconciler.core.resource import Address, Json, Resource
 from reconciler.core.wire import Facts, Snapshot, Target, Version
 
 
@@ -192,28 +191,6 @@ def _stamped(one: Rule, finding: Finding, change: Change) -> Verdict:
         consentable=finding.consentable or finding.outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
         quantities=finding.quantities,
     )
-
-
-def consented(verdict: Verdict, allows: Iterable[Consent], today: date) -> Verdict:
-    """The verdict with the reason of the first consent that covers it: same code, same value, not expired, within bounds."""
-    if not verdict.consentable:
-        return verdict
-    for allow in allows:
-        if allow.code == verdict.code and covers(allow, verdict, today):
-            return replace(verdict, consented=allow.reason)
-    return verdict
-
-
-def covers(allow: Consent, verdict: Verdict, today: date) -> bool:
-    """Does this consent reach as far as what was found?"""
-    in_time = allow.until is None or today <= allow.until
-    same_value = allow.to is None or allow.to == verdict.to
-    return in_time and same_value and all(_is_within(verdict.quantities.get(key), most) for key, most in allow.upto.items())
-
-
-def _is_within(quantity: int | None, most: int) -> bool:
-    """A loss that was not counted is within no bound."""
-    return quantity is not None and quantity <= most
 
 
 def fixed(code: str, name: str, path: str, message: str, fix: str, *, err_code: int, until: Version = EVER[1]) -> Rule:

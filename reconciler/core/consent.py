@@ -1,0 +1,99 @@
+"""Consent: permission for one rule and one value, for a time and up to a loss, and what is left over of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.resource import Consent, Json, Resource, Terms
+from reconciler.core.rule import Verdict
+
+
+def consented(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Verdict:
+    """The verdict with the reason of the first consent that covers it: same code, same value, not expired, within bounds."""
+    if not verdict.consentable:
+        return verdict
+    for allow in allows:
+        if covers(allow, verdict, today, spec):
+            return replace(verdict, consented=allow.reason)
+    return verdict
+
+
+def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> bool:
+    """Does this consent reach as far as what was found?"""
+    return allow.code == verdict.code and not _short_of(allow, verdict, today, spec)
+
+
+def _short_of(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
+    """What a consent to the right rule lacks, in words; empty when it lacks nothing."""
+    if is_over(allow, today):
+        return f"it ended on {allow.until}"
+    if allow.to is not None and _raw(allow.to, verdict.path, spec) != verdict.to:
+        return "it is for another value"
+    for quantity, most in allow.upto.items():
+        if (found := verdict.quantities.get(quantity)) is None:
+            return f"how many {quantity} are lost was not counted"
+        if found > most:
+            return f"{found:_} {quantity} are lost, more than the {most:_} it allows"
+    return ""
+
+
+def is_over(allow: Consent, today: date) -> bool:
+    return allow.until is not None and today > allow.until
+
+
+def _raw(said: Json, path: str, spec: type[Terms]) -> Json:
+    """`3d`, as it stands in a consent, is the raw value that the field of this path would have from it."""
+    if path not in spec.model_fields:
+        return said
+    try:
+        return _reader(spec, path).dump_python(_reader(spec, path).validate_python(said), mode="json")
+    except ValidationError:
+        return said
+
+
+@cache
+def _reader(spec: type[Terms], field: str) -> TypeAdapter[Json]:
+    annotation: Any = spec.model_fields[field].annotation
+    return TypeAdapter(annotation)
+
+
+def leftovers(resource: Resource, verdicts: Sequence[Verdict], today: date) -> Iterable[Diagnostic]:
+    """Consent that covers nothing is a loaded gun left lying about: say so, and why it does not cover."""
+    spec = type(resource.terms)
+    for index, allow in enumerate(resource.terms.allow):
+        same_rule = [verdict for verdict in verdicts if verdict.code == allow.code]
+        lacking = [_short_of(allow, verdict, today, spec) for verdict in same_rule]
+        where = f"allow[{index}]"
+        if is_over(allow, today):
+            yield _leftover(
+                resource, where, "XX301", "consent-expired", f"consent to {allow.code} ended on {allow.until}"
+            )
+        elif not same_rule:
+            message = f"consent to {allow.code} is not needed by this change"
+            yield _leftover(resource, where, "XX302", "consent-unused", message)
+        elif all(lacking):
+            message = f"consent to {allow.code} does not cover this change: {lacking[0]}"
+            yield _leftover(resource, where, "XX303", "consent-falls-short", message)
+
+
+_REMOVE = "remove it, so that it never covers a change nobody thought of"
+_RENEW = "judge the change anew, and write the consent for it"
+
+
+def _leftover(resource: Resource, where: str, code: str, name: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING,
+        code=code,
+        name=name,
+        message=message,
+        address=str(resource.address),
+        span=resource.where(where),
+        fix=_RENEW if code == "XX303" else _REMOVE,
+    )
