@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 from reconciler import __version__
@@ -17,7 +18,10 @@ def main() -> None:
     gc.disable()
     from reconciler.cli.run import run  # noqa: PLC0415 - see above
 
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # nothing is left to do, and taking a large plan apart piece by piece takes its time
 
 
 if __name__ == "__main__":

@@ -41,15 +41,19 @@ def plan_(
 ) -> int:
     """Show what would be changed in the account, what is refused and why. Changes nothing."""
     arguments = selection.arguments(paths, connection)
-    made = asyncio.run(_made(paths, connection.options(), selection, arguments))
-    plan = made.planned.plan
-    say(plan_json(plan) if format_ is Format.JSON else made.text(paper(verbose=verbose, no_color=no_color)))
+    made: list[Made] = []
+    asyncio.run(_make(made, paths, connection.options(), selection, arguments))
+    plan = made[0].planned.plan
+    say(plan_json(plan) if format_ is Format.JSON else made[0].text(paper(verbose=verbose, no_color=no_color)))
     return code(plan, pending=exit_code)
 
 
-async def _made(paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> Made:
+async def _make(
+    into: list[Made], paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str
+) -> None:
+    """Returns nothing: asyncio writes out the whole of a main task's result while it puts the signals back."""
     async with making(paths, options, chosen, arguments) as (made, _js):
-        return made
+        into.append(made)
 
 
 def code(plan: Plan, *, pending: bool) -> int:
