@@ -68,7 +68,8 @@ def decide(world: World, view: View, registry: Registry, options: Options) -> Pl
         changes=tuple(sorted(planned, key=lambda one: one.address)),
         steps=order.ordered_steps(edges, made),
         diagnostics=tuple(_consent_leftovers(world, verdicts, options)),
-        kept=sum(change.action is Action.KEEP for change in world.changes.values()),
+        kept=sum(change.action is Action.KEEP for change in world.changes.values())
+        - sum(one.action is Action.KEEP for one in planned),
         unmanaged=tuple(str(address) for address in world.unmanaged),
         hidden=sum(world.changes[address].action.writes for address in hidden),
         ledger_known=view.ledger_known,

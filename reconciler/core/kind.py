@@ -25,7 +25,7 @@ class Place(NamedTuple):
     """Key and value that tell kinds sharing a section apart: `("type", "elastic")`."""
 
 
-Unit = Literal["duration", "bytes", "count", "text", "flag", "list", "mapping", "time"]
+Unit = Literal["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,5 +121,6 @@ class Registry:
 
 
 def declared_config(spec: Terms, ours: frozenset[str]) -> Config:
-    """The fields a spec really says, in raw JSON values, without what is `ours` alone."""
-    return spec.model_dump(mode="json", exclude_unset=True, exclude=set(ours))
+    """The fields a spec really says, in raw JSON values, without what is `ours` alone or left as found."""
+    required = {name for name, field in type(spec).model_fields.items() if field.is_required()}
+    return spec.model_dump(mode="json", exclude_unset=True, exclude={*ours, *spec.unmanaged} - required)

@@ -102,7 +102,7 @@ def _changes() -> dict[str, Schema]:
         ),
         "field": _object(
             {"path": TEXT, "class": _one_of(FieldClass),
-             "unit": {"enum": ["duration", "bytes", "count", "text", "flag", "list", "mapping", "time"]}},
+             "unit": {"enum": ["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]}},
             live=VALUE, desired=VALUE, default=VALUE, ordered=FLAG, nested_unordered=TEXTS,
         ),
         "verdict": _object(

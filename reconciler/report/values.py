@@ -26,7 +26,7 @@ def show(value: Json, unit: Unit = "text") -> str:
     if isinstance(value, str):
         return show_text(value)
     if isinstance(value, list) and all(isinstance(item, (str, int)) for item in value):
-        return " ".join(show(item) for item in value) or "[]"
+        return " ".join(show(item, "duration" if unit == "durations" else "text") for item in value) or "[]"
     return visible(json.dumps(value, ensure_ascii=False))
 
 

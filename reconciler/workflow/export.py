@@ -98,5 +98,7 @@ def _settled(said: Mapping[str, Json], resource: Resource, kind: Kind, context: 
 
 
 def _shown(value: Json, unit: str) -> Json:
+    if unit == "durations":
+        return [show_duration(item) for item in value]
     show = SHOWN.get(unit)
     return show(value) if show and isinstance(value, int) else value

@@ -15,9 +15,7 @@ from reconciler.core.wire import Entry
 KV_KEY = re.compile(r"[-/_=.a-zA-Z0-9]+")
 """What KV clients accept; beyond that no dot may stand at either end."""
 
-NAMES = st.text(
-    st.characters(exclude_characters=" \t\r\n\f.*>\\/", exclude_categories=["Cs"]), min_size=1, max_size=30
-)
+NAMES = st.text(st.characters(exclude_characters=" \t\r\n\f.*>\\/", exclude_categories=["Cs"]), min_size=1, max_size=30)
 """Names the server accepts for streams and consumers."""
 ADDRESSES = st.builds(
     lambda kind, names: Address(kind, tuple(names)),
@@ -87,7 +85,9 @@ def test_whatever_else_stands_under_a_key_is_reported_in_words(value: bytes) -> 
     assert isinstance(decode_owned(Entry(value, 1)), str)
 
 
-@given(st.fixed_dictionaries({"topology": st.text(), "format": st.just(1)}, optional={"fields": VALUES, "left": VALUES}))
+@given(
+    st.fixed_dictionaries({"topology": st.text(), "format": st.just(1)}, optional={"fields": VALUES, "left": VALUES})
+)
 def test_a_record_of_odd_shape_never_crashes(record: dict[str, object]) -> None:
     assert isinstance(decode_owned(entry(json.dumps(record))), Owned | str)
 

@@ -69,7 +69,7 @@ class ConsumerConfig(Terms):
     """Time to acknowledge before redelivery. Server: 30s with `explicit` or `all`; the first of `backoff`."""
     max_deliver: Annotated[Count | None, Known(unit="count", default=-1)] = None
     """How often a message is delivered at most. Server: -1, no limit."""
-    backoff: Annotated[tuple[Duration, ...] | None, Known(unit="list")] = None
+    backoff: Annotated[tuple[Duration, ...] | None, Known(unit="durations")] = None
     """Waiting times before redeliveries, the last one repeating; replaces `ack_wait`."""
     filter_subject: Annotated[str | None, Known()] = None
     """Deliver only matching subjects; not together with `filter_subjects`. Server: all."""
