@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from reconciler.core.diff import Action, Change, compare
+from reconciler.core.diff import Action, Change, compare, rebase
 from reconciler.core.kind import Context, Kind, Raw, Registry
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Resource
@@ -49,15 +49,25 @@ def _is_its_own(kind: Kind, address: Address, claims: Mapping[Raw, str]) -> bool
     return kind.place.within is None or Raw("stream", (address.stream,)) not in claims
 
 
-def settled(topology: Topology, snapshot: Snapshot, registry: Registry) -> dict[Address, Resource]:
-    """Every declared resource in canonical form, parents first."""
+def settled(
+    topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
+) -> dict[Address, Resource]:
+    """Every declared resource in canonical form, parents first; a child is settled under its parent as that will be."""
     desired: dict[Address, Resource] = {}
     for declared in topology.resources:
         kind = registry.of(declared.address)
-        parent = desired.get(Address(kind.place.within, declared.address.names[:-1])) if kind.place.within else None
+        above = Address(kind.place.within, declared.address.names[:-1]) if kind.place.within else None
+        parent = _afterwards(desired[above], live.get(above), registry.of(above)) if above in desired else None
         context = Context(target=snapshot.target, parent=parent, snapshot=snapshot)
         desired[declared.address] = kind.settle(declared, context)
     return desired
+
+
+def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
+    """What someone else manages, and what is left as found, is as it is live."""
+    if live is None:
+        return desired
+    return live if desired.external else replace(desired, config=rebase(desired, live, None, kind.fields))
 
 
 def by_kind(addresses: Iterator[Address]) -> dict[str, list[Address]]:
@@ -72,7 +82,7 @@ def reconcile(
 ) -> World:
     """Pair desired, live and owned, and say what becomes of each address."""
     live = recognised(snapshot, registry, by_kind(d.address for d in topology.resources))
-    desired = settled(topology, snapshot, registry)
+    desired = settled(topology, snapshot, registry, live)
     changes = {
         address: _wanted(resource, live.get(address), ledger.get(address), registry.of(address), snapshot, ledger_known)
         for address, resource in desired.items()

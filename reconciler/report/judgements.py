@@ -36,10 +36,18 @@ def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int = 4, where: str = "") -> list[str]:
-    lines = _headed(verdict, visible(verdict.message), paper, indent)
+    lines = _headed(verdict, visible(sentence(verdict.message, verdict.path)), paper, indent)
     if verdict.blocks or verdict.outcome is Outcome.WARNS:
         lines += way_out(verdict, change, paper, indent, where or verdict.address)
     return lines
+
+
+def sentence(message: str, path: str = "") -> str:
+    """A message after a full stop: with a capital unless it begins with a name, and with a full stop of its own."""
+    first = message.partition(" ")[0]
+    if first.isalpha() and first != path:
+        message = message[0].upper() + message[1:]
+    return message if message[-1:] in (".", "!", "?", "…", "") else f"{message}."
 
 
 def _headed(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[str]:
@@ -78,7 +86,7 @@ def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
 def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -> list[str]:
     drawn = consequence.detail.get("partition_map")
     lines = partition_lines(drawn, paper, indent + 2) if drawn else []
-    return [*lines, *paper.paragraphs(consequence.message, indent)]
+    return [*lines, *paper.paragraphs(sentence(consequence.message), indent)]
 
 
 def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:

@@ -9,6 +9,7 @@ from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, 
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
+from reconciler.kinds.primitives.words import some
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation; recreating the consumer would lose its position."
@@ -174,7 +175,7 @@ def consumer_deletion(change: Change, _view: View) -> Found:
     return Finding(
         outcome=Outcome.WARNS,
         quantities={"messages": pending, "unacknowledged": unacked},
-        message=f"{pending:,} messages it has not delivered and {unacked:,} not acknowledged lose their reader",
+        message=f"{some(pending, 'message')} not yet delivered and {some(unacked)} not yet acknowledged lose their reader",
     )
 
 

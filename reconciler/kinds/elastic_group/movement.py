@@ -12,6 +12,7 @@ from reconciler.core.wire import Question, SubjectCounts, Unanswered
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.kinds.primitives.partitions import assign
+from reconciler.kinds.primitives.words import some
 
 Owners = list[str | None]
 """The owner of each partition; None: nobody."""
@@ -65,11 +66,11 @@ def _queued(view: View, change: Change, partitions: int) -> list[int] | None:
 def _with_queue(moved: list[int], queued: list[int] | None) -> str:
     if queued is None:
         return "; what is queued on them could not be counted"
-    return f" with {sum(queued[number] for number in moved):,} queued messages"
+    return f" with {some(sum(queued[number] for number in moved), 'queued message')}"
 
 
 def _in_flight(change: Change, view: View) -> str:
     """Every instance rebuilds its consumer, so what is in flight anywhere in the group is delivered again."""
     consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {}) if view.snapshot else {}
     in_flight = sum(info.get("num_ack_pending", 0) for info in consumers.values())
-    return f"about {in_flight:,} in flight are delivered again"
+    return f"about {some(in_flight)} in flight are delivered again"

@@ -12,6 +12,7 @@ from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
+from reconciler.kinds.primitives.words import size, some
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
 ANOTHER = "declare a second one under another name and copy what is in it"
@@ -52,7 +53,7 @@ def _deletion(family: str) -> Rule:
         return Finding(
             outcome=Outcome.WARNS,
             quantities={"messages": messages, "bytes": state.get("bytes", 0)},
-            message=f"{messages:,} stored messages ({state.get('bytes', 0):,} bytes) are deleted with it",
+            message=f"with it go {some(messages, 'stored message')} ({size(state.get('bytes', 0))})",
         )
 
     return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",))(judge)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.kinds.primitives.words import some
 
 NAME = re.compile(r"[A-Za-z0-9_=-]{1,200}")
 WRITES = (Action.CREATE, Action.UPDATE)
@@ -167,7 +168,7 @@ def deletion(family: str) -> Rule:
             yield Finding(
                 outcome=Outcome.WARNS,
                 quantities={"messages": queued},
-                message=f"{queued:,} queued messages are deleted with its stream {queue}",
+                message=f"with its stream {queue} go {some(queued, 'queued message')}",
             )
         if members:
             yield Finding(outcome=Outcome.WARNS, message=f"running instances of {', '.join(members[:5])} end")

@@ -8,6 +8,8 @@ from datetime import datetime
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.kinds.primitives.values import show_duration
+from reconciler.kinds.primitives.words import age, consent_to, size, some
 
 Loss = tuple[str, dict[str, int]]
 OwnName = Callable[[str], str]
@@ -35,10 +37,15 @@ def limit_lowered(family: str, own: OwnName = lambda field: field) -> Rule:
                     to=change.becomes(path),
                     message=loss[0],
                     quantities=loss[1],
-                    fix=f"consent here if that is meant: allow: [{{code: {family}301, reason: …}}]",
+                    fix=f"consent here if that is meant: {consent_to(f'{family}301', change.becomes(path), _unit(change, path))}",
                 )
 
     return rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live",))(judge)
+
+
+def _unit(change: Change, path: str) -> str:
+    found = change.field(path)
+    return found.info.unit if found else "text"
 
 
 def _state(change: Change) -> Mapping[str, Json]:
@@ -57,14 +64,14 @@ def _fewer_messages(change: Change, path: str, state: Mapping[str, Json]) -> Los
     surplus = state.get("messages", 0) - change.becomes(path)
     if surplus <= 0 or _keeps_old(change):
         return None
-    return f"{surplus:,} of {state['messages']:,} messages go at apply", {"messages": surplus}
+    return f"{some(surplus)} of {some(state['messages'], 'message')} go at apply", {"messages": surplus}
 
 
 def _fewer_bytes(change: Change, path: str, state: Mapping[str, Json]) -> Loss | None:
     surplus = state.get("bytes", 0) - change.becomes(path)
     if surplus <= 0 or _keeps_old(change):
         return None
-    return f"{surplus:,} of {state['bytes']:,} bytes go at apply, the oldest messages first", {"bytes": surplus}
+    return f"{size(surplus)} of {size(state['bytes'])} go at apply, the oldest messages first", {"bytes": surplus}
 
 
 def _younger(change: Change, path: str, state: Mapping[str, Json]) -> Loss | None:
@@ -72,7 +79,8 @@ def _younger(change: Change, path: str, state: Mapping[str, Json]) -> Loss | Non
     if not state.get("messages") or oldest is None or oldest <= change.becomes(path):
         return None
     return (
-        f"messages older than that go at apply; {state['messages']:,} are stored, how many are older was not counted",
+        f"messages older than {show_duration(change.becomes(path))} go at apply; the oldest of "
+        f"{some(state['messages'], 'message')} is {age(oldest)} old, how many are too old was not counted",
         {},
     )
 
@@ -84,7 +92,9 @@ def _fewer_per_subject(change: Change, path: str, state: Mapping[str, Json]) -> 
     sure = max(0, messages - limit * state.get("num_subjects", messages))
     if not sure and state.get("num_subjects") == messages:
         return None  # one message each: nothing is above the limit
-    return f"at least {sure:,} of {messages:,} messages go at apply; how many more was not counted", {"messages": sure}
+    return f"at least {some(sure)} of {some(messages, 'message')} go at apply; how many more was not counted", {
+        "messages": sure
+    }
 
 
 def _keeps_old(change: Change) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
 from reconciler.kinds.primitives.known import Known
-from reconciler.kinds.primitives.values import in_words
+from reconciler.kinds.primitives.words import in_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,19 +102,6 @@ def show_bytes(size: int) -> str:
     return str(size)
 
 
-def in_words(value: Any, unit: str = "text") -> str:
-    """A raw value inside a sentence, as people would write it; absence is `nothing`."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int) and unit == "duration":
-        return show_duration(value)
-    if isinstance(value, int) and unit == "bytes":
-        return show_bytes(value)
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value) or "nothing"
-    return str(value) if isinstance(value, int | str) else "what it is" if value else "nothing"
-
-
 Duration = Annotated[
     int,
     BeforeValidator(parse_duration),

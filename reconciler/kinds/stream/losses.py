@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.losses import limit_lowered
+from reconciler.kinds.primitives.words import consent_to, size, some
 
 
 @rule("ST302", "interest-retention", on=(Action.UPDATE,), needs=("live",))
@@ -22,14 +23,18 @@ def interest_retention(change: Change, _view: View) -> Found:
     if not (change.touches("retention") and change.becomes("retention") == "interest" and messages):
         return None
     consumers = change.live.state.get("state", {}).get("consumer_count", 0) if change.live else 0
-    kept = f"what none of {consumers} consumers still wants goes" if consumers else "nobody consumes: all of it may go"
+    kept = (
+        f"what none of {some(consumers, 'consumer')} still wants goes"
+        if consumers
+        else "all may go, since nobody consumes,"
+    )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="retention",
         to="interest",
         quantities={"messages": messages},
-        message=f"of {messages:,} stored messages, {kept} at apply",
-        fix="consent here if that is meant: allow: [{code: ST302, to: interest, reason: …}]",
+        message=f"of {some(messages, 'stored message')}, {kept} at apply",
+        fix=f"consent here if that is meant: {consent_to('ST302', 'interest')}",
     )
 
 
@@ -72,7 +77,7 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.WARNS,
             quantities={"messages": messages, "bytes": state.get("bytes", 0)},
-            message=f"{messages:,} messages ({state.get('bytes', 0):,} bytes) are deleted with it",
+            message=f"with it go {some(messages, 'message')} ({size(state.get('bytes', 0))})",
         )
 
 

@@ -10,8 +10,8 @@ from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
-from reconciler.kinds.primitives.values import in_words
 from reconciler.kinds.primitives.versions import too_young
+from reconciler.kinds.primitives.words import consent_to, in_words
 from reconciler.kinds.stream.losses import RULES as LOSSES
 
 NEW_STREAM = "declare a second stream that sources this one, and move publishers and consumers to it"
@@ -93,7 +93,7 @@ def one_way_change(change: Change, _view: View) -> Iterator[Finding]:
 
     The server does it, and refuses the way back for as long as the stream lives.
 
-    Instead: consent to it, with a reason: `allow: [{code: ST206, reason: …}]`.
+    Instead: leave it as it is; or consent, with a reason: `allow: [{code: ST206, reason: …}]`.
     """
     for path, what in ONE_WAY.items():
         if change.becomes(path) and not change.was(path):
@@ -115,7 +115,7 @@ def _one_way(path: str, value: object, what: str) -> Finding:
         path=path,
         to=value,
         message=f"{path} cannot be taken back: {what}, for as long as this stream lives",
-        fix="consent here if that is meant: allow: [{code: ST206, reason: …}]",
+        fix=f"consent here if that is meant: {consent_to('ST206', value)}",
     )
 
 

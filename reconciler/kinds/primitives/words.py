@@ -1,0 +1,51 @@
+"""Quantities, values and consents inside the sentences of rules, as people say and write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reconciler.kinds.primitives.values import BYTES, NANOSECONDS, show_bytes, show_duration
+
+_THOUSANDS = (("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000))
+
+
+def some(number: int, noun: str = "") -> str:
+    """`5`, `1_200 messages`, `80 k`, `3.4 M messages`: every digit as long as they can be taken in."""
+    unit, size = next(((u, s) for u, s in reversed(_THOUSANDS) if number >= 10 * s or (number >= s > 1_000)), ("", 1))
+    shown = f"{number / size:.3g} {unit}" if unit else f"{number:_}"
+    return f"{shown} {noun}{'' if number == 1 else 's'}" if noun else shown
+
+
+def size(count: int) -> str:
+    """`900 bytes`, `1.5 KiB`, `40 GiB`."""
+    for unit in ("TiB", "GiB", "MiB", "KiB"):
+        if count >= BYTES[unit]:
+            return f"{count / BYTES[unit]:.3g} {unit}"
+    return some(count, "byte")
+
+
+def age(nanoseconds: int) -> str:
+    """In its two largest units: `7d12h`, `40s`."""
+    for unit, finer in (("d", "h"), ("h", "m"), ("m", "s")):
+        if nanoseconds >= NANOSECONDS[unit]:
+            return show_duration(nanoseconds - nanoseconds % NANOSECONDS[finer])
+    return show_duration(nanoseconds)
+
+
+def in_words(value: Any, unit: str = "text") -> str:
+    """A raw value as it would stand in a file; absence is `nothing`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and unit == "duration":
+        return show_duration(value)
+    if isinstance(value, int) and unit == "bytes":
+        return show_bytes(value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value) or "nothing"
+    return str(value) if isinstance(value, int | str) else "what it is" if value else "nothing"
+
+
+def consent_to(code: str, value: Any = None, unit: str = "text") -> str:
+    """What to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
+    to = "" if value is None else f"to: {in_words(value, unit)}, "
+    return f"allow: [{{code: {code}, {to}reason: …}}]"
