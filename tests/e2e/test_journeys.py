@@ -1,0 +1,56 @@
+"""The whole way on every version: validate, plan, apply, an empty plan, export, and the export made anew elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.running import EXAMPLES, Shell
+from tests.e2e.someone import Someone, readable
+from tests.support.accounts import Account
+from tests.support.binaries import MINORS
+from tests.support.versions import on_every_version
+
+NAMES = sorted(path.name for path in EXAMPLES.iterdir())
+
+
+def example(name: str) -> str:
+    return str(EXAMPLES / name)
+
+
+def suits(name: str, minor: str) -> bool:
+    """`orders` says itself that it wants 2.12."""
+    return not (name == "orders" and minor == "2.11")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_validates(shell: Shell, name: str) -> None:
+    ran = readable(shell("validate", example(name)))
+    assert (ran.code, ran.err) == (0, "")
+
+
+@on_every_version
+def test_every_example_goes_the_whole_way(someone: Someone, account: Account, elsewhere: Callable[[str], Someone]) -> None:
+    for name in (name for name in NAMES if suits(name, account.minor)):
+        asked = someone("plan", example(name), "--exit-code")
+        applied = someone("apply", example(name), "--yes")
+        assert (asked.code, applied.code, applied.err) == (2, 0, ""), (name, applied)
+        assert someone.has_nothing_to_do(example(name)), name
+    exported = someone("export")
+    assert (exported.code, exported.err) == (0, "")
+    file = someone.write(exported.out, "live.yaml")
+    planned = someone("plan", file, "--exit-code")
+    assert planned.code in (0, 4), planned  # several owners: the export can take the name of none of them
+    again = elsewhere(account.minor)
+    made = again("apply", file, "--yes")
+    assert made.code == 0, made
+    assert again.has_nothing_to_do(file)
+    assert again("export").out == exported.out
+
+
+def test_an_example_for_newer_servers_says_so_on_an_old_one(elsewhere: Callable[[str], Someone]) -> None:
+    ran = elsewhere(MINORS[0])("apply", example("orders"), "--yes")
+    assert (ran.code, ran.out) == (1, "")
+    assert "2.12" in ran.err
+    assert "Nothing was changed." in ran.err
