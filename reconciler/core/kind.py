@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
@@ -121,6 +121,23 @@ class Registry:
 
 
 def declared_config(spec: Terms, ours: frozenset[str]) -> Config:
-    """The fields a spec really says, in raw JSON values, without what is `ours` alone or left as found."""
-    required = {name for name, field in type(spec).model_fields.items() if field.is_required()}
-    return spec.model_dump(mode="json", exclude_unset=True, exclude={*ours, *spec.unmanaged} - required)
+    """The fields a spec really says, in raw JSON values, without what is `ours` alone."""
+    return spec.model_dump(mode="json", exclude_unset=True, exclude=set(ours), warnings=False)
+
+
+def as_found(declared: Declared, live: Resource | None, kind: Kind) -> Declared:
+    """With live's values in fields that are left as found, since the defaults of others may follow from them. A newer
+    server's value need not be one this spec knows."""
+    spec = declared.spec
+    left = {name for name in spec.unmanaged if name in kind.fields and not _is_required(spec, name)}
+    if not left:
+        return declared
+    found = kind.render(live) if live else {}
+    values = {name: getattr(spec, name) for name in spec.model_fields_set - left}
+    values |= {name: found[name] for name in left if name in found}
+    return replace(declared, spec=type(spec).model_construct(**values))
+
+
+def _is_required(spec: Terms, name: str) -> bool:
+    field = type(spec).model_fields.get(name)
+    return field is not None and field.is_required()

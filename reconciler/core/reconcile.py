@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from reconciler.core.diff import Action, Change, compare, rebase
-from reconciler.core.kind import Context, Kind, Raw, Registry
+from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Resource
 from reconciler.core.topology import Removed, Topology
@@ -59,7 +59,7 @@ def settled(
         above = Address(kind.place.within, declared.address.names[:-1]) if kind.place.within else None
         parent = _afterwards(desired[above], live.get(above), registry.of(above)) if above in desired else None
         context = Context(target=snapshot.target, parent=parent, snapshot=snapshot)
-        desired[declared.address] = kind.settle(declared, context)
+        desired[declared.address] = kind.settle(as_found(declared, live.get(declared.address), kind), context)
     return desired
 
 

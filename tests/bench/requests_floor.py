@@ -1,6 +1,6 @@
 """What a request costs beyond its bytes: 10,000 STREAM.INFO through our pipeline, through nats-py's, and publishes alone.
 
-    python -m tests.bench.requests_floor [minor]
+python -m tests.bench.requests_floor [minor]
 """
 
 from __future__ import annotations

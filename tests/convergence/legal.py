@@ -40,6 +40,10 @@ def legal_stream(said: Body, version: Version) -> Body:
         body["storage"] = "file"
     if body.get("sources") or body.get("subject_transform"):
         _drop(body, "allow_msg_schedules")
+    if body.get("allow_msg_schedules"):
+        _drop(body, "discard", "discard_new_per_subject")
+    if body.get("republish", {}).get("dest") == ">" and not body.get("subject_transform"):
+        body["republish"] = {**body["republish"], "dest": "rp.>"}  # all to all is a cycle
     if 0 < (body.get("max_age") or 0) < (body.get("duplicate_window") or 0):
         _drop(body, "duplicate_window")
     return body

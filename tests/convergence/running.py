@@ -44,7 +44,7 @@ NEIGHBOURS: dict[str, dict[str, Any]] = {
 }
 """Streams of somebody else in the same account."""
 
-NUMBERED = re.compile(r"\b[sb]\d+\b(/c\d|-g)?")
+NUMBERED = re.compile(r"\b[sb]\d+[xyz]?\b(/c\d|-g)?")
 """Names of drawn resources; without them, equal refusals are counted together."""
 
 BOOKS = ("KV_reconciler", "KV_static-consumer-groups", "KV_elastic-consumer-groups")

@@ -19,6 +19,7 @@ from tests.convergence.running import (
     plan_offline,
     remaining,
 )
+from tests.primitives.bodies import Body
 
 on_every_minor = pytest.mark.parametrize("version", SUPPORTED, ids=str)
 
@@ -27,8 +28,14 @@ quickly = settings(
     derandomize=True,
     deadline=None,
     database=None,
+    report_multiple_bugs=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+
+
+BUCKET = Address.of("kv_bucket", "B")
+STREAM, CONSUMER = Address.of("stream", "S"), Address.of("consumer", "S", "c")
+LIMITED = {"consumer_limits": {"inactive_threshold": "5m"}, "storage": "memory"}
 
 
 def account(version: Version) -> Snapshot:
@@ -143,11 +150,9 @@ def test_a_promoted_mirror_bucket_is_a_whole_bucket() -> None:
 
 
 def test_a_consumer_waits_when_the_limits_it_inherits_cannot_change() -> None:
-    stream, consumer = Address.of("stream", "S"), Address.of("consumer", "S", "c")
-    limited = {"consumer_limits": {"inactive_threshold": "5m"}, "storage": "memory"}
     snapshot = account(SUPPORTED[-1])
-    snapshot = apply_offline(plan_offline(topology("t", {stream: limited, consumer: {}}), snapshot), snapshot)
-    plan = plan_offline(topology("t", {stream: {"storage": "file"}, consumer: {}}), snapshot)
+    snapshot = apply_offline(plan_offline(topology("t", {STREAM: LIMITED, CONSUMER: {}}), snapshot), snapshot)
+    plan = plan_offline(topology("t", {STREAM: {"storage": "file"}, CONSUMER: {}}), snapshot)
     assert {change.address: change.blocked_by for change in plan.changes} == {
         "stream/S": None,
         "consumer/S/c": "stream/S",
@@ -155,4 +160,17 @@ def test_a_consumer_waits_when_the_limits_it_inherits_cannot_change() -> None:
     assert not [step for step in plan.steps if step.call is Call.CONSUMER_UPDATE]
 
 
-BUCKET = Address.of("kv_bucket", "B")
+@pytest.mark.parametrize("stream", [{"external": True}, {"storage": "memory", "unmanaged": ["consumer_limits"]}])
+def test_a_consumer_inherits_limits_that_the_file_leaves_to_others(stream: Body) -> None:
+    snapshot = account(SUPPORTED[-1])
+    snapshot = apply_offline(plan_offline(topology("theirs", {STREAM: LIMITED}), snapshot), snapshot)
+    snapshot = fake.remember(snapshot, {STREAM: None})
+    wanted = topology("ours", {STREAM: stream, CONSUMER: {}})
+    snapshot = apply_offline(plan_offline(wanted, snapshot), snapshot)
+    assert not remaining(plan_offline(wanted, snapshot), ())
+
+
+def test_a_field_that_is_left_as_found_is_not_sent_either() -> None:
+    body = {"storage": "memory", "max_age": "100ms", "unmanaged": ["max_age"]}
+    (step,) = plan_offline(topology("t", {STREAM: body}), account(SUPPORTED[-1])).steps
+    assert "max_age" not in step.body

@@ -31,7 +31,9 @@ def test_every_example_validates(shell: Shell, name: str) -> None:
 
 
 @on_every_version
-def test_every_example_goes_the_whole_way(someone: Someone, account: Account, elsewhere: Callable[[str], Someone]) -> None:
+def test_every_example_goes_the_whole_way(
+    someone: Someone, account: Account, elsewhere: Callable[[str], Someone]
+) -> None:
     for name in (name for name in NAMES if suits(name, account.minor)):
         asked = someone("plan", example(name), "--exit-code")
         applied = someone("apply", example(name), "--yes")

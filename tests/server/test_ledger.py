@@ -21,7 +21,9 @@ from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
 
 ORDERS = Address.of("stream", "ORDERS")
-RECORD = Owned(topology="orders", source="git@host:orders", git_revision="abc", fields={"max_age": 1, "subjects": ["o"]})
+RECORD = Owned(
+    topology="orders", source="git@host:orders", git_revision="abc", fields={"max_age": 1, "subjects": ["o"]}
+)
 
 
 async def kept(js: JetStream) -> Snapshot:
@@ -140,9 +142,7 @@ def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Ac
         return await ledger.write(js, {ORDERS: RECORD}, {}), ledger.read(await observe(js))
 
     (problem,), found = talk(account, work)
-    assert problem.message == (
-        "applied, but not remembered as ours: expected revision 0, but wrong last sequence: 2"
-    )
+    assert problem.message == ("applied, but not remembered as ours: expected revision 0, but wrong last sequence: 2")
     assert found.records[ORDERS].topology == "theirs"
 
 

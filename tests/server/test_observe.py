@@ -223,5 +223,3 @@ def test_a_replica_that_lags_behind_is_not_believed(clustered_account: Account) 
         return seen
 
     assert talk(clustered_account, work) == list(range(1, 61))
-
-
