@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 
 from reconciler.core.diff import Action, Change, compare, rebase
 from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Resource
+from reconciler.core.resource import Address, Resource, nowhere
 from reconciler.core.topology import Removed, Topology
 from reconciler.core.wire import Snapshot
 
@@ -78,9 +79,15 @@ def by_kind(addresses: Iterator[Address]) -> dict[str, list[Address]]:
 
 
 def reconcile(
-    topology: Topology, snapshot: Snapshot, ledger: Ledger, registry: Registry, *, ledger_known: bool
+    topology: Topology,
+    snapshot: Snapshot,
+    ledger: Ledger,
+    registry: Registry,
+    *,
+    ledger_known: bool,
+    today: date = date.min,
 ) -> World:
-    """Pair desired, live and owned, and say what becomes of each address."""
+    """Pair desired, live and owned, and say what becomes of each address. `today` ends removals that are dated."""
     live = recognised(snapshot, registry, by_kind(d.address for d in topology.resources))
     desired = settled(topology, snapshot, registry, live)
     changes = {
@@ -88,7 +95,7 @@ def reconcile(
         for address, resource in desired.items()
     }
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
-    changes |= _unwanted(topology, live, ledger, ours, registry, snapshot)
+    changes |= _unwanted(topology, live, ledger, ours, registry, snapshot, today)
     unmanaged = tuple(sorted(a for a in live if a not in desired and a not in ours))
     return World(desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged)
 
@@ -111,11 +118,14 @@ def _unwanted(
     ours: set[Address],
     registry: Registry,
     snapshot: Snapshot,
+    today: date,
 ) -> dict[Address, Change]:
     """Removals, forgettings and orphans: addresses of ours that the files no longer declare."""
     changes: dict[Address, Change] = {}
+    ended = {one.address: one for one in topology.removed if one.until and today > one.until}
     for removed in topology.removed:
-        changes[removed.address] = _removal(removed, live.get(removed.address), ledger, registry, snapshot)
+        if removed.address not in ended:
+            changes[removed.address] = _removal(removed, live.get(removed.address), ledger, registry, snapshot)
     for forgotten in topology.forget:
         address = forgotten.address
         action = Action.FORGET if address in ours else Action.ABSENT
@@ -130,8 +140,19 @@ def _unwanted(
     declared = {d.address for d in topology.resources}
     for address in sorted(ours - declared - changes.keys()):
         if address in live:
-            changes[address] = Change(address=address, action=Action.ORPHAN, live=live[address], owned=ledger[address])
+            changes[address] = _orphan(live[address], ledger[address], ended.get(address))
     return changes
+
+
+def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
+    return Change(
+        address=live.address,
+        action=Action.ORPHAN,
+        live=live,
+        owned=owned,
+        where=ended.where if ended else nowhere,
+        reason=f"its removal was for the time until {ended.until}" if ended else "",
+    )
 
 
 def _removal(removed: Removed, live: Resource | None, ledger: Ledger, registry: Registry, snapshot: Snapshot) -> Change:

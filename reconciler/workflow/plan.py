@@ -52,7 +52,7 @@ async def planned(
     owned = ledger.read(snapshot)
     known = snapshot.unknown_bucket(ledger.BUCKET) is None
     came_from = _origin(topology)
-    world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known)
+    world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known, today=options.today)
     view = View(
         target=snapshot.target,
         topology=topology.name,

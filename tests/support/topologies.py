@@ -131,7 +131,9 @@ class Scene:
     registry: Registry = REGISTRY
 
     def world(self) -> World:
-        return reconcile(self.desired, self.snapshot, self.ledger, self.registry, ledger_known=self.ledger_known)
+        return reconcile(
+            self.desired, self.snapshot, self.ledger, self.registry, ledger_known=self.ledger_known, today=TODAY
+        )
 
     def plan(
         self, *, allow: Sequence[tuple[str, str]] = (), only: Sequence[str] = (), exclude: Sequence[str] = ()

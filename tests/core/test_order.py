@@ -1,0 +1,150 @@
+"""The order of steps, and what stops what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from reconciler.core.plan import Plan
+from reconciler.core.wire import Step
+from tests.support.topologies import Scene
+
+Compare = Callable[..., Scene]
+
+
+def steps(plan: Plan) -> dict[str, Step]:
+    return {step.id: step for step in plan.steps}
+
+
+def before(plan: Plan, step: str) -> set[str]:
+    """Everything that must have been done before this step, near and far."""
+    every, found = steps(plan), set()
+    todo = list(every[step].after)
+    while todo:
+        if (one := todo.pop()) not in found:
+            found.add(one)
+            todo.extend(every[one].after)
+    return found
+
+
+def waiting(plan: Plan) -> dict[str, str | None]:
+    return {change.address: change.blocked_by for change in plan.changes if change.blocked_by}
+
+
+def test_a_stream_is_made_before_its_consumers(compare: Compare) -> None:
+    plan = compare("streams: {S: {subjects: [s], consumers: {c: {}}}}").plan()
+    assert before(plan, "create consumer/S/c") == {"create stream/S"}
+
+
+def test_deletions_run_in_reverse(compare: Compare) -> None:
+    live = "streams: {S: {subjects: [s], groups: {g: {type: static, max_members: 1}}}}"
+    plan = compare("removed: [{address: stream/S, reason: r}, {address: static_group/S/g, reason: r}]", live).plan()
+    assert "delete entry/static-consumer-groups/S.g" in before(plan, "delete stream/S")
+
+
+def test_a_consumer_goes_with_its_stream_in_one_step(compare: Compare) -> None:
+    plan = compare(
+        "removed: [{address: stream/S, reason: r}, {address: consumer/S/c, reason: r}]",
+        "streams: {S: {subjects: [s], consumers: {c: {}}}}",
+    ).plan()
+    assert list(steps(plan)) == ["delete stream/S"]
+    assert [change.address for change in plan.changes] == ["consumer/S/c", "stream/S"]
+
+
+def test_a_consumer_removed_alone_is_a_step_of_its_own(compare: Compare) -> None:
+    plan = compare(
+        "streams: {S: {subjects: [s]}}\nremoved: [{address: consumer/S/c, reason: r}]",
+        "streams: {S: {subjects: [s], consumers: {c: {}}}}",
+    ).plan()
+    assert list(steps(plan)) == ["delete consumer/S/c"]
+
+
+def test_an_origin_is_made_before_what_copies_it(compare: Compare) -> None:
+    plan = compare("streams: {A: {sources: [{name: B}]}, B: {subjects: [b]}, C: {mirror: {name: A}}}").plan()
+    assert before(plan, "create stream/C") == {"create stream/A", "create stream/B"}
+
+
+def test_streams_that_source_each_other_in_a_ring_are_all_made(compare: Compare) -> None:
+    ring = "streams: {A: {sources: [{name: C}]}, B: {sources: [{name: A}]}, C: {sources: [{name: B}]}}"
+    plan = compare(ring).plan()
+    assert set(steps(plan)) == {"create stream/A", "create stream/B", "create stream/C"}
+    assert any(not step.after for step in plan.steps)
+
+
+def test_a_subject_is_let_go_before_another_stream_takes_it(compare: Compare) -> None:
+    plan = compare(
+        "streams: {A: {subjects: [b]}, B: {subjects: [c]}}", "streams: {A: {subjects: [a]}, B: {subjects: [b]}}"
+    ).plan()
+    assert before(plan, "update stream/A") == {"update stream/B"}
+
+
+def test_a_removed_stream_is_gone_before_another_takes_its_subjects(compare: Compare) -> None:
+    plan = compare(
+        "streams: {NEW: {subjects: [s.>]}}\nremoved: [{address: stream/OLD, reason: r}]",
+        "streams: {OLD: {subjects: [s.*]}}",
+    ).plan()
+    assert before(plan, "create stream/NEW") == {"delete stream/OLD"}
+
+
+def test_the_bucket_that_groups_share_is_made_once_and_first(compare: Compare) -> None:
+    group = "{type: static, max_members: 1}"
+    plan = compare(f"streams: {{S: {{subjects: [s], groups: {{g: {group}, h: {group}}}}}}}").plan()
+    bucket = "create stream/KV_static-consumer-groups"
+    assert [step.id for step in plan.steps].count(bucket) == 1
+    assert bucket in before(plan, "put entry/static-consumer-groups/S.g")
+    assert bucket in before(plan, "put entry/static-consumer-groups/S.h")
+
+
+def test_steps_stand_in_an_order_that_works(compare: Compare) -> None:
+    plan = compare(
+        "streams: {A: {sources: [{name: B}], consumers: {c: {}}}, "
+        "B: {subjects: [b], groups: {g: {type: elastic, max_members: 2}}}}"
+    ).plan()
+    seen: set[str] = set()
+    for step in plan.steps:
+        assert set(step.after) <= seen
+        seen.add(step.id)
+
+
+def test_a_blocked_create_stops_its_children(compare: Compare) -> None:
+    plan = compare("streams: {S: {subjects: [s], sealed: true, consumers: {c: {}}}}").plan()
+    assert waiting(plan) == {"consumer/S/c": "stream/S"}
+    assert plan.steps == ()
+
+
+def test_a_blocked_update_does_not_stop_its_children(compare: Compare) -> None:
+    desired = "streams: {S: {subjects: [s], storage: memory, consumers: {c: {}}}}"
+    plan = compare(desired, "streams: {S: {subjects: [s]}}").plan()
+    assert waiting(plan) == {}
+    assert list(steps(plan)) == ["create consumer/S/c"]
+
+
+def test_a_blocked_handover_stops_who_takes_the_subject(compare: Compare) -> None:
+    plan = compare(
+        "streams: {A: {subjects: [b]}, B: {subjects: [c], storage: memory}}",
+        "streams: {A: {subjects: [a]}, B: {subjects: [b]}}",
+    ).plan()
+    assert waiting(plan) == {"stream/A": "stream/B"}
+
+
+def test_what_waits_for_what_waits_names_the_culprit(compare: Compare) -> None:
+    plan = compare("streams: {A: {subjects: [a], sealed: true}, B: {sources: [{name: A}], consumers: {c: {}}}}").plan()
+    assert waiting(plan) == {"stream/B": "stream/A", "consumer/B/c": "stream/A"}
+
+
+def test_an_unknown_stream_stops_what_copies_it(compare: Compare) -> None:
+    unknown: dict[str, Any] = {"unknown": {"stream/A": "its leader is not known"}}
+    plan = compare("streams: {A: {subjects: [a]}, B: {sources: [{name: A}]}}", raw=unknown).plan()
+    assert "create stream/A" not in steps(plan)
+
+
+def test_an_elastic_group_is_made_record_first_and_taken_back_if_its_stream_is_refused(compare: Compare) -> None:
+    plan = compare("streams: {S: {subjects: [s], groups: {g: {type: elastic, max_members: 2}}}}").plan()
+    assert "put entry/elastic-consumer-groups/S.g" in before(plan, "create stream/S-g")
+    assert steps(plan)["undo put entry/elastic-consumer-groups/S.g"].undoes == "create stream/S-g"
+
+
+def test_an_elastic_group_is_ended_before_its_queue_goes(compare: Compare) -> None:
+    live = "streams: {S: {subjects: [s], groups: {g: {type: elastic, max_members: 2}}}}"
+    plan = compare("streams: {S: {subjects: [s]}}\nremoved: [{address: elastic_group/S/g, reason: r}]", live).plan()
+    assert before(plan, "delete stream/S-g") == {"wait for members of S-g", "delete entry/elastic-consumer-groups/S.g"}
