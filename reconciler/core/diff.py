@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from reconciler.core.kind import FieldInfo
+from reconciler.core.rebase import keep_order, rebase
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Json, Resource, Terms, Where, nowhere
 
@@ -110,65 +111,6 @@ class Change:
         return self.desired.config.get(name) if self.desired else None
 
 
-def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Mapping[str, FieldInfo]) -> Config:
-    """The desired configuration with live's own values wherever the file has no opinion."""
-    config = dict(desired.config)
-    for name, value in live.config.items():
-        if name in config:
-            config[name] = _keep_order(config[name], value, fields.get(name))
-        elif (fills := desired.open.get(name)) and fills(value):
-            config[name] = value
-    _keep_metadata(config, live.config, applied)
-    for path in desired.terms.unmanaged:
-        _copy_path(config, live.config, path.split("."))
-    return config
-
-
-def _keep_order(wanted: Json, found: Json, info: FieldInfo | None) -> Json:
-    """Live's spelling of a list whose order means nothing; also of such lists nested in a mapping."""
-    if info is None or wanted == found:
-        return wanted
-    if not info.ordered and isinstance(wanted, list) and isinstance(found, list):
-        return found if _same_items(wanted, found) else wanted
-    for nested in info.nested_unordered:
-        if _same_items(wanted.get(nested), found.get(nested)):
-            wanted = {**wanted, nested: found[nested]}
-    return wanted
-
-
-def _same_items(one: Json, other: Json) -> bool:
-    return isinstance(one, list) and isinstance(other, list) and sorted(map(str, one)) == sorted(map(str, other))
-
-
-def _keep_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
-    """Metadata keys somebody else wrote stay; keys we applied earlier and the file dropped go."""
-    found = live.get("metadata")
-    if not found:
-        return
-    ours = applied.fields.get("metadata", {}) if applied else {}
-    foreign = {key: value for key, value in found.items() if key not in ours}
-    if merged := {**foreign, **config.get("metadata", {})}:
-        config["metadata"] = merged
-
-
-def _copy_path(config: dict[str, Json], live: Config, path: list[str]) -> None:
-    """Make one path of `config` equal to live, absence included."""
-    head, *rest = path
-    if not rest:
-        if head in live:
-            config[head] = live[head]
-        else:
-            config.pop(head, None)
-        return
-    inner, found = config.get(head, {}), live.get(head, {})
-    if isinstance(inner, Mapping) and isinstance(found, Mapping):
-        copy = dict(inner)
-        _copy_path(copy, found, rest)
-        config.pop(head, None)
-        if copy:
-            config[head] = copy
-
-
 def differences(
     desired: Config, live: Config, applied: Owned | None, fields: Mapping[str, FieldInfo]
 ) -> tuple[FieldChange, ...]:
@@ -265,7 +207,7 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
 def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
     """Someone else's resource: only what is written about it is compared, and it is never adopted."""
     found = {name: live.config[name] for name in desired.config if name in live.config}
-    rebased = {name: _keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
+    rebased = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
     changes = differences(rebased, found, None, fields)
     return Change(
         address=desired.address,

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from reconciler.core.diff import Action, Change, compare, rebase
+from reconciler.core.diff import Action, Change, compare
 from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
+from reconciler.core.rebase import rebase
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Resource, nowhere
 from reconciler.core.topology import Removed, Topology

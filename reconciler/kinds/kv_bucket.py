@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.kind import Kind, Place, Raw
 from reconciler.core.resource import Json, Terms
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives import bucket
-from reconciler.kinds.primitives.bucket_rules import bucket_rules
+from reconciler.kinds.primitives.bucket_kind import bucket_kind
 from reconciler.kinds.primitives.known import V2_10, V2_11, Known
 from reconciler.kinds.primitives.stream_config import Placement, Republish, StreamSource
 from reconciler.kinds.primitives.values import Bytes, Count, Duration
@@ -91,18 +89,4 @@ def history_out_of_range(change: Change, _view: View) -> Found:
     )
 
 
-KV_BUCKET = Kind(
-    name="kv_bucket",
-    family="KV",
-    place=Place("kv_buckets"),
-    spec=KVBucketSpec,
-    fields=bucket.bucket_fields(SHAPE),
-    recognise=partial(bucket.recognise, SHAPE),
-    claims=partial(bucket.claims, SHAPE),
-    settle=partial(bucket.settle_bucket, SHAPE),
-    steps=partial(bucket.steps, SHAPE),
-    render=partial(bucket.render, SHAPE),
-    primary=lambda address: Raw("stream", (SHAPE.stream(address.name),)),
-    unknown=lambda address, snapshot: snapshot.unknown_bucket(address.name),
-    rules=(*bucket_rules("KV", SHAPE), history_out_of_range),
-)
+KV_BUCKET = bucket_kind(SHAPE, family="KV", section="kv_buckets", spec=KVBucketSpec, rules=(history_out_of_range,))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal
 
-from reconciler.core.kind import Kind, Place, Raw
 from reconciler.core.resource import Terms
 from reconciler.kinds.primitives import bucket
-from reconciler.kinds.primitives.bucket_rules import bucket_rules
+from reconciler.kinds.primitives.bucket_kind import bucket_kind
 from reconciler.kinds.primitives.known import V2_10, Known
 from reconciler.kinds.primitives.stream_config import Placement
 from reconciler.kinds.primitives.values import Bytes, Count, Duration
@@ -45,18 +43,4 @@ SHAPE = bucket.Shape(
     lenient=frozenset({"allow_direct"}),
 )
 
-OBJECT_STORE = Kind(
-    name="object_store",
-    family="OB",
-    place=Place("object_stores"),
-    spec=ObjectStoreSpec,
-    fields=bucket.bucket_fields(SHAPE),
-    recognise=partial(bucket.recognise, SHAPE),
-    claims=partial(bucket.claims, SHAPE),
-    settle=partial(bucket.settle_bucket, SHAPE),
-    steps=partial(bucket.steps, SHAPE),
-    render=partial(bucket.render, SHAPE),
-    primary=lambda address: Raw("stream", (SHAPE.stream(address.name),)),
-    unknown=lambda address, snapshot: snapshot.unknown_stream(SHAPE.stream(address.name)),
-    rules=bucket_rules("OB", SHAPE),
-)
+OBJECT_STORE = bucket_kind(SHAPE, family="OB", section="object_stores", spec=ObjectStoreSpec)

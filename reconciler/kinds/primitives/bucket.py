@@ -151,5 +151,6 @@ def render(shape: Shape, resource: Resource) -> Mapping[str, Json]:
     return {key: value for key, value in spoken.items() if key not in shape.fixed and key != "subjects"}
 
 
-def bucket_fields(shape: Shape) -> Mapping[str, FieldInfo]:
+def bucket_fields(shape: Shape) -> dict[str, FieldInfo]:
+    """Fields by the bucket's own names."""
     return {shape.ours(name): info for name, info in FIELD_INFOS.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from reconciler.core.diff import Change
 from reconciler.core.resource import Address, Resource
@@ -64,43 +65,34 @@ def put(change: Change, bucket_name: str, value: str, view: View) -> Step:
     """A new record: the key must not exist, or be the deletion marker we saw."""
     text = group_record.key(*change.address.names)
     marker = view.snapshot.entries.get(bucket_name, {}).get(text) if view.snapshot else None
-    return Step(
-        id=f"put entry/{bucket_name}/{text}",
-        call=Call.ENTRY_PUT,
-        on=(bucket_name, text),
-        address=str(change.address),
-        value=value,
-        revision=marker.revision if marker else 0,
-        after=(f"create stream/KV_{bucket_name}",),
-        effect=f"write the record {text}",
-    )
+    step = _entry(change, bucket_name, Call.ENTRY_PUT, f"write the record {text}")
+    bucket_first = (f"create stream/KV_{bucket_name}",)
+    return replace(step, value=value, revision=marker.revision if marker else 0, after=bucket_first)
 
 
 def rewrite(change: Change, bucket_name: str, value: str) -> Step:
     """The stored record with another membership, if nobody wrote it since it was read."""
     text = group_record.key(*change.address.names)
-    revision = change.live.state["revision"] if change.live else 0
-    return Step(
-        id=f"put entry/{bucket_name}/{text}",
-        call=Call.ENTRY_PUT,
-        on=(bucket_name, text),
-        address=str(change.address),
-        value=value,
-        revision=revision,
-        effect=f"change the membership in the record {text}",
+    return replace(
+        _entry(change, bucket_name, Call.ENTRY_PUT, f"change the membership in the record {text}"), value=value
     )
 
 
 def delete_record(change: Change, bucket_name: str) -> Step:
     text = group_record.key(*change.address.names)
-    revision = change.live.state["revision"] if change.live else None
+    return _entry(change, bucket_name, Call.ENTRY_DELETE, f"mark the record {text} deleted, which ends the members")
+
+
+def _entry(change: Change, bucket_name: str, call: Call, effect: str) -> Step:
+    """One write of a group's record, expecting it as it was read."""
+    text = group_record.key(*change.address.names)
     return Step(
-        id=f"delete entry/{bucket_name}/{text}",
-        call=Call.ENTRY_DELETE,
+        id=f"{call.value.split('.')[1]} entry/{bucket_name}/{text}",
+        call=call,
         on=(bucket_name, text),
         address=str(change.address),
-        revision=revision,
-        effect=f"mark the record {text} deleted, which ends the members",
+        revision=change.live.state["revision"] if change.live else None,
+        effect=effect,
     )
 
 

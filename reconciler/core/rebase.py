@@ -1,0 +1,72 @@
+"""The desired configuration with every live value the file has no opinion on; after that, comparing is plain equality.
+
+All cases in which something "differs but does not matter" end here: values only the server knows, lists whose order means
+nothing, metadata keys of others, paths left unmanaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reconciler.core.kind import FieldInfo
+from reconciler.core.records import Owned
+from reconciler.core.resource import Config, Json, Resource
+
+
+def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Mapping[str, FieldInfo]) -> Config:
+    """The desired configuration with live's own values wherever the file has no opinion."""
+    config = dict(desired.config)
+    for name, value in live.config.items():
+        if name in config:
+            config[name] = keep_order(config[name], value, fields.get(name))
+        elif (fills := desired.open.get(name)) and fills(value):
+            config[name] = value
+    _keep_metadata(config, live.config, applied)
+    for path in desired.terms.unmanaged:
+        _copy_path(config, live.config, path.split("."))
+    return config
+
+
+def keep_order(wanted: Json, found: Json, info: FieldInfo | None) -> Json:
+    """Live's spelling of a list whose order means nothing; also of such lists nested in a mapping."""
+    if info is None or wanted == found:
+        return wanted
+    if not info.ordered and isinstance(wanted, list) and isinstance(found, list):
+        return found if _same_items(wanted, found) else wanted
+    for nested in info.nested_unordered:
+        if _same_items(wanted.get(nested), found.get(nested)):
+            wanted = {**wanted, nested: found[nested]}
+    return wanted
+
+
+def _same_items(one: Json, other: Json) -> bool:
+    return isinstance(one, list) and isinstance(other, list) and sorted(map(str, one)) == sorted(map(str, other))
+
+
+def _keep_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
+    """Metadata keys somebody else wrote stay; keys we applied earlier and the file dropped go."""
+    found = live.get("metadata")
+    if not found:
+        return
+    ours = applied.fields.get("metadata", {}) if applied else {}
+    foreign = {key: value for key, value in found.items() if key not in ours}
+    if merged := {**foreign, **config.get("metadata", {})}:
+        config["metadata"] = merged
+
+
+def _copy_path(config: dict[str, Json], live: Config, path: list[str]) -> None:
+    """Make one path of `config` equal to live, absence included."""
+    head, *rest = path
+    if not rest:
+        if head in live:
+            config[head] = live[head]
+        else:
+            config.pop(head, None)
+        return
+    inner, found = config.get(head, {}), live.get(head, {})
+    if isinstance(inner, Mapping) and isinstance(found, Mapping):
+        copy = dict(inner)
+        _copy_path(copy, found, rest)
+        config.pop(head, None)
+        if copy:
+            config[head] = copy

@@ -1,0 +1,40 @@
+"""A kind made of a shape: what a KV bucket and an object store answer alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from reconciler.core.kind import FieldInfo, Kind, Place, Raw
+from reconciler.core.resource import Terms
+from reconciler.core.rule import Rule
+from reconciler.kinds.primitives import bucket
+from reconciler.kinds.primitives.bucket_rules import bucket_rules
+from reconciler.kinds.primitives.known import field_infos
+
+
+def _with_own_defaults(shape: bucket.Shape, spec: type[Terms]) -> dict[str, FieldInfo]:
+    """A bucket's history is 1 where a stream's messages per subject are unlimited."""
+    infos, own = bucket.bucket_fields(shape), field_infos(spec)
+    return {name: replace(infos[name], default=own[name].default) for name in infos.keys() & own.keys()}
+
+
+def bucket_kind(
+    shape: bucket.Shape, *, family: str, section: str, spec: type[Terms], rules: tuple[Rule, ...] = ()
+) -> Kind:
+    """The whole kind; `rules` are those of its own."""
+    return Kind(
+        name=shape.kind,
+        family=family,
+        place=Place(section),
+        spec=spec,
+        fields=bucket.bucket_fields(shape) | _with_own_defaults(shape, spec),
+        recognise=partial(bucket.recognise, shape),
+        claims=partial(bucket.claims, shape),
+        settle=partial(bucket.settle_bucket, shape),
+        steps=partial(bucket.steps, shape),
+        render=partial(bucket.render, shape),
+        primary=lambda address: Raw("stream", (shape.stream(address.name),)),
+        unknown=lambda address, snapshot: snapshot.unknown_stream(shape.stream(address.name)),
+        rules=(*bucket_rules(family, shape), *rules),
+    )
