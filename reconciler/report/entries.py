@@ -111,7 +111,7 @@ def _sameness(section: Section, change: PlannedChange) -> object:
     """Changes with an equal key read the same but for their names and quantities."""
     kind = change.address.split("/")[0]
     if section in (Section.ADOPT, Section.ORPHAN, Section.FORGET, Section.ABSENT):
-        return kind if is_bare(change) else change.address
+        return (kind, change.reason) if is_bare(change) else change.address
     if section is Section.CREATE:
         return change.address
     fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)

@@ -6,13 +6,14 @@ from typing import Any
 
 from reconciler.kinds.primitives.values import BYTES, NANOSECONDS, show_bytes, show_duration
 
-_THOUSANDS = (("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000))
+_THOUSANDS = (("G", 10**9, 999_500_000), ("M", 10**6, 999_500), ("k", 10**3, 10_000))
+"""Unit, factor, and the least number said in it: what would round up to 1000 of the smaller one."""
 
 
 def some(number: int, noun: str = "") -> str:
     """`5`, `1_200 messages`, `80 k`, `3.4 M messages`: every digit as long as they can be taken in."""
-    unit, size = next(((u, s) for u, s in reversed(_THOUSANDS) if number >= 10 * s or (number >= s > 1_000)), ("", 1))
-    shown = f"{number / size:.3g} {unit}" if unit else f"{number:_}"
+    unit, factor = next(((unit, factor) for unit, factor, least in _THOUSANDS if number >= least), ("", 1))
+    shown = f"{number / factor:.3g} {unit}" if unit else f"{number:_}"
     return f"{shown} {noun}{'' if number == 1 else 's'}" if noun else shown
 
 

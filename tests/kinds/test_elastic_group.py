@@ -1,0 +1,135 @@
+"""The work-queue stream as the reference makes it, and what a change of membership moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.kinds.elastic_group.derived import body, deviations, stream_name
+from reconciler.kinds.elastic_group.movement import owners
+
+GROUP: dict[str, Any] = {
+    "max_members": 4,
+    "partitioning_filters": [{"filter": "foo.*.*.>", "partitioning_wildcards": [1, 2]}],
+}
+
+
+def transforms(*filters: dict[str, Any], max_members: int = 4) -> list[dict[str, str]]:
+    config = {"max_members": max_members, "partitioning_filters": list(filters)}
+    found: list[dict[str, str]] = body("S", config, {})["sources"][0]["subject_transforms"]
+    return found
+
+
+def test_the_stream_is_named_after_both() -> None:
+    assert stream_name("ORDERS", "billing") == "ORDERS-billing"
+
+
+def test_everything_else_on_the_stream_is_default() -> None:
+    assert body("S", GROUP, {}) == {
+        "retention": "workqueue",
+        "discard": "new",
+        "allow_direct": True,
+        "sources": [
+            {
+                "name": "S",
+                "subject_transforms": [
+                    {"src": "foo.*.*.>", "dest": "{{Partition(4,1,2)}}.foo.{{Wildcard(1)}}.{{Wildcard(2)}}.>"}
+                ],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("filter_", "wildcards", "destination"),
+    [
+        ("orders.*.*", [1], "{{Partition(4,1)}}.orders.{{Wildcard(1)}}.{{Wildcard(2)}}"),
+        ("orders.*.*", [2, 1], "{{Partition(4,2,1)}}.orders.{{Wildcard(1)}}.{{Wildcard(2)}}"),
+        ("bar.>", [], "{{Partition(4)}}.bar.>"),
+        (">", [], "{{Partition(4)}}.>"),
+        ("*", [1], "{{Partition(4,1)}}.{{Wildcard(1)}}"),
+    ],
+)
+def test_a_filter_becomes_a_transform(filter_: str, wildcards: list[int], destination: str) -> None:
+    assert transforms({"filter": filter_, "partitioning_wildcards": wildcards}) == [
+        {"src": filter_, "dest": destination}
+    ]
+
+
+def test_without_filters_everything_is_partitioned_by_the_whole_subject() -> None:
+    assert transforms() == [{"src": ">", "dest": "{{Partition(4)}}.>"}]
+
+
+def test_transforms_stand_in_the_order_of_the_record() -> None:
+    found = transforms(
+        {"filter": "b.*", "partitioning_wildcards": [1]}, {"filter": "a.*", "partitioning_wildcards": [1]}
+    )
+    assert [item["src"] for item in found] == ["b.*", "a.*"]
+
+
+def test_buffer_limits_are_the_streams_limits() -> None:
+    made = body("S", {**GROUP, "max_buffered_msg": 1000, "max_buffered_bytes": 4096}, {})
+    assert (made["max_msgs"], made["max_bytes"]) == (1000, 4096)
+
+
+def test_storage_and_replicas_are_those_of_the_source() -> None:
+    made = body("S", GROUP, {"storage": "memory", "num_replicas": 3, "max_age": 5})
+    assert (made["storage"], made["num_replicas"], "max_age" in made) == ("memory", 3, False)
+
+
+def echo(**changed: Any) -> dict[str, Any]:
+    """What a server shows of a queue made by the reference."""
+    shown = {"name": "S-g", "max_msgs": -1, "max_bytes": -1, "max_age": 0, "duplicate_window": 120_000_000_000}
+    return {**shown, **body("S", GROUP, {}), "metadata": {"_nats.ver": "2.15.1"}, **changed}
+
+
+def test_the_references_own_stream_does_not_deviate() -> None:
+    assert deviations(echo(), "S", GROUP) == []
+
+
+@pytest.mark.parametrize("followed", [{"storage": "memory"}, {"num_replicas": 3}])
+def test_what_was_copied_once_is_no_deviation(followed: dict[str, Any]) -> None:
+    assert deviations(echo(**followed), "S", GROUP) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"discard": "old"},
+        {"allow_direct": False},
+        {"max_msgs": 10},
+        {"retention": "limits"},
+        {"subjects": ["x"]},
+        {"description": "mine"},
+        {"metadata": {"owner": "me"}},
+    ],
+)
+def test_whatever_else_differs_is_named(changed: dict[str, Any]) -> None:
+    assert deviations(echo(**changed), "S", GROUP) == list(changed)
+
+
+def test_other_spellings_of_functions_are_another_writers() -> None:
+    lower = [{"name": "S", "subject_transforms": [{"src": "foo.*.*.>", "dest": "{{partition(4,1,2)}}.foo.>"}]}]
+    assert deviations(echo(sources=lower), "S", GROUP) == ["sources"]
+
+
+def test_members_share_partitions_evenly() -> None:
+    assert owners({"max_members": 4, "members": ["b", "a"]}) == ["a", "a", "b", "b"]
+
+
+def test_mappings_say_who_owns_what() -> None:
+    assert owners({"max_members": 3, "member_mappings": {"a": [0, 2], "b": [1]}}) == ["a", "b", "a"]
+
+
+def test_without_members_nobody_owns_anything() -> None:
+    assert owners({"max_members": 2}) == [None, None]
+
+
+@given(st.sets(st.text("abcdef", min_size=1), min_size=1), st.integers(1, 40))
+def test_every_partition_has_an_owner_as_soon_as_there_is_a_member(members: set[str], partitions: int) -> None:
+    owned = owners({"max_members": partitions, "members": sorted(members)})
+    assert len(owned) == partitions
+    assert set(owned) <= members
