@@ -1,0 +1,152 @@
+"""Cut anywhere: Ctrl-C, a killed server, two appliers at once, somebody else in between. The next apply finishes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from nats.aio.client import Client
+
+from reconciler.server.api import JetStream
+from tests.cli.running import Ran, Shell, command, environment
+from tests.e2e.someone import Someone, readable, start
+from tests.support.accounts import connect
+from tests.support.jetstream import done
+from tests.support.servers import NatsServer
+
+MANY = 500
+LARGE = "streams:\n" + "".join(f"  S{n:03}: {{subjects: [s.{n}]}}\n" for n in range(MANY))
+
+
+async def some_are_there(js: JetStream) -> None:
+    """Returns when the first streams of an apply can be seen."""
+    while done(await js.request("STREAM.NAMES"))["total"] < 20:
+        await asyncio.sleep(0)
+
+
+async def total(js: JetStream) -> int:
+    names = done(await js.request("STREAM.NAMES", {"subject": "s.*"}))
+    return int(names["total"])
+
+
+def test_ctrl_c_says_what_was_done_and_the_next_apply_finishes(someone: Someone) -> None:
+    file = someone.write(LARGE)
+    ran = someone.interrupted(some_are_there, "apply", file, "--yes")
+    assert ran.code == 130
+    said = re.search(r"Interrupted after (\d+) of 500 steps", ran.out)
+    assert said, ran.out[-500:]
+    assert int(said[1]) == someone.ask(total) < MANY
+    assert f"Next: reconciler apply {file}" in ran.out
+    assert someone("apply", file, "--yes").code == 0
+    assert (someone.ask(total), someone.has_nothing_to_do(file)) == (MANY, True)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """The global account of a server of one's own."""
+
+    server: NatsServer
+
+    async def connect(self) -> Client:
+        return await connect(self.server.url, "", "")
+
+
+@pytest.fixture
+def mortal() -> Iterator[NatsServer]:
+    with NatsServer() as server:
+        yield server
+
+
+def test_a_server_killed_in_the_middle_is_reported_and_the_next_apply_finishes(
+    shell: Shell, mortal: NatsServer
+) -> None:
+    someone = Someone(shell, Alone(mortal), ("--server", mortal.url, "--timeout", "2s"))
+    file = someone.write(LARGE)
+
+    async def killed() -> Ran:
+        nc = await someone.place.connect()
+        js = await JetStream.open(nc)
+        running = await start(shell, "apply", file, "--yes", *someone.login)
+        await asyncio.wait_for(some_are_there(js), 30)
+        mortal.kill()
+        out, err = await asyncio.wait_for(running.communicate(), 30)
+        await nc.close()
+        return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
+
+    ran = asyncio.run(killed())
+    assert ran.code == 1, ran.out[-2000:]
+    assert "doubt" in ran.out
+    mortal.start()
+    again = someone("apply", file, "--yes")
+    assert again.code == 0, again
+    assert (someone.ask(total), someone.has_nothing_to_do(file)) == (MANY, True)
+
+
+def test_two_appliers_at_once_both_end_in_order(someone: Someone) -> None:
+    file = someone.write(LARGE.replace("S4", "T4") + "kv_buckets: {CONFIG: {}}\n")
+
+    async def both() -> list[Ran]:
+        processes = [await start(someone.shell, "apply", file, "--yes", *someone.login) for _ in range(2)]
+        outputs = await asyncio.gather(*(process.communicate() for process in processes))
+        return [
+            readable(Ran(code=process.returncode or 0, out=out.decode(), err=err.decode()))
+            for process, (out, err) in zip(processes, outputs, strict=True)
+        ]
+
+    first, second = asyncio.run(both())
+    assert {first.code, second.code} <= {0, 1}, (first.out[-1500:], second.out[-1500:])
+    assert someone("apply", file, "--yes").code == 0
+    assert someone.has_nothing_to_do(file)
+
+
+def test_a_stream_changed_between_plan_and_apply_is_left_alone(someone: Someone) -> None:
+    """The question on the terminal is when others have time."""
+    someone.applied("streams: {A: {subjects: [a]}, B: {subjects: [b]}}\n")
+    file = someone.write("streams: {A: {subjects: [a], max_age: 2d}, B: {subjects: [b], max_age: 2d}}\n")
+
+    async def meanwhile() -> Ran:
+        import os
+        import pty
+
+        ours, theirs = pty.openpty()
+        running = await asyncio.create_subprocess_exec(
+            *command("apply", file, *someone.login), cwd=someone.shell.folder, env=environment(someone.shell.folder, NO_COLOR="1"),
+            stdin=theirs, stderr=theirs, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        os.close(theirs)
+        while b"Apply this" not in (await asyncio.to_thread(os.read, ours, 65536)):
+            pass
+        nc = await someone.place.connect()
+        js = await JetStream.open(nc)
+        done(await js.request("STREAM.UPDATE.A", {"name": "A", "subjects": ["a"], "max_age": 10**12}))
+        await nc.close()
+        os.write(ours, b"y\n")
+        out, _ = await running.communicate()
+        os.close(ours)
+        return Ran(code=running.returncode or 0, out=out.decode(), err="")
+
+    ran = asyncio.run(meanwhile())
+    assert ran.code == 1, ran.out
+    assert "max_age" in ran.out[ran.out.index("Applied") if "Applied" in ran.out else 0 :]
+    live = someone.ask(lambda js: js.request("STREAM.INFO.A"))
+    assert done(live)["config"]["max_age"] == 10**12
+    assert done(someone.ask(lambda js: js.request("STREAM.INFO.B")))["config"]["max_age"] == 2 * 86400 * 10**9
+
+
+def test_the_embedded_server_serves_plan_apply_export_until_it_is_stopped(shell: Shell, tmp_path: Path) -> None:
+    someone = Someone(shell, Alone(NatsServer()), ("--dev",))
+    file = someone.write("streams: {A: {subjects: [a]}}\n")
+    try:
+        assert someone("apply", file, "--yes").code == 0
+        assert someone.has_nothing_to_do(file)
+        assert shell("dev", "status").code == 0
+        assert someone("export").out.count("A:") == 1
+        assert shell("dev", "stop").code == 0
+        assert shell("dev", "status").code == 1
+        assert shell("dev", "stop").out == "It was not running.\n"
+    finally:
+        shell("dev", "wipe", "--yes")
