@@ -12,7 +12,7 @@ from reconciler.core.resource import Address, Config
 from reconciler.core.wire import Call, Entry, Snapshot, Step, Target
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
-from reconciler.kinds.primitives.known import Known
+from reconciler.kinds.primitives.known import V2_14, Known
 from reconciler.kinds.primitives.stream_settle import DUPLICATE_WINDOW
 from reconciler.server import ledger
 from reconciler.server.ledger import Record
@@ -38,9 +38,13 @@ class Held:
             body, self.target, name=name, origin=stream_config.canonical(origin["config"]) if origin else None
         )
         config = {**_defaults(stream_config.FIELDS, self.target), **settled.config, "name": name}
-        if "duplicate_window" not in settled.config and "mirror" not in config and "sealed" not in settled.config:
-            config["duplicate_window"] = min(DUPLICATE_WINDOW, config.get("max_age") or DUPLICATE_WINDOW)
+        if "duplicate_window" not in settled.config and self._remembers_ids(settled.config):
+            config["duplicate_window"] = min(DUPLICATE_WINDOW, body.get("max_age") or DUPLICATE_WINDOW)
         self.streams[name] = {"config": config, "state": {"messages": 0, "consumer_count": 0}, "created": "then"}
+
+    def _remembers_ids(self, config: Config) -> bool:
+        """Whether the server fills in a window: newer ones do not for copies of other streams."""
+        return "mirror" not in config and ("sources" not in config or self.target.version < V2_14)
 
     def consumer(self, stream: str, name: str, body: Config) -> None:
         parent = stream_config.canonical(self.streams[stream]["config"])

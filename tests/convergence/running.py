@@ -21,9 +21,10 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.resource import Address
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Step, Target, Version
+from reconciler.core.wire import Snapshot, Target, Version
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
@@ -46,9 +47,6 @@ NEIGHBOURS: dict[str, dict[str, Any]] = {
 
 NUMBERED = re.compile(r"\b[sb]\d+[xyz]?\b(/c\d|-g)?")
 """Names of drawn resources; without them, equal refusals are counted together."""
-
-BOOKS = ("KV_reconciler", "KV_static-consumer-groups", "KV_elastic-consumer-groups")
-"""Streams that any apply may make or write to."""
 
 
 def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
@@ -188,24 +186,47 @@ def converges(real: Real, wanted: Topology, findings: Findings) -> Iterator[tupl
     finished = real.apply(made)
     findings.steps += len(finished.done)
     findings.blocked.update(v.code for c in made.plan.changes for v in c.verdicts if v.blocks)
-    excused = blocked(made.plan)
+    excused = blocked(made.plan) | {skipped.step.address for skipped in finished.skipped}
     for failed in finished.failed:
-        excused |= _served(failed.step, made.plan)
+        excused.add(failed.step.address)
         if failed.reason.code == "AP102":
             findings.disagreements[NUMBERED.sub("…", failed.reason.message)] += 1
         else:
             yield failed.step.address, f"{failed.step.id}: {failed.reason.message}"
-    for skipped in finished.skipped:
-        excused |= _served(skipped.step, made.plan)
     for doubtful in finished.in_doubt:
         yield doubtful.step.address, f"in doubt: {doubtful.reason.message}"
-    for text in remaining(real.plan(wanted).plan, excused):
+    again = real.plan(wanted)
+    for text in remaining(again.plan, excused):
         yield text.split()[1], f"not converged: {text}"
+    yield from unlike_the_fake(made, finished, again.snapshot)
 
 
-def _served(step: Step, plan: Plan) -> set[str]:
-    """Addresses that need this step: its own, or every group when their common bucket was refused."""
-    return {step.address}
+def unlike_the_fake(made: Planned, finished: Finished, after: Snapshot) -> Iterator[tuple[str, str]]:
+    """What the same steps make of the same snapshot on the fake, where it is something else."""
+    done = {outcome.step.id for outcome in finished.done}
+    predicted = held(fake.carry_out(made.snapshot, [step for step in made.plan.steps if step.id in done]))
+    found = held(after)
+    addresses = {step.on: step.address for step in made.plan.steps}
+    for on in predicted.keys() | found.keys():
+        if on in addresses and predicted.get(on) != found.get(on):
+            yield addresses[on], f"{on}: the fake holds {predicted.get(on)}, the server {found.get(on)}"
+
+
+def held(snapshot: Snapshot) -> dict[tuple[str, ...], Any]:
+    """Everything in a snapshot by what steps call it, canonical."""
+    streams = {(name,): stream_config.canonical(info["config"]) for name, info in snapshot.streams.items()}
+    consumers = {
+        (stream, name): consumer_config.canonical(info["config"])
+        for stream, own in snapshot.consumers.items()
+        for name, info in own.items()
+    }
+    entries = {
+        (bucket, key): entry.value
+        for bucket, own in snapshot.entries.items()
+        for key, entry in own.items()
+        if not entry.deleted
+    }
+    return {**streams, **consumers, **entries}
 
 
 def run_batch(real: Real, batch: list[Case], findings: Findings) -> None:
