@@ -221,7 +221,7 @@ def test_what_a_suspended_node_holds_is_unknown_not_absent(minor: str) -> None:
     with Cluster(minor, f"accounts {{{users}}}\nsystem_account: SYS", system=("s", "s")) as cluster:
         near = User(cluster.nodes[0], "u")
         before = talk(near, prepare)
-        away = cluster.nodes[2]
+        away = next(node for node in cluster.nodes[1:] if node.name != cluster.meta_leader())
         held = {name for name, item in before.streams.items() if item["cluster"]["leader"] == away.name}
         os.kill(away.pid, signal.SIGSTOP)
         try:

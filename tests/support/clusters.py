@@ -75,15 +75,22 @@ class Cluster:
                 raise RuntimeError("the cluster did not become ready:\n" + "\n".join(n.log[-2000:] for n in self.nodes))
             time.sleep(0.05)  # the meta group announces nothing before it has a leader
 
+    def meta_leader(self) -> str:
+        """Name of the node that decides what exists; while it is gone, nobody answers a LIST."""
+        return str(next(iter(asyncio.run(self._asked()).values()))["leader"])
+
     async def _is_ready(self) -> bool:
         with contextlib.suppress(NatsError, OSError, asyncio.TimeoutError):
-            user, password = self._system
-            nc = await nats.connect(self.url, user=user, password=password, allow_reconnect=False, connect_timeout=2)
-            try:
-                return _agrees(await self._meta_views(nc), len(self.nodes))
-            finally:
-                await nc.close()
+            return _agrees(await self._asked(), len(self.nodes))
         return False
+
+    async def _asked(self) -> dict[str, dict[str, Any]]:
+        user, password = self._system
+        nc = await nats.connect(self.url, user=user, password=password, allow_reconnect=False, connect_timeout=2)
+        try:
+            return await self._meta_views(nc)
+        finally:
+            await nc.close()
 
     async def _meta_views(self, nc: Client) -> dict[str, dict[str, Any]]:
         """What each running node says about the meta group, by node name."""

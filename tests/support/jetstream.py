@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from nats.aio.client import Client
 
-from reconciler.server.api import Answer, JetStream, Refusal
+from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
 
 T = TypeVar("T")
 
@@ -41,11 +41,13 @@ def done(answer: Answer) -> Mapping[str, Any]:
 
 
 async def make_stream(js: JetStream, name: str, **config: Any) -> Mapping[str, Any]:
+    """Asked again where a cluster has only just met; a lost answer does no harm, since the same create succeeds twice."""
     body = {"name": name, **config}
-    said = await js.request(f"STREAM.CREATE.{name}", body, within=10)
-    while isinstance(said, Refusal) and "peer offline" in said.description:  # a cluster that has only just met
-        await asyncio.sleep(0.1)
+    for _ in range(20):
         said = await js.request(f"STREAM.CREATE.{name}", body, within=10)
+        if not (isinstance(said, NoAnswer) or (isinstance(said, Refusal) and "peer offline" in said.description)):
+            break
+        await asyncio.sleep(0.1)
     return done(said)
 
 
