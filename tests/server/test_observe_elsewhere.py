@@ -213,7 +213,9 @@ def test_what_a_suspended_node_holds_is_unknown_not_absent(minor: str) -> None:
     names = {f"S{n}" for n in range(9)}
 
     async def prepare(js: JetStream) -> Snapshot:
-        await make_streams(js, *names, num_replicas=1)
+        for node in range(3):  # each holds some
+            mine = sorted(names)[node::3]
+            await make_streams(js, *mine, num_replicas=1, placement={"tags": [f"node:{node}"]})
         await asyncio.gather(*(make_consumer(js, name, "c") for name in names))
         return await observe(js)
 
