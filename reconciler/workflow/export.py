@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.kind import Context, Kind, Registry
 from reconciler.core.reconcile import recognised
 from reconciler.core.resource import Address, Declared, Json, Resource
-from reconciler.core.wire import Snapshot
+from reconciler.core.wire import Scope, Snapshot
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives.values import show_bytes, show_duration
@@ -19,12 +21,50 @@ from reconciler.server.observe import observe
 SHOWN = {"duration": show_duration, "bytes": show_bytes}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """A file, and what is live but could not be written into it."""
+
+    text: str
+    left_out: tuple[Diagnostic, ...] = ()
+
+
 async def export(
     js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> str:
     """The whole account, or what the patterns select, as one deterministic file."""
+    return (await exported(js, topology=topology, only=only, exclude=exclude)).text
+
+
+async def exported(
+    js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> Exported:
+    """The same with what had to be left out, so that nobody takes a part for the whole."""
     snapshot = await observe(js)
-    return dump(topology or _owner(snapshot), sections(snapshot, REGISTRY, only, exclude))
+    return Exported(
+        text=dump(topology or _owner(snapshot), sections(snapshot, REGISTRY, only, exclude)),
+        left_out=(*_unread(snapshot), *_broken(recognised(snapshot, REGISTRY, {}), only, exclude)),
+    )
+
+
+def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    """What could not be read; our own records are no part of an export."""
+    for scope, why in sorted(snapshot.unknown.items()):
+        if scope != Scope.bucket(ledger.BUCKET):
+            yield Diagnostic(
+                severity=Severity.ERROR, code="XX904", name="export-incomplete",
+                message=f"{scope} could not be read, so the file lacks what is there: {why}",
+                fix="export again when that can be read, as a user who may read it",
+            )  # fmt: skip
+
+
+def _broken(live: Mapping[Address, Resource], only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
+    for address in sorted(live):
+        if (why := live[address].state.get("broken")) and _selected(str(address), only, exclude):
+            yield Diagnostic(
+                severity=Severity.WARNING, code="XX905", name="not-exported", address=str(address),
+                message=f"left out of the file: {why}", fix="repair or delete its record, with all members stopped",
+            )  # fmt: skip
 
 
 def _owner(snapshot: Snapshot) -> str:
@@ -68,14 +108,26 @@ def _nest(
 
 
 def _entry(resource: Resource, kind: Kind, snapshot: Snapshot, live: Mapping[Address, Resource]) -> dict[str, Json]:
-    known = kind.spec.model_fields
-    said = {name: value for name, value in kind.render(resource).items() if name in known}
+    known, rendered = kind.spec.model_fields, kind.render(resource)
+    said = {name: value for name, value in rendered.items() if name in known}
     parent = live.get(Address(kind.place.within, resource.address.names[:-1])) if kind.place.within else None
-    said = _without_filled(said, resource, kind, Context(target=snapshot.target, parent=parent, snapshot=snapshot))
+    context = Context(target=snapshot.target, parent=parent, snapshot=snapshot)
+    said = _without_filled(said, resource, kind, context)
+    if left := _beyond_words(rendered, said, resource, kind, context):
+        said["unmanaged"] = left
     shown = {
         name: _shown(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()
     }
     return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
+
+
+def _beyond_words(
+    rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
+) -> list[str]:
+    """Live fields that no file of this kind can say: they stay as found, or the plan of the export would change them."""
+    fills = _settled(said, resource, kind, context).open
+    strange = sorted(rendered.keys() - kind.spec.model_fields.keys())
+    return [name for name in strange if not (name in fills and fills[name](rendered[name]))]
 
 
 def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:

@@ -145,10 +145,9 @@ def _repairs(shape: Shape, change: Change) -> dict[str, Json]:
     return {key: full[key] for key in touched if key in full}
 
 
-def render(shape: Shape, resource: Resource) -> Mapping[str, Json]:
-    """Only what a file can say: deviations from the shape are the server's business."""
-    spoken = {key: value for key, value in resource.config.items() if value != MISSING}
-    return {key: value for key, value in spoken.items() if key not in shape.fixed and key != "subjects"}
+def render(_shape: Shape, resource: Resource) -> Mapping[str, Json]:
+    """With deviations from the shape, which no file can say: whoever writes a file leaves them as found."""
+    return dict(resource.config)
 
 
 def bucket_fields(shape: Shape) -> dict[str, FieldInfo]:
