@@ -29,6 +29,7 @@ from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.apply import apply
+from reconciler.workflow.export import export
 from reconciler.workflow.plan import Planned, PlanOptions, planned
 from tests.convergence import fake
 from tests.convergence.drawing import Case, Wishes, merged, topology
@@ -41,9 +42,9 @@ CONSENTED = tuple((rule.code, "*") for rule in REGISTRY.rules())
 NEIGHBOURS: dict[str, dict[str, Any]] = {
     "PLAIN": {"subjects": ["plain"]},
     "DIRECT": {"subjects": ["direct"], "allow_direct": True},
-    "KV_origin": {"subjects": ["$KV.origin.>"], "max_msgs_per_subject": 1, "allow_rollup_hdrs": True, "discard": "new"},
+    "KV_origin": {"subjects": ["$KV.origin.>"], "max_msgs_per_subject": 1, "max_msgs": 100},
 }
-"""Streams of somebody else in the same account."""
+"""Streams of somebody else in the same account; the bucket is not as any KV client makes it."""
 
 NUMBERED = re.compile(r"\b[sb]\d+[xyz]?\b(/c\d|-g)?")
 """Names of drawn resources; without them, equal refusals are counted together."""
@@ -168,8 +169,14 @@ class Real:
         finished = [event async for event in apply(made, self.js) if isinstance(event, Finished)]
         return finished[0]
 
+    def export(self, name: str) -> str:
+        return self._runner.run(export(self.js, topology=name))
+
     def write(self, api: str, body: dict[str, Any] | None = None) -> Any:
         return self._runner.run(self.js.write(api, body))
+
+    def put(self, bucket: str, key: str, value: str) -> None:
+        self._runner.run(self.js.put_entry(bucket, key, value.encode(), expected_revision=0))
 
     def clean(self) -> None:
         """Everything but the neighbours goes."""

@@ -1,0 +1,39 @@
+"""What is exported describes what is there: read back by another owner, it only adopts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reconciler.core.diff import Action
+from reconciler.workflow.files import load
+from tests.convergence.drawing import Case, drawn, merged, topology
+from tests.convergence.running import Real
+from tests.support.accounts import Account
+from tests.support.versions import on_every_version
+
+CASES, TOGETHER = 300, 60
+
+
+@on_every_version
+def test_an_export_read_back_changes_nothing_and_adopts_all(account: Account, tmp_path: Path) -> None:
+    with Real(account) as real:
+        cases = drawn(CASES, real.version)
+        for start in range(0, CASES, TOGETHER):
+            make(real, cases[start : start + TOGETHER])
+            text = real.export("again")
+            file = tmp_path / f"{start}.yaml"
+            file.write_text(text)
+            loaded = load([file])
+            assert loaded.topology, [str(problem) for problem in loaded.diagnostics]
+            plan = real.plan(loaded.topology).plan
+            odd = [c for c in plan.changes if c.action is not Action.ADOPT or c.is_blocked]
+            assert not odd, f"{text}\n{odd[:3]}"
+            assert not plan.unmanaged
+            real.clean()
+
+
+def make(real: Real, cases: list[Case]) -> None:
+    """Objects that nobody owns, some of them as an update left them."""
+    for half in ([case.first for case in cases], [case.then for case in cases]):
+        real.apply(real.plan(topology("drawn", merged(half))))
+    real.write("STREAM.DELETE.KV_reconciler")
