@@ -14,6 +14,7 @@ import typer
 
 from reconciler.cli import common
 from reconciler.cli.screen import tell
+from reconciler.core.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
     from reconciler.server.api import JetStream
@@ -106,4 +107,16 @@ def connection(
     )  # fmt: skip
     if dev and settings != Settings():
         raise common.Misused("--dev chooses the server by itself; leave out the other connection options.")
+    if timeout is not None:
+        _check(timeout)
     return Connection(settings=settings, dev=dev)
+
+
+def _check(timeout: str) -> None:
+    """A flag is wrong usage; the same in a variable or a context is a setting that cannot be used."""
+    from reconciler.server.options import seconds  # noqa: PLC0415
+
+    try:
+        seconds(timeout)
+    except CannotContinue:
+        raise common.Misused(f"--timeout {timeout}: write for example 5s, 500ms or 1m30s.") from None

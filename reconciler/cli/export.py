@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,12 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
-from reconciler.cli.screen import say, tell
+from reconciler.cli.screen import paper, say, tell
 from reconciler.cli.sharing import takes
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.report.diagnostics import report
 from reconciler.server.options import ConnectOptions
-from reconciler.workflow.export import export as export_account
+from reconciler.workflow.export import Exported, exported
 from reconciler.workflow.session import session
 
 app = common.app()
@@ -37,21 +39,28 @@ def export_(
     """Write what is live as YAML: only what differs from the server's defaults, in units people read."""
     if output is not None and output.exists():
         raise _cannot_write(output, "it exists, and what it says might be lost")
-    text = asyncio.run(_text(connection.options(), topology, tuple(only or ()), tuple(exclude or ())))
+    found = asyncio.run(_exported(connection.options(), topology, tuple(only or ()), tuple(exclude or ())))
     if output is None:
-        say(text)
-        return exits.FINE
+        say(found.text)
+    else:
+        _write(output, found.text)
+        tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}\n")
+    tell(report(found.left_out, paper(sys.stderr)) if found.left_out else "")
+    return exits.FAILED if any(one.is_error for one in found.left_out) else exits.FINE
+
+
+def _write(output: Path, text: str) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise _cannot_write(output, (error.strerror or str(error)).lower()) from None
-    tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}\n")
-    return exits.FINE
 
 
-async def _text(options: ConnectOptions, topology: str | None, only: tuple[str, ...], exclude: tuple[str, ...]) -> str:
+async def _exported(
+    options: ConnectOptions, topology: str | None, only: tuple[str, ...], exclude: tuple[str, ...]
+) -> Exported:
     async with session(options) as js:
-        return await export_account(js, topology=topology, only=only, exclude=exclude)
+        return await exported(js, topology=topology, only=only, exclude=exclude)
 
 
 def _cannot_write(path: Path, why: str) -> CannotContinue:

@@ -34,6 +34,8 @@ def _short_of(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) 
     """What a consent to the right rule lacks, in words; empty when it lacks nothing."""
     if is_over(allow, today):
         return f"it ended on {allow.until}"
+    if allow.to is None and verdict.to is not None:
+        return "it names no value (`to:`), and an old consent must never cover a new change"
     if allow.to is not None and _raw(allow.to, verdict.path, spec) != verdict.to:
         return "it is for another value"
     for quantity, most in allow.upto.items():

@@ -114,7 +114,7 @@ def _with_rules(world: World, registry: Registry) -> Iterable[tuple[Address, Cha
 def _consented(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Verdict:
     for code, pattern in options.allow:
         if code == verdict.code and fnmatchcase(verdict.address, pattern):
-            one_run = Consent(code=code, reason="allowed for this run on the command line")
+            one_run = Consent(code=code, to=verdict.to, reason="allowed for this run on the command line")
             return consent.consented(verdict, (one_run,), options.today, kind.spec)
     return consent.consented(verdict, change.terms.allow, options.today, kind.spec)
 

@@ -24,7 +24,7 @@ _CHANGES = (
     ("replacement", Section.REPLACE),
     ("delete", Section.DELETE),
 )
-_KEPT = (("adopted", Section.ADOPT), ("orphan", Section.ORPHAN), ("forgotten", Section.FORGET))
+_KEPT = (("adopted", Section.ADOPT), ("orphaned", Section.ORPHAN), ("forgotten", Section.FORGET))
 _APPLICABLE = {Section.CREATE, Section.UPDATE, Section.REPLACE, Section.DELETE}
 
 
@@ -80,7 +80,10 @@ def next_line(plan: Plan, arguments: str) -> str:
     if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
         return f"Nothing is applied while something is unknown; what does not depend on it: {apply} --partial"
     if not plan.is_empty:
-        return f"Next: {apply}"
+        stuck = Section.WAITS in found and not found & _APPLICABLE
+        return (
+            f"Nothing goes ahead before what it waits for. After selecting that: {again}" if stuck else f"Next: {apply}"
+        )
     if Section.ADOPT in found or Section.FORGET in found:
         return f"No object changes. To record what is ours: {apply}"
     return "Nothing to apply."

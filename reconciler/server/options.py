@@ -101,7 +101,7 @@ def _options(said: Settings, context: str | None, environ: Mapping[str, str]) ->
         js_domain=said.js_domain,
         js_api_prefix=None if said.js_domain else said.js_api_prefix,  # the CLI's choice when both are named
         inbox_prefix=said.inbox_prefix or "_INBOX",
-        timeout=_seconds(said.timeout) if said.timeout else DEFAULT_TIMEOUT,
+        timeout=seconds(said.timeout) if said.timeout else DEFAULT_TIMEOUT,
     )
 
 
@@ -151,7 +151,7 @@ def _server(text: str, place: int, total: int) -> Server:
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^\s:/?#@\[\]]+)(?::(?P<port>\d{1,5}))?/?")
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
     """A duration as Go writes it; a bare number counts as seconds."""
     parts = re.findall(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|us|µs|ns|s)", text)
     if re.fullmatch(r"\d+(\.\d+)?", text):

@@ -36,4 +36,4 @@ def compared(desired: Resource, live: Config | None, owned: Owned | None = None)
 
 
 def consent(code: str = "ST101", **said: Any) -> Consent:
-    return Consent(code=code, reason="rebuilt nightly", **said)
+    return Consent(code=code, reason="rebuilt nightly", **{"to": "memory", **said})

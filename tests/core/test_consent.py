@@ -52,8 +52,15 @@ def test_what_is_consented_blocks_no_longer() -> None:
     assert not consented(verdict(), [consent()]).blocks
 
 
-def test_consent_without_a_value_covers_every_value() -> None:
-    assert covers(consent(), verdict(to="anything"))
+def test_consent_without_a_value_covers_no_change_to_a_value() -> None:
+    assert left(consent(to=None), verdict()) == [
+        "XX303 consent to ST101 does not cover this change: it names no value (`to:`), and an old consent must never "
+        "cover a new change"
+    ]
+
+
+def test_consent_without_a_value_covers_what_has_none() -> None:
+    assert covers(consent(to=None), verdict(to=None))
 
 
 def test_consent_to_another_value_does_not_cover() -> None:

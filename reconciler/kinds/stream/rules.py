@@ -93,7 +93,7 @@ def one_way_change(change: Change, _view: View) -> Iterator[Finding]:
 
     The server does it, and refuses the way back for as long as the stream lives.
 
-    Instead: leave it as it is; or consent, with a reason: `allow: [{code: ST206, reason: …}]`.
+    Instead: leave it as it is; or consent, with a reason: `allow: [{code: ST206, to: true, reason: …}]`.
     """
     for path, what in ONE_WAY.items():
         if change.becomes(path) and not change.was(path):
