@@ -46,7 +46,11 @@ test: setup lint  ## every test, on real servers of each supported version
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 bench: setup  ## speed as ratios against a floor in the same run
-	@for one in tests/bench/*.py; do echo "== $$one"; $(BIN)/python $$one || exit 1; done
+	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all; do \
+		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
+
+curve: setup  ## what a plan costs an object, from 1,000 to 20,000 consumers
+	@$(BIN)/python -m tests.bench.plan_floor 200 1000 2000 4000
 
 schemas: $(VENV)/.dev  ## write schemas/ anew
 	@$(BIN)/reconciler schema --write schemas
@@ -54,4 +58,7 @@ schemas: $(VENV)/.dev  ## write schemas/ anew
 clean:  ## forget environments, caches and embedded servers
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.PHONY: help setup demo lint test bench schemas clean
+format: $(VENV)/.test  ## put every file into form
+	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
+
+.PHONY: help setup demo lint test bench curve format schemas clean
