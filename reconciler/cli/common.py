@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATHS...", help="Files and folders of one topology.", show_default=False)
 ]
@@ -30,6 +32,14 @@ class Misused(typer.BadParameter):
 
     def format_message(self) -> str:
         return self.message
+
+
+def cannot_write(path: Path, error: OSError) -> CannotContinue:
+    message = f"Cannot write {path}: {(error.strerror or str(error)).lower()}."
+    fix = "Name a folder that you may write to."
+    return CannotContinue(
+        Diagnostic(severity=Severity.ERROR, code="XX902", name="cannot-write", message=message, fix=fix)
+    )
 
 
 def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:

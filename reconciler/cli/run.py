@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError  # typer has no public names for them
@@ -22,11 +23,19 @@ COMPLETING = "_RECONCILER_COMPLETE"
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code. Never a traceback, unless RECONCILER_DEBUG asks for it."""
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if COMPLETING in os.environ:
         completion_init()
     return _command(arguments)
+
+
+def _open_what_is_closed() -> None:
+    """Python has no stream where a shell closed one (`>&-`), and a socket would be given its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the end
 
 
 def _command(arguments: Sequence[str]) -> int:

@@ -28,12 +28,19 @@ def schema(
     if write is None:
         say(plan_schema() if plan else topology_text())
         return exits.FINE
-    write.mkdir(parents=True, exist_ok=True)
+    try:
+        _write(write)
+    except OSError as error:
+        raise common.cannot_write(write, error) from None
+    return exits.FINE
+
+
+def _write(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("topology", topology_text()), ("plan", plan_schema())):
-        path = write / f"{name}.schema.json"
+        path = folder / f"{name}.schema.json"
         path.write_text(text, encoding="utf-8")
         tell(f"Wrote {path}\n")
-    return exits.FINE
 
 
 def topology_text() -> str:

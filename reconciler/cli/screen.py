@@ -7,6 +7,7 @@ import shutil
 import sys
 from typing import TextIO
 
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.paper import WIDTH, Paper, coloured, plain
 
 
@@ -38,9 +39,22 @@ def say(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter flushes once more at its end, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_nowhere()
         raise NobodyReads from None
+    except OSError as error:
+        _write_nowhere()
+        raise CannotContinue(_unwritable(error)) from None
+
+
+def _write_nowhere() -> None:
+    """The interpreter flushes once more at its end, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unwritable(error: OSError) -> Diagnostic:
+    message = f"The output could not be written: {(error.strerror or str(error)).lower()}."
+    fix = "Make room where it goes, and look at what is there now with `reconciler plan`."
+    return Diagnostic(severity=Severity.ERROR, code="XX906", name="output-not-written", message=message, fix=fix)
 
 
 def tell(text: str) -> None:

@@ -100,7 +100,7 @@ def _options(said: Settings, context: str | None, environ: Mapping[str, str]) ->
         tls_first=bool(said.tls_first),
         js_domain=said.js_domain,
         js_api_prefix=None if said.js_domain else said.js_api_prefix,  # the CLI's choice when both are named
-        inbox_prefix=said.inbox_prefix or "_INBOX",
+        inbox_prefix=_inbox(said.inbox_prefix or "_INBOX"),
         timeout=seconds(said.timeout) if said.timeout else DEFAULT_TIMEOUT,
     )
 
@@ -149,6 +149,14 @@ def _server(text: str, place: int, total: int) -> Server:
 
 
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^\s:/?#@\[\]]+)(?::(?P<port>\d{1,5}))?/?")
+
+
+def _inbox(prefix: str) -> str:
+    """Reply subjects start with it, so it is a subject itself."""
+    if re.search(r"[\s*>]|^\.|\.\.|\.$", prefix):
+        fix = "Write names joined by dots, without wildcards and blanks, for example _INBOX.deploy."
+        raise CannotContinue(_wrong(f"inbox prefix `{prefix}` is not a subject", fix))
+    return prefix
 
 
 def seconds(text: str) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pty
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ LARGE = "streams:\n" + "".join(f"  S{n:03}: {{subjects: [s.{n}]}}\n" for n in ra
 async def some_are_there(js: JetStream) -> None:
     """Returns when the first streams of an apply can be seen."""
     while done(await js.request("STREAM.NAMES"))["total"] < 20:
-        await asyncio.sleep(0)
+        pass
 
 
 async def total(js: JetStream) -> int:
@@ -109,9 +111,6 @@ def test_a_stream_changed_between_plan_and_apply_is_left_alone(someone: Someone)
     file = someone.write("streams: {A: {subjects: [a], max_age: 2d}, B: {subjects: [b], max_age: 2d}}\n")
 
     async def meanwhile() -> Ran:
-        import os
-        import pty
-
         ours, theirs = pty.openpty()
         running = await asyncio.create_subprocess_exec(
             *command("apply", file, *someone.login), cwd=someone.shell.folder, env=environment(someone.shell.folder, NO_COLOR="1"),

@@ -32,6 +32,7 @@ accounts {{
         subscribe: {{allow: "_INBOX.>"}}
       }}}}
       {{user: nobody, password: nobody, permissions: {{publish: {{deny: ">"}}}}}}
+      {{user: listless, password: listless, permissions: {{publish: {{deny: "$JS.API.CONSUMER.LIST.>"}}}}}}
       {{user: deaf, password: deaf, permissions: {{subscribe: {{deny: ">"}}}}}}
       {{user: keyless, password: keyless, permissions: {{publish: {{deny: ["$KV.>", "$JS.API.STREAM.CREATE.KV_reconciler"]}}}}}}
     ]
@@ -108,6 +109,14 @@ def test_without_a_ledger_everything_is_applied_and_the_loss_is_said(shell: Shel
     assert ran.code == 0, ran
     assert "LE102" in ran.out + ran.err
     assert keyless("plan", "topology.yaml", "--exit-code").code == 0
+
+
+def test_an_export_that_lacks_something_says_so_and_is_no_success(shell: Shell, newest: NatsServer) -> None:
+    admin, listless = as_user("admin", newest, shell), as_user("listless", newest, shell)
+    admin.applied("streams: {L: {subjects: [l], consumers: {c: {}}}}\n")
+    ran = listless("export")
+    assert (ran.code, "L:" in ran.out) == (1, True)
+    assert ran.err.startswith("consumers/L could not be read, so the file lacks what is there")
 
 
 def test_a_server_without_jetstream_is_one_sentence(shell: Shell) -> None:
