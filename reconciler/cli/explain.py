@@ -9,6 +9,7 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.screen import paper, say
+from reconciler.core.pages import PAGES, Page, page
 from reconciler.core.rule import Rule
 from reconciler.core.wire import Version
 from reconciler.kinds import REGISTRY
@@ -25,13 +26,22 @@ def explain(
     """Say what a code means, why the server cares, and what to do instead."""
     rules = sorted(REGISTRY.rules(), key=lambda rule: rule.code)
     if code is None:
-        say("\n".join(f"{rule.code}  {rule.name}" for rule in rules) + "\n")
+        listed = [(rule.code, rule.name) for rule in rules] + [(code, one.name) for code, one in PAGES.items()]
+        say("\n".join(f"{code}  {name}" for code, name in listed) + "\n")
         return exits.FINE
     wanted = [rule for rule in rules if code.upper() == rule.code or code.lower() == rule.name]
+    if not wanted and (other := page(code.upper())):
+        say(_other_page(code.upper(), other))
+        return exits.FINE
     if not wanted:
         raise common.Misused(_unknown(code, rules))
     say("\n".join(_page(rule) for rule in wanted))
     return exits.FINE
+
+
+def _other_page(code: str, other: Page) -> str:
+    lines = [f"{code} {other.name}", "", *_wrapped(other.means), "", *_wrapped(f"Instead: {other.instead}.")]
+    return "\n".join(lines) + "\n"
 
 
 def _unknown(code: str, rules: list[Rule]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.core.pages import PAGES
 from reconciler.kinds import REGISTRY
 from tests.cli.running import EXAMPLES, ROOT, Shell
 
@@ -48,7 +49,7 @@ def test_wrong_files_stop_a_plan_before_any_server_is_asked(shell: Shell) -> Non
 
 def test_without_a_code_explain_lists_every_rule_once(shell: Shell) -> None:
     lines = shell("explain").out.splitlines()
-    assert len(lines) == len(set(lines)) == len(REGISTRY.rules())
+    assert len(lines) == len(set(lines)) == len(REGISTRY.rules()) + len(PAGES)
 
 
 def test_a_rule_is_explained_by_code_and_by_name(shell: Shell) -> None:
