@@ -68,6 +68,7 @@ PLANNING = {
     "XX904": Page("export-incomplete", "Part of the account could not be read, so the export lacks it.", "export again when everything answers"),
     "XX905": Page("not-exported", "Something live that no file can say.", "leave it as it is; it is not touched"),
     "XX906": Page("output-not-written", "The output could not be written to where it was sent.", "check the disk or the pipe"),
+    "XX907": Page("selects-nothing", "A pattern of --only or --exclude that no address and no label here matches.", "write stream/ORDERS, 'consumer/ORDERS/*' or team=orders"),
 }  # fmt: skip
 
 PAGES: dict[str, Page] = FILES | CONNECTION | APPLY | PLANNING
