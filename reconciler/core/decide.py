@@ -8,7 +8,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 
 from reconciler.core import consent, order
-from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Kind, Registry
 from reconciler.core.plan import Plan, PlannedChange
@@ -67,7 +67,7 @@ def decide(world: World, view: View, registry: Registry, options: Options) -> Pl
         target=view.target,
         changes=tuple(sorted(planned, key=lambda one: one.address)),
         steps=order.ordered_steps(edges, made),
-        diagnostics=tuple(_consent_leftovers(world, verdicts, options)),
+        diagnostics=(*_consent_leftovers(world, verdicts, options), *_idle_patterns(world, options)),
         kept=sum(change.action is Action.KEEP for change in world.changes.values())
         - sum(one.action is Action.KEEP for one in planned),
         unmanaged=tuple(str(address) for address in world.unmanaged),
@@ -178,6 +178,18 @@ def _consent_leftovers(
 ) -> Iterable[Diagnostic]:
     for address, resource in world.desired.items():
         yield from consent.leftovers(resource, verdicts.get(address, ()), options.today)
+
+
+def _idle_patterns(world: World, options: Options) -> Iterable[Diagnostic]:
+    """A misspelt selection must not pass for a plan with nothing to do."""
+    for option, patterns in (("--only", options.only), ("--exclude", options.exclude)):
+        for pattern in patterns:
+            if not any(_matches(change, pattern) for change in world.changes.values()):
+                yield Diagnostic(
+                    severity=Severity.WARNING, code="XX907", name="selects-nothing",
+                    message=f"{option} {pattern} matches nothing that is declared here or ours",
+                    fix="an address is written stream/ORDERS or 'consumer/ORDERS/*', a label team=orders",
+                )  # fmt: skip
 
 
 def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:
