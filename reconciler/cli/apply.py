@@ -80,7 +80,7 @@ class _Run:
 
     def _show(self, made: Made) -> bool:
         try:
-            say(made.text(self._paper))
+            say(made.text(self._paper, goes_on=self._goes_ahead(made.planned.plan)))
         except NobodyReads:
             tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
             return False

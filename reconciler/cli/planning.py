@@ -49,8 +49,8 @@ class Made:
     arguments: str
     seconds: float
 
-    def text(self, paper: Paper) -> str:
-        return plan_text(self.planned.plan, paper, arguments=self.arguments, seconds=self.seconds)
+    def text(self, paper: Paper, *, goes_on: bool = False) -> str:
+        return plan_text(self.planned.plan, paper, arguments=self.arguments, seconds=self.seconds, goes_on=goes_on)
 
 
 @asynccontextmanager

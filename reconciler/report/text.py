@@ -14,8 +14,16 @@ from reconciler.report.paper import Paper
 from reconciler.report.values import counted
 
 
-def plan_text(plan: Plan, paper: Paper | None = None, *, arguments: str = "", seconds: float | None = None) -> str:
-    """The whole report, ending in a newline. `arguments` are those of the command this plan was made with."""
+def plan_text(
+    plan: Plan,
+    paper: Paper | None = None,
+    *,
+    arguments: str = "",
+    seconds: float | None = None,
+    goes_on: bool = False,
+) -> str:
+    """The whole report, ending in a newline. `arguments` are those of the command this plan was made with; `goes_on`:
+    it is carried out right away, so nobody has to be told what to run next."""
     paper = paper or Paper()
     if not (plan.changes or plan.diagnostics or plan.hidden or paper.verbose):
         return f"{_nothing_to_do(plan)}\n"
@@ -23,7 +31,7 @@ def plan_text(plan: Plan, paper: Paper | None = None, *, arguments: str = "", se
     if plan.diagnostics:
         lines += [*diagnostics.lines(plan.diagnostics, paper), ""]
     lines += _spaced(block(entry, paper) for entry in entries(plan.changes))
-    return "\n".join([*lines, *_last_lines(plan, paper, arguments)]) + "\n"
+    return "\n".join([*lines, *_last_lines(plan, paper, "" if goes_on else next_line(plan, arguments))]) + "\n"
 
 
 def _nothing_to_do(plan: Plan) -> str:
@@ -45,10 +53,10 @@ def _spaced(blocks: Iterable[list[str]]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _last_lines(plan: Plan, paper: Paper, arguments: str) -> list[str]:
+def _last_lines(plan: Plan, paper: Paper, then: str) -> list[str]:
     lines: list[str] = []
     if paper.verbose and plan.unmanaged:
         lines += [*named("live, not declared and not ours, never touched:", plan.unmanaged, paper, 0), ""]
     if plan.hidden:
         lines.append(f"{counted(plan.hidden, 'change')} hidden by the selection")
-    return [*lines, sums(plan, paper), next_line(plan, arguments)]
+    return [*lines, sums(plan, paper), *([then] if then else [])]
