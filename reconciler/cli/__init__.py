@@ -1,1 +1,1 @@
-"""One module per command: arguments → workflow → report → exit code."""
+"""The command line: one module a command, each turning arguments into a workflow, a report and an exit code."""

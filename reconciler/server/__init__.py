@@ -1,0 +1,1 @@
+"""The edge to NATS: connect, observe, execute, remember; and the embedded server. Knows primitives, never kinds."""
