@@ -89,7 +89,9 @@ class Plan:
 
     @property
     def exit_code(self) -> int:
-        """0 fine, 1 something needed is unknown, 4 refused or consent missing; 4 never hides 1."""
+        """0 fine, 1 something needed is unknown or left out of this run, 4 refused or consent missing; 4 never hides 1."""
         if any(change.action is Action.UNKNOWN for change in self.changes) or any(d.is_error for d in self.diagnostics):
             return 1
-        return 4 if any(v.blocks for change in self.changes for v in change.verdicts) else 0
+        if any(v.blocks for change in self.changes for v in change.verdicts):
+            return 4
+        return 1 if any(change.blocked_by for change in self.changes) else 0

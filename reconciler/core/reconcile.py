@@ -56,10 +56,13 @@ def settled(
 ) -> dict[Address, Resource]:
     """Every declared resource in canonical form, parents first; a child is settled under its parent as that will be."""
     desired: dict[Address, Resource] = {}
+    parents: dict[Address, Resource] = {}
     for declared in topology.resources:
         kind = registry.of(declared.address)
         above = Address(kind.place.within, declared.address.names[:-1]) if kind.place.within else None
-        parent = _afterwards(desired[above], live.get(above), registry.of(above)) if above in desired else None
+        if above in desired and above not in parents:
+            parents[above] = _afterwards(desired[above], live.get(above), registry.of(above))
+        parent = parents.get(above) if above else None
         context = Context(target=snapshot.target, parent=parent, snapshot=snapshot)
         desired[declared.address] = kind.settle(as_found(declared, live.get(declared.address), kind), context)
     return desired

@@ -40,7 +40,10 @@ def apply(planned: Planned, server: str | ConnectOptions, *, partial: bool) -> F
 def export(server: str | ConnectOptions, topology: str) -> str:
     async def work() -> str:
         async with session(_options(server)) as js:
-            return await exporting.export(js, topology=topology)
+            found = await exporting.exported(js, topology=topology)
+            if any(one.is_error for one in found.left_out):
+                raise CannotContinue(*found.left_out)
+            return found.text
 
     return asyncio.run(work())
 

@@ -9,6 +9,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.across.ordering import subject_handovers
+from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide
 
 PREFIXES = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
@@ -70,28 +71,8 @@ def _handovers(view: View) -> dict[Address, list[Address]]:
     return waits
 
 
-class Captured:
-    """Subjects of all streams as they will be after apply, found by their first token: most never meet."""
-
-    def __init__(self, subjects: Mapping[str, list[str]]) -> None:
-        self.by_head: dict[str, list[tuple[str, str]]] = {}
-        for stream, own in subjects.items():
-            for subject in own:
-                self.by_head.setdefault(_head(subject), []).append((stream, subject))
-
-    def near(self, subject: str) -> Iterator[tuple[str, str]]:
-        heads = self.by_head if _head(subject) == "*" else (_head(subject), "*")
-        for head in list(heads):
-            yield from self.by_head.get(head, ())
-
-
-def _head(subject: str) -> str:
-    first = subject.partition(".")[0]
-    return "*" if first in ("*", ">") else first
-
-
 @lru_cache(maxsize=4)
-def _captured(view: View) -> Captured:
+def _captured(view: View) -> SubjectIndex:
     """Computed once per view; a view is compared by identity."""
     after: dict[str, list[str]] = {
         name: info["config"].get("subjects") or []
@@ -100,7 +81,11 @@ def _captured(view: View) -> Captured:
     for address, change in view.changes.items():
         if address.kind in PREFIXES:
             after[PREFIXES[address.kind] + address.name] = _subjects_after(change, after)
-    return Captured(after)
+    index = SubjectIndex()
+    for stream, own in after.items():
+        for subject in own:
+            index.add(stream, subject)
+    return index
 
 
 def _subjects_after(change: Change, live: Mapping[str, Json]) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.reserved import reserved_metadata
+from reconciler.kinds.primitives.subjects import is_valid
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.primitives.words import some
@@ -179,6 +182,27 @@ def consumer_deletion(change: Change, _view: View) -> Found:
     )
 
 
+@rule("CO542", "invalid-filter", err_code=10052)
+def invalid_filter(change: Change, _view: View) -> Iterator[Finding]:
+    """A filter that no subject can ever match: an empty token, white space, or a `>` that is not at the end.
+
+    The server refuses the consumer for it.
+
+    Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
+    """
+    filters = {"filter_subject": change.becomes("filter_subject")}
+    filters |= {f"filter_subjects[{i}]": one for i, one in enumerate(change.becomes("filter_subjects") or ())}
+    for path, subject in filters.items():
+        is_new = change.action is Action.CREATE or change.touches(path.partition("[")[0])
+        if subject is not None and is_new and not is_valid(subject):
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=path,
+                message=f"`{subject}` is not a subject",
+                fix="write tokens between single dots, without white space, `>` only at the end",
+            )
+
+
 RULES = (
     *updatability_rules(FIELDS, FIXED, of="consumer"),
     doomed_storage_change,
@@ -186,6 +210,7 @@ RULES = (
     priority_group_change,
     several_priority_groups,
     live_as_ephemeral,
+    invalid_filter,
     consumer_deletion,
     too_young("CO", unknown_fields, unknown_values),
     reserved_metadata("CO"),

@@ -11,6 +11,7 @@ from reconciler.core.rule import View
 from reconciler.core.wire import Question, SubjectCounts, Unanswered
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
+from reconciler.kinds.primitives.group_rules import is_current
 from reconciler.kinds.primitives.partitions import assign
 from reconciler.kinds.primitives.words import some
 
@@ -33,13 +34,17 @@ def _question(change: Change) -> SubjectCounts:
 
 
 def questions(change: Change) -> Iterable[Question]:
-    if change.action is Action.UPDATE and change.touches(*MEMBERSHIP):
+    if _moves(change):
         yield _question(change)
+
+
+def _moves(change: Change) -> bool:
+    return change.action is Action.UPDATE and change.touches(*MEMBERSHIP) and is_current(change)
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
     """The partition map of a membership change, with the messages queued on what moves."""
-    if change.action is not Action.UPDATE or not change.touches(*MEMBERSHIP) or not change.live or not change.desired:
+    if not _moves(change) or not change.live or not change.desired:
         return
     now, then = owners(change.live.config), owners(change.desired.config)
     moved = [number for number, (before, after) in enumerate(zip(now, then, strict=False)) if before != after]

@@ -27,7 +27,7 @@ def elastic_group_change(change: Change, _view: View) -> Iterator[Finding]:
 
     Instead: declare a second group and move over when the queue of this one is empty.
     """
-    for path in not_membership(change):
+    for path in not_membership(change) if shared.is_current(change) else ():
         if path != "queue_stream":
             yield Finding(
                 outcome=Outcome.REFUSED,

@@ -124,6 +124,12 @@ def emptied(family: str) -> Rule:
     return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",))(judge)
 
 
+def is_current(change: Change) -> bool:
+    """The live record can be understood, so that its differences mean something."""
+    state = change.live.state if change.live else {}
+    return not (state.get("broken") or state.get("legacy"))
+
+
 def unreadable(family: str) -> Rule:
     def judge(change: Change, _view: View) -> Found:
         """The stored record is in a historic form, or was broken by hand.

@@ -13,6 +13,7 @@ from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.primitives.words import consent_to, in_words
 from reconciler.kinds.stream.losses import RULES as LOSSES
+from reconciler.kinds.stream.subjects import RULES as SUBJECTS
 
 NEW_STREAM = "declare a second stream that sources this one, and move publishers and consumers to it"
 
@@ -199,6 +200,7 @@ RULES = (
     external_mismatch,
     one_way_change,
     *LOSSES,
+    *SUBJECTS,
     too_young("ST", unknown_fields, unknown_values),
     external_with_configuration,
     reserved_metadata("ST"),

@@ -1,0 +1,66 @@
+"""Which of many subjects may meet this one? A tree by tokens, since comparing all with all takes minutes for thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+Owned = tuple[str, str]
+"""A stream and one of its subjects."""
+
+
+@dataclass(slots=True)
+class _Node:
+    ends: list[Owned] = field(default_factory=list)
+    """Subjects whose last token led here."""
+    tails: list[Owned] = field(default_factory=list)
+    """Subjects that go on with `>`: whatever follows, they may meet."""
+    next: dict[str, _Node] = field(default_factory=dict)
+
+
+class SubjectIndex:
+    """Candidates only: whether two subjects really collide is for `subjects.collide` to say."""
+
+    def __init__(self) -> None:
+        self._root = _Node()
+
+    def add(self, stream: str, subject: str) -> None:
+        node = self._root
+        for token in subject.split("."):
+            if token.startswith(">"):
+                node.tails.append((stream, subject))
+                return
+            node = node.next.setdefault(_kind(token), _Node())
+        node.ends.append((stream, subject))
+
+    def near(self, subject: str) -> Iterator[Owned]:
+        yield from _walk(self._root, [_kind(token) for token in subject.split(".")], 0)
+
+
+def _kind(token: str) -> str:
+    """The server takes every token that begins like a wildcard for one when it looks for collisions."""
+    return token[0] if token[:1] in ("*", ">") else token
+
+
+def _walk(node: _Node, tokens: list[str], at: int) -> Iterator[Owned]:
+    if at == len(tokens):
+        yield from node.ends
+        return
+    yield from node.tails
+    token = tokens[at]
+    if token == ">":
+        yield from _below(node)
+    elif token == "*":
+        for following in node.next.values():
+            yield from _walk(following, tokens, at + 1)
+    else:
+        for same in (token, "*"):
+            if same in node.next:
+                yield from _walk(node.next[same], tokens, at + 1)
+
+
+def _below(node: _Node) -> Iterator[Owned]:
+    for following in node.next.values():
+        yield from following.ends
+        yield from following.tails
+        yield from _below(following)

@@ -1,0 +1,53 @@
+"""Subjects of one stream: each valid, and no two that could capture the same message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import Finding, Outcome, View, rule
+from reconciler.kinds.primitives.subjects import collide, is_valid
+
+
+def _judged(change: Change) -> list[str]:
+    is_new = change.action is Action.CREATE or change.touches("subjects")
+    return list(change.becomes("subjects") or ()) if is_new else []
+
+
+@rule("ST542", "invalid-subject", err_code=10052)
+def invalid_subject(change: Change, _view: View) -> Iterator[Finding]:
+    """A subject that no message can ever have: an empty token, white space, or a `>` that is not at the end.
+
+    The server refuses the whole stream for it.
+
+    Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
+    """
+    for index, subject in enumerate(_judged(change)):
+        if not is_valid(subject):
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"subjects[{index}]",
+                message=f"`{subject}` is not a subject",
+                fix="write tokens between single dots, without white space, `>` only at the end",
+            )
+
+
+@rule("ST543", "own-subjects-overlap", err_code=10052)
+def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
+    """Two subjects of one stream would capture the same message; the server refuses the stream.
+
+    Instead: keep the wider one.
+    """
+    subjects = _judged(change)
+    for index, subject in enumerate(subjects):
+        earlier = next((other for other in subjects[:index] if collide(subject, other)), None)
+        if earlier is not None:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"subjects[{index}]",
+                message=f"`{subject}` overlaps with `{earlier}` of the same stream",
+                fix="keep the wider one of the two",
+            )
+
+
+RULES = (invalid_subject, own_subjects_overlap)
