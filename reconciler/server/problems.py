@@ -9,6 +9,7 @@ from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.wire import Call, Step
 from reconciler.server.api import NoAnswer, Refusal
 
+CORRECT = "Correct what the server names and plan again. The plan should have said so before: please report it."
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
 
 DEEDS = {
@@ -58,7 +59,7 @@ def refused(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
         message = f"Could not {deed(step)}: {said}. Nothing was done."
         return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
     message = f"The server refused to {deed(step)}: {said}."
-    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, FIXES.get(said.err_code, PLAN_AGAIN)), True)
+    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, FIXES.get(said.err_code, CORRECT)), True)
 
 
 def changed(step: Step, what: Sequence[str]) -> Unsuccessful:
