@@ -81,7 +81,8 @@ def test_a_server_killed_in_the_middle_is_reported_and_the_next_apply_finishes(
 
     ran = asyncio.run(killed())
     assert ran.code == 1, ran.out[-2000:]
-    assert "doubt" in ran.out
+    # Fast machines have created everything by then, and only what is remembered of it is missing.
+    assert "doubt" in ran.out or "not remembered" in ran.out, ran.out[-2000:]
     mortal.start()
     again = someone("apply", file, "--yes")
     assert again.code == 0, again
