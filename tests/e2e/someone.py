@@ -66,9 +66,10 @@ class Someone:
         nc = await self.place.connect()
         js = await JetStream.open(nc)
         running = await start(self.shell, *arguments, *self.login)
+        output = asyncio.ensure_future(running.communicate())  # a full pipe would hold it up
         await asyncio.wait_for(when(js), 30)
         running.send_signal(signal.SIGINT)
-        out, err = await asyncio.wait_for(running.communicate(), 30)
+        out, err = await asyncio.wait_for(output, 30)
         await js.close()
         await nc.close()
         return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
