@@ -16,6 +16,7 @@ def main() -> None:
         return
     # A command lives for seconds and drops nearly nothing before its end: collecting cycles would only cost time.
     gc.disable()
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for plugins takes longer than validating
     from reconciler.cli.run import run  # noqa: PLC0415 - see above
 
     code = run(sys.argv[1:])

@@ -82,6 +82,7 @@ def _owned(record: Mapping[str, Json], revision: int) -> Owned:
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+_PLAIN_KEY = re.compile(rf"{PREFIX}(\.[A-Za-z0-9_-]+){{2,}}")
 
 
 def encode_key(address: Address) -> str:
@@ -91,12 +92,15 @@ def encode_key(address: Address) -> str:
 
 def _escape(text: str) -> str:
     if _PLAIN.fullmatch(text):
-        return text  # nearly every name; thousands are read at once
+        return text
     return "".join(chr(b) if _PLAIN.match(chr(b)) else f"={b:02X}" for b in text.encode())
 
 
 def decode_key(key: str) -> Address | None:
     """The address a key stands for; None when it is no ownership record."""
+    if _PLAIN_KEY.fullmatch(key):  # nearly every key; thousands are read at once
+        _, kind, *names = key.split(".")
+        return Address(kind, tuple(names))
     prefix, *parts = key.split(".")
     if prefix != PREFIX or len(parts) < 2 or not all(parts):
         return None

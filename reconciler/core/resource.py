@@ -63,7 +63,7 @@ class Address(NamedTuple):
 class Spec(BaseModel):
     """What people write, checked: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False, defer_build=True)
 
 
 class Consent(Spec):

@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 from reconciler.core.kind import Kind, Registry
 from reconciler.core.resource import Spec
 from reconciler.core.topology import Expect, Removal
+from reconciler.documents.docstrings import described_fields
 from reconciler.documents.header import FORMAT
 
 Schema = dict[str, Any]
@@ -32,7 +33,7 @@ def topology_schema(registry: Registry) -> Schema:
     """What `schemas/topology.schema.json` holds. Nothing is required: a topology may spread over several files."""
     specs: list[type[Spec]] = [Expect, Removal, *(kind.spec for kind in registry.kinds)]
     references, schema = models_json_schema([(spec, "validation") for spec in dict.fromkeys(specs)])
-    definitions = {name: _polished(definition) for name, definition in schema["$defs"].items()}
+    definitions = {name: _polished(definition) for name, definition in _described(schema["$defs"]).items()}
     for kind in registry.kinds:
         model = references[kind.spec, "validation"]["$ref"].rpartition("/")[2]
         definitions[kind.name] = _resource(kind, deepcopy(definitions[model]), registry)
@@ -51,6 +52,14 @@ def topology_schema(registry: Registry) -> Schema:
         "additionalProperties": False,
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def _described(definitions: Schema) -> Schema:
+    for model, sentences in described_fields().items():
+        properties = definitions.get(model, {}).get("properties", {})
+        for name in properties.keys() & sentences.keys():
+            properties[name] = dict(sorted({"description": sentences[name], **properties[name]}.items()))
+    return definitions
 
 
 def _sections(parent: str | None, registry: Registry) -> dict[str, Schema]:

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import nkeys  # type: ignore[import-untyped]  # it has no type hints
-
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.server.options import ConnectOptions
 
@@ -142,6 +140,8 @@ def _inline(rest: str, what: str) -> str:
 
 def _checked_seed(seed: str, origin: str) -> str:
     """nkeys gives every kind of failure as another exception; all mean that this is no seed."""
+    import nkeys  # type: ignore[import-untyped]  # noqa: PLC0415 - without type hints; brings libsodium, few need it
+
     written = seed.strip().encode()
     try:
         prefix, raw = nkeys.decode_seed(bytearray(written))
