@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from pydantic_core import from_json
 
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.wire import Entry
@@ -56,7 +57,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
 def decode_owned(entry: Entry) -> Owned | str:
     """A record, or why it cannot be used."""
     try:
-        record = json.loads(entry.value)
+        record = from_json(entry.value)  # twice as fast as the standard library's; thousands are read at once
     except ValueError:
         return "its text is not JSON"
     if not isinstance(record, dict) or not isinstance(record.get("topology"), str):

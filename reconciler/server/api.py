@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from nats.aio.client import Client
+from pydantic_core import from_json
 
 from reconciler.core.resource import Json
 from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence
@@ -62,8 +63,10 @@ def answer(reply: Reply | NoAnswer) -> Answer:
     if isinstance(reply, NoAnswer):
         return reply
     try:
-        body: Mapping[str, Json] = json.loads(reply.data)
+        body: Mapping[str, Json] | None = from_json(reply.data)  # twice as fast as the standard library's
     except ValueError:
+        body = None
+    if not isinstance(body, dict):
         return Refusal(0, 0, f"somebody answered who is not JetStream: {reply.data[:80]!r}")
     error = body.get("error")
     if error is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from reconciler.core.resource import Config, Fills, Json
 from reconciler.core.wire import Target, Version
 from reconciler.kinds.primitives.consumer_fields import ConsumerConfig
@@ -85,6 +87,7 @@ def _is_pull(config: Config) -> bool:
     return "deliver_subject" not in config
 
 
+@cache
 def _exactly(filled: Json) -> Fills:
     return lambda live: live is None or live == filled
 
