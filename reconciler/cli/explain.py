@@ -55,8 +55,8 @@ def _page(rule: Rule) -> str:
     lines = [f"{rule.code} {rule.name}", "", *_wrapped(rule.doc), ""]
     on = ", ".join(sorted(action.value for action in rule.on))
     lines.append(f"Judged on: {on}; nats-server {_versions(rule)}.")
-    if rule.err_code is not None:
-        lines.append(f"The server itself answers err_code {rule.err_code}.")
+    codes = f" (err_code {', '.join(map(str, rule.err_codes))})" if rule.err_codes else ""
+    lines.append(f"The server itself {rule.reaction}{codes}.")
     return "\n".join(lines) + "\n"
 
 

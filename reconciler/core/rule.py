@@ -32,6 +32,18 @@ class Outcome(StrEnum):
         return list(Outcome).index(self)
 
 
+class Reaction(StrEnum):
+    """What the server itself does with what a rule flags: "ok" has many meanings, and only the first is a promise."""
+
+    DOES = "does it; the objection is ours"
+    REFUSES = "refuses it"
+    ONE_WAY = "does it, and never takes it back"
+    INERT = "says ok and does nothing"
+    DROPS = "says ok and drops it"
+    HARMS = "does it, at the cost of messages, positions or clients"
+    DOOMS = "says ok, and loses the object at its next restart or upgrade"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What a rule saw; the engine adds who said it and where."""
@@ -46,6 +58,8 @@ class Finding:
     consentable: bool = False
     """A refusal that consent can turn into an in-place change."""
     quantities: Mapping[str, int] = field(default_factory=dict)
+    reaction: Reaction | None = None
+    """What the server does about this very finding, where it is not what the rule says in general."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +79,7 @@ class Verdict:
     consented: str | None = None
     """The reason somebody gave for allowing this."""
     quantities: Mapping[str, int] = field(default_factory=dict)
+    reaction: Reaction = Reaction.DOES
 
     @property
     def blocks(self) -> bool:
@@ -130,8 +145,10 @@ class Rule:
     since: Version = EVER[0]
     until: Version = EVER[1]
     """First version it no longer holds for."""
-    err_code: int | None = None
-    """What the server answers; None: the server accepts it, we are stricter for a shown harm."""
+    reaction: Reaction = Reaction.DOES
+    """What the server does with it. Beyond REFUSES we are stricter than it, for a harm shown in a test."""
+    err_codes: tuple[int, ...] = ()
+    """What the server answers where it refuses; several when versions or ways of asking differ."""
 
     def holds_for(self, version: Version) -> bool:
         return self.since <= version < self.until
@@ -145,9 +162,11 @@ def rule(
     needs: Sequence[Need] = ("spec",),
     since: Version = EVER[0],
     until: Version = EVER[1],
-    err_code: int | None = None,
+    reaction: Reaction | None = None,
+    err_code: int | tuple[int, ...] = (),
 ) -> Callable[[Judge], Rule]:
-    """Make a rule of a function; its docstring is the page people read."""
+    """Make a rule of a function; its docstring is the page people read. One with an `err_code` is the server's own."""
+    err_codes = (err_code,) if isinstance(err_code, int) else err_code
 
     def make(judge: Judge) -> Rule:
         return Rule(
@@ -159,7 +178,8 @@ def rule(
             needs=frozenset(needs),
             since=since,
             until=until,
-            err_code=err_code,
+            reaction=reaction or (Reaction.REFUSES if err_codes else Reaction.DOES),
+            err_codes=err_codes,
         )
 
     return make
@@ -190,36 +210,5 @@ def _stamped(one: Rule, finding: Finding, change: Change) -> Verdict:
         to=finding.to,
         consentable=finding.consentable or finding.outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
         quantities=finding.quantities,
+        reaction=finding.reaction or one.reaction,
     )
-
-
-def fixed(code: str, name: str, path: str, message: str, fix: str, *, err_code: int, until: Version = EVER[1]) -> Rule:
-    """A field the server fixes at creation. `message` may use {live} and {desired}."""
-
-    def judge(change: Change, _view: View) -> Found:
-        if (found := change.field(path)) is None:
-            return None
-        text = message.format(
-            live=_shown(found.live, found.info.default), desired=_shown(found.desired, found.info.default)
-        )
-        return Finding(outcome=Outcome.REFUSED, path=found.path, message=text, fix=fix, to=found.desired)
-
-    judge.__doc__ = f"{message}\n\nInstead: {fix}"
-    return rule(code, name, on=(Action.UPDATE,), needs=("live",), until=until, err_code=err_code)(judge)
-
-
-def one_way(code: str, name: str, path: str, message: str, fix: str, *, err_code: int) -> Rule:
-    """A flag that can be turned on but never off again."""
-
-    def judge(change: Change, _view: View) -> Found:
-        if change.was(path) is True and not change.becomes(path):
-            return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix, to=False)
-        return None
-
-    judge.__doc__ = f"{message}\n\nInstead: {fix}"
-    return rule(code, name, on=(Action.UPDATE,), needs=("live",), err_code=err_code)(judge)
-
-
-def _shown(value: Json, default: Json) -> str:
-    shown = default if value is None else value
-    return "the default" if shown is None else str(shown)

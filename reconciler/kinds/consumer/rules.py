@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.subjects import is_valid
@@ -36,7 +36,7 @@ FIXED = {
 }
 
 
-@rule("CO111", "doomed-storage-change", on=(Action.UPDATE,), needs=("live",))
+@rule("CO111", "doomed-storage-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.DOOMS)
 def doomed_storage_change(change: Change, view: View) -> Found:
     """`mem_storage` of an existing consumer changes on a server that says ok.
 
@@ -59,7 +59,7 @@ def doomed_storage_change(change: Change, view: View) -> Found:
     )
 
 
-@rule("CO121", "priority-policy-switch", on=(Action.UPDATE,), needs=("live",))
+@rule("CO121", "priority-policy-switch", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
 def priority_policy_switch(change: Change, _view: View) -> Found:
     """The priority policy of an existing consumer changes.
 
@@ -83,7 +83,7 @@ def priority_policy_switch(change: Change, _view: View) -> Found:
     )
 
 
-@rule("CO122", "priority-group-change", on=(Action.UPDATE,), needs=("live",))
+@rule("CO122", "priority-group-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
 def priority_group_change(change: Change, _view: View) -> Found:
     """Priority groups of an existing consumer are added, removed or renamed.
 
@@ -124,7 +124,7 @@ def _pinned(info: Json) -> str | None:
     return next((g["group"] for g in info.get("priority_groups") or () if g.get("pinned_client_id")), None)
 
 
-@rule("CO123", "several-priority-groups")
+@rule("CO123", "several-priority-groups", reaction=Reaction.HARMS)
 def several_priority_groups(change: Change, _view: View) -> Found:
     """More than one priority group on a consumer.
 
@@ -144,7 +144,7 @@ def several_priority_groups(change: Change, _view: View) -> Found:
     )
 
 
-@rule("CO131", "live-as-ephemeral", on=(Action.CREATE,), needs=("live",))
+@rule("CO131", "live-as-ephemeral", on=(Action.CREATE,), needs=("live",), reaction=Reaction.HARMS)
 def live_as_ephemeral(change: Change, view: View) -> Found:
     """A consumer of this name is live, but as an ephemeral one that its clients made.
 
@@ -163,7 +163,7 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
     )
 
 
-@rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",))
+@rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
 def consumer_deletion(change: Change, _view: View) -> Found:
     """A consumer is removed: its position is lost, and on interest streams the messages only it wanted.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.bucket import RESERVED, Shape
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.reserved import reserved_metadata
@@ -56,7 +56,7 @@ def _deletion(family: str) -> Rule:
             message=f"with it go {some(messages, 'stored message')} ({size(state.get('bytes', 0))})",
         )
 
-    return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",))(judge)
+    return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 
 
 def _bad_name(family: str) -> Rule:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.words import some
 
 NAME = re.compile(r"[A-Za-z0-9_=-]{1,200}")
@@ -121,7 +121,7 @@ def emptied(family: str) -> Rule:
             fix=f"keep a member, or consent here: allow: [{{code: {family}304, reason: …}}]",
         )
 
-    return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",))(judge)
+    return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 
 
 def is_current(change: Change) -> bool:
@@ -179,4 +179,4 @@ def deletion(family: str) -> Rule:
         if members:
             yield Finding(outcome=Outcome.WARNS, message=f"running instances of {', '.join(members[:5])} end")
 
-    return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",))(judge)
+    return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)

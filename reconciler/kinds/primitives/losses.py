@@ -7,7 +7,7 @@ from datetime import datetime
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.values import show_duration
 from reconciler.kinds.primitives.words import age, consent_to, size, some
 
@@ -40,7 +40,7 @@ def limit_lowered(family: str, own: OwnName = lambda field: field) -> Rule:
                     fix=f"consent here if that is meant: {consent_to(f'{family}301', change.becomes(path), _unit(change, path))}",
                 )
 
-    return rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live",))(judge)
+    return rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 
 
 def _unit(change: Change, path: str) -> str:

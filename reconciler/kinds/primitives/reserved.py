@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.core.diff import Change
-from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 
 
 def reserved_metadata(family: str) -> Rule:
@@ -16,7 +16,7 @@ def reserved_metadata(family: str) -> Rule:
         """
         return [_finding(key) for key in getattr(change.terms, "metadata", None) or {} if key.startswith("_nats.")]
 
-    return rule(f"{family}508", "reserved-metadata")(judge)
+    return rule(f"{family}508", "reserved-metadata", reaction=Reaction.DROPS)(judge)
 
 
 def _finding(key: str) -> Finding:

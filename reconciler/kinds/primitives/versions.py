@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from reconciler.core.diff import Change
 from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.known import YoungValue
+
+STRICT = Version(2, 12)
+"""From here on servers refuse fields they do not know, unless configured otherwise; before, they drop them."""
 
 UnknownFields = Callable[[Config, Version], list[str]]
 UnknownValues = Callable[[Config, Version], list[YoungValue]]
@@ -29,7 +33,8 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
 
     def _findings(config: Config, version: Version) -> Iterator[Finding]:
         for path in unknown_fields(config, version):
-            yield _finding(path, f"{path} is not known to nats-server {version}; {_does(version)}")
+            message = f"{path} is not known to nats-server {version}; {_does(version)}"
+            yield replace(_finding(path, message), reaction=None if version >= STRICT else Reaction.DROPS)
         for young in unknown_values(config, version):
             yield _finding(
                 young.path,
@@ -40,7 +45,7 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
 
 
 def _does(version: Version) -> str:
-    return "it would be dropped without an error" if version < Version(2, 12) else "it would be refused"
+    return "it would be dropped without an error" if version < STRICT else "it would be refused"
 
 
 def _finding(path: str, message: str) -> Finding:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.words import consent_to, size, some
 
 
-@rule("ST302", "interest-retention", on=(Action.UPDATE,), needs=("live",))
+@rule("ST302", "interest-retention", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
 def interest_retention(change: Change, _view: View) -> Found:
     """Retention changes from limits to interest on a stream that holds messages.
 
@@ -38,7 +38,7 @@ def interest_retention(change: Change, _view: View) -> Found:
     )
 
 
-@rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live",))
+@rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
 def subject_removed(change: Change, _view: View) -> Found:
     """A subject is no longer captured: its publishers get "no responders" from then on; stored messages stay.
 
@@ -54,7 +54,7 @@ def subject_removed(change: Change, _view: View) -> Found:
     )
 
 
-@rule("ST310", "stream-deletion", on=(Action.DELETE,), needs=("live",))
+@rule("ST310", "stream-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
 def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
     """A stream is removed with everything in it: messages, and all its consumers, whoever made them.
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change, FieldChange
 from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.core.wire import Version
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
@@ -51,7 +52,7 @@ FIXED = {
 }
 
 
-@rule("ST107", "first-sequence-change", on=(Action.UPDATE,), needs=("live",))
+@rule("ST107", "first-sequence-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.INERT)
 def first_sequence_change(change: Change, _view: View) -> Found:
     """`first_seq` of an existing stream changes.
 
@@ -88,7 +89,7 @@ def seal_at_creation(change: Change, _view: View) -> Found:
     )
 
 
-@rule("ST206", "one-way-change", on=(Action.UPDATE,), needs=("live",))
+@rule("ST206", "one-way-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.ONE_WAY)
 def one_way_change(change: Change, _view: View) -> Iterator[Finding]:
     """A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
 
@@ -169,7 +170,7 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
             )
 
 
-@rule("ST511", "replicas-on-single-server", needs=("spec",))
+@rule("ST511", "replicas-on-single-server", needs=("spec",), err_code=10074)
 def replicas_on_single_server(change: Change, view: View) -> Found:
     """More than one replica on a server that is not clustered.
 
@@ -186,6 +187,7 @@ def replicas_on_single_server(change: Change, view: View) -> Found:
         path="num_replicas",
         fix="write num_replicas: 1, or use a cluster",
         message=f"{wanted} replicas need a cluster; this is a single server, which would lose the stream",
+        reaction=Reaction.DOOMS if change.action is Action.UPDATE and view.target.version < Version(2, 14) else None,
     )
 
 
