@@ -45,6 +45,10 @@ lint: $(VENV)/.test  ## style, types, layers
 test: setup lint  ## every test, on real servers of each supported version
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
+interop: setup  ## groups shared with the reference implementation, on every server version (needs Go)
+	@$(BIN)/python -m tests.interop.reference
+	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop
+
 bench: setup  ## speed as ratios against a floor in the same run
 	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
@@ -61,4 +65,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo lint test bench curve format schemas clean
+.PHONY: help setup demo lint test interop bench curve format schemas clean

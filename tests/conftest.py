@@ -12,12 +12,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.interop import reference
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import NEWEST
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the files that tests compare plans with")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if line := reference.not_run(config.args):
+        terminalreporter.write_line(line, yellow=True)
 
 
 @pytest.fixture

@@ -1,0 +1,40 @@
+"""Two people at one account: somebody with our commands, and somebody with the reference's.
+
+`make test` runs each test on one server version, `make interop` on all of them. Without the reference nothing here is
+collected, and a line at the end of the run says so; `make interop` fails then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Shell
+from tests.e2e.someone import Someone, login
+from tests.interop.cg import Cg, Members
+from tests.interop.reference import find
+from tests.support.accounts import Account
+
+collect_ignore_glob = [] if find().program else ["test_*.py"]
+
+
+@pytest.fixture
+def someone(tmp_path: Path, account: Account) -> Someone:
+    return Someone(Shell(tmp_path), account, login(account))
+
+
+@pytest.fixture
+def cg(tmp_path: Path, account: Account) -> Cg:
+    program = find().program
+    assert program, "the tests are collected only where it is"
+    return Cg.logged_in(program, tmp_path / "cg", account)
+
+
+@pytest.fixture
+def members(cg: Cg) -> Iterator[Members]:
+    """Instances of members, ended with the test."""
+    running = Members(cg)
+    yield running
+    running.end()

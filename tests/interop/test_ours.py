@@ -1,0 +1,133 @@
+"""Groups that we create: the reference lists, shows, consumes, scales and deletes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.someone import Someone
+from tests.interop.cg import Cg, Members
+from tests.interop.load import assert_in_order, is_complete, publish
+from tests.interop.topologies import elastic, names, record, static
+from tests.interop.versions import sampled_on
+from tests.support.accounts import Account
+
+MAPPED = "member_mappings: [{member: a, partitions: [0, 3]}, {member: b, partitions: [1, 2, 4, 5]}]"
+
+
+@sampled_on("2.11")
+def test_the_reference_lists_and_shows_an_elastic_group(someone: Someone, cg: Cg) -> None:
+    someone.applied(elastic())
+    assert cg.did("elastic", "ls", "JOBS") == "elastic consumer groups: [g]\n"
+    shown = cg.did("elastic", "info", "JOBS", "g")
+    assert "\nfilter=jobs.*.*, partitioning wildcards [1]\nmembers: [a b]\n" in shown
+
+
+@sampled_on("2.12")
+@pytest.mark.parametrize(
+    ("more", "flags"),
+    [("", []), (", max_buffered_msg: 1000", ["--max-buffered-msgs", "1000"])],
+    ids=["unlimited", "buffered"],
+)
+def test_creating_it_again_with_the_reference_changes_nothing(
+    someone: Someone, cg: Cg, more: str, flags: list[str]
+) -> None:
+    file = someone.write(elastic(more=more))
+    assert someone("apply", file, "--yes").code == 0
+    cg.did("elastic", "create", "JOBS", "g", "6", "--filter", "jobs.*.*", *flags, stdin="1\n")
+    assert someone.has_nothing_to_do(file)
+
+
+@sampled_on("2.14", since="2.12")
+def test_a_group_over_whole_subjects_is_the_references_own(someone: Someone, cg: Cg) -> None:
+    file = someone.write(elastic(filters=""))
+    assert someone("apply", file, "--yes").code == 0
+    cg.did("elastic", "create", "JOBS", "g", "6")
+    assert someone.has_nothing_to_do(file)
+
+
+@sampled_on("2.15")
+@pytest.mark.parametrize("membership", ["members: [a, b]", MAPPED], ids=["members", "mappings"])
+@pytest.mark.parametrize("type_", ["elastic", "static"])
+def test_two_instances_of_each_member_consume_everything_in_order(
+    someone: Someone, account: Account, members: Members, type_: str, membership: str
+) -> None:
+    someone.applied(elastic(membership) if type_ == "elastic" else static(membership))
+    members.join(type_, "JOBS", "g", "a", "a", "b", "b")
+    sent = publish(account, 5)
+    got = members.wait_for(lambda got: is_complete(got, sent), "consuming")
+    assert_in_order(got, sent)
+    assert {one.member for one in got} == {"a", "b"}
+
+
+@sampled_on("2.12")
+def test_members_the_reference_adds_are_seen_and_taken_back(someone: Someone, cg: Cg) -> None:
+    file = someone.write(elastic())
+    assert someone("apply", file, "--yes").code == 0
+    cg.did("elastic", "add", "JOBS", "g", "c")
+    assert "a b c → a b" in " ".join(someone("plan", file).out.split())
+    assert someone("apply", file, "--yes").code == 0
+    assert someone.has_nothing_to_do(file)
+    assert "members: [a b]" in cg.did("elastic", "info", "JOBS", "g")
+
+
+@sampled_on("2.14")
+def test_a_membership_left_to_the_reference_is_no_change_whatever_it_does(someone: Someone, cg: Cg) -> None:
+    someone.applied(elastic())
+    file = someone.write(elastic(membership="").replace(", }", "}"))
+    assert someone("apply", file, "--yes").code == 0
+    for command in (("add", "c"), ("drop", "a"), ("create-mapping", "x:0,1,2", "y:3,4,5"), ("delete-mapping",)):
+        cg.did("elastic", command[0], "JOBS", "g", *command[1:])
+        assert someone.has_nothing_to_do(file), command
+
+
+@sampled_on("2.11")
+def test_mappings_the_reference_sets_are_exported_and_edited(someone: Someone, cg: Cg) -> None:
+    someone.applied(elastic())
+    cg.did("elastic", "create-mapping", "JOBS", "g", "a:0,1,2", "b:3,4,5")
+    live = someone("export").out
+    file = someone.write(live, "live.yaml")
+    assert someone.has_nothing_to_do(file)
+    someone.write(live.replace("[0, 1, 2]", "[0, 1]").replace("[3, 4, 5]", "[2, 3, 4, 5]"), "live.yaml")
+    assert someone("apply", file, "--yes").code == 0
+    assert "Member mappings: [{Member:a Partitions:[0 1]} {Member:b Partitions:[2 3 4 5]}]" in cg.did(
+        "elastic", "info", "JOBS", "g"
+    )
+
+
+@sampled_on("2.15")
+def test_what_is_not_membership_keeps_its_spelling_through_both_hands(someone: Someone, cg: Cg) -> None:
+    file = someone.write(elastic(more=", max_buffered_msg: 1000"))
+    assert someone("apply", file, "--yes").code == 0
+    before = someone.ask(record)
+    cg.did("elastic", "add", "JOBS", "g", "c")
+    assert someone("apply", file, "--yes").code == 0
+    assert someone.ask(record) == before
+
+
+@sampled_on("2.14")
+def test_the_reference_deletes_an_elastic_group_whole(someone: Someone, cg: Cg) -> None:
+    file = someone.write(elastic())
+    assert someone("apply", file, "--yes").code == 0
+    cg.did("elastic", "delete", "-f", "JOBS", "g")
+    assert "JOBS-g" not in someone.ask(lambda js: names(js, "STREAM.NAMES"))
+    assert "+ elastic_group/JOBS/g" in someone("plan", file).out
+
+
+@sampled_on("2.12")
+@pytest.mark.parametrize("filters", ["", "[jobs.*.*]"], ids=["all", "filtered"])
+def test_the_reference_shows_and_deletes_a_static_group(
+    someone: Someone, cg: Cg, members: Members, account: Account, filters: str
+) -> None:
+    file = someone.write(static(filters=filters))
+    assert someone("apply", file, "--yes").code == 0
+    assert cg.did("static", "ls", "JOBS") == "static consumer groups: [g]\n"
+    instances = members.join("static", "JOBS", "g", "a", "b")
+    sent = publish(account, 1)
+    members.wait_for(lambda got: is_complete(got, sent), "consuming")
+    shown = cg.did("static", "info", "JOBS", "g")
+    assert "members: [a b]\ncurrently active members: [a b]\n" in shown
+    cg.did("static", "delete", "-f", "JOBS", "g")
+    for instance in instances:
+        assert instance.process.wait(timeout=20) == 0
+    assert someone.ask(lambda js: names(js, "CONSUMER.NAMES.JOBS")) == []
+    assert "+ static_group/JOBS/g" in someone("plan", file).out
