@@ -49,6 +49,11 @@ interop: setup  ## groups shared with the reference implementation, on every ser
 	@$(BIN)/python -m tests.interop.reference
 	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop
 
+N ?= 5000
+
+agreement: setup  ## our verdicts beside real servers' answers: N random cases per version and every rule's row
+	@$(BIN)/python -m tests.agreement $(N)
+
 bench: setup  ## speed as ratios against a floor in the same run
 	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
@@ -65,4 +70,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo lint test interop bench curve format schemas clean
+.PHONY: help setup demo lint test interop agreement bench curve format schemas clean

@@ -1,0 +1,51 @@
+"""A whole run over one version: every row on both sides, and as many random cases as wanted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import islice
+
+from tests.agreement.case import Case
+from tests.agreement.drawing import ROWS, SIDES, Drawing, on_disk
+from tests.agreement.rooms import Ground
+from tests.agreement.running import run
+from tests.agreement.tally import Tally
+
+AT_ONCE = 600
+PASSES = 5
+
+
+def judged_run(minor: str, *, number: int, times: int, restarts: float, seed: int = 1, size: int = 400) -> Tally:
+    """`number` random cases beside every row, each side of it `times` times; a share of all also sees a restart."""
+    with Ground(minor) as ground:
+        tally = Tally(str(ground.version))
+        drawing = Drawing(ground.version, size=size, number=seed)
+        chance = random.Random(seed)
+        for once in range(PASSES):
+            wanted = _rows(drawing, tally, times, spiced=once > 0 or times > 1)
+            _tell(ground, tally, wanted, restarts, chance)
+            if not tally.missing(times):
+                break
+        for start in range(0, number, AT_ONCE):
+            free = [drawing.free() for _ in range(min(AT_ONCE, number - start))]
+            _tell(ground, tally, free, restarts, chance)
+        return tally
+
+
+def _rows(drawing: Drawing, tally: Tally, times: int, *, spiced: bool) -> list[Case]:
+    """What is still missing of every row; the first time at least each of its cases once."""
+    cases: list[Case] = []
+    first = not tally.kinds
+    for row in ROWS:
+        for side in SIDES:
+            short = times - tally.hits[row.id, side] if (row.id, side) in tally.missing(times) else 0
+            number = max(short, len(row.cases(side)) if first else 0)
+            cases += islice(drawing.of_row(row, side, spiced=spiced and not first), number)
+    return cases
+
+
+def _tell(ground: Ground, tally: Tally, cases: Sequence[Case], restarts: float, chance: random.Random) -> None:
+    lasting = [on_disk(case) for case in cases if case.row.startswith("5.5") or chance.random() < restarts]
+    for outcome in [*run(ground, cases), *run(ground, lasting, restart=True)]:
+        tally.add(outcome)

@@ -1,0 +1,105 @@
+"""Ours beside the server's: agreed, stricter on purpose, or a disagreement; and which rules an agreement hangs on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler.core.rule import Reaction, Rule, Verdict
+from reconciler.kinds import REGISTRY
+from reconciler.server.api import NoAnswer, Refusal
+from tests.agreement.running import Outcome
+
+RULES: Mapping[str, Rule] = {rule.code: rule for rule in REGISTRY.rules()}
+
+STRICTER_AT_LOAD = {
+    "XX503": "a value of the wrong kind or a text that means nothing: some server reads it as something else",
+}
+"""Complaints about files whose content a server would take, with the harm."""
+
+NOBODY_KNOWS: Mapping[int, str] = {
+    10049: "the store could not be made: the file system's answer",
+}
+"""err_codes that depend on what no API shows."""
+
+
+class Kind(StrEnum):
+    UNBORN = "could not be made"
+    NOTHING = "nothing to write"
+    AGREED = "agreed"
+    STRICTER = "stricter on purpose"
+    DISAGREED = "disagreed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    kind: Kind
+    why: str = ""
+    by: tuple[str, ...] = ()
+    """Codes of the rules it comes from."""
+
+
+def judgement(one: Outcome, without: str = "") -> Judgement:
+    """`without`: as if this rule had been left out."""
+    ours = one.ours
+    if one.unborn or ours is None:
+        return Judgement(kind=Kind.UNBORN, why=one.unborn)
+    blocking = [v for v in ours.blocking if v.code != without]
+    if one.answer is None:
+        return Judgement(kind=Kind.NOTHING, by=tuple(v.code for v in blocking))
+    if isinstance(one.answer, NoAnswer):
+        return Judgement(kind=Kind.DISAGREED, why=f"no answer: {one.answer}")
+    if isinstance(one.answer, Refusal):
+        return _refused(one, one.answer, blocking)
+    return _accepted(one, blocking)
+
+
+def _refused(one: Outcome, answer: Refusal, blocking: list[Verdict]) -> Judgement:
+    assert one.ours
+    if one.ours.complaints:
+        return Judgement(kind=Kind.AGREED, by=tuple({c.code for c in one.ours.complaints}))
+    matching = {
+        v.code for v in blocking if v.reaction is Reaction.REFUSES and answer.err_code in RULES[v.code].err_codes
+    }
+    if matching or (one.ours.waits and answer.err_code == 10059):
+        return Judgement(kind=Kind.AGREED, by=tuple(sorted(matching)))
+    return Judgement(kind=Kind.DISAGREED, why=f"the server refuses: {_plain(str(answer))}; we say {_said(blocking)}")
+
+
+def _accepted(one: Outcome, blocking: list[Verdict]) -> Judgement:
+    ours = one.ours
+    assert ours
+    if strange := sorted({c.code for c in ours.complaints} - STRICTER_AT_LOAD.keys()):
+        said = "; ".join(_plain(c.message) for c in ours.complaints)
+        return Judgement(
+            kind=Kind.DISAGREED, why=f"the server takes it; the file is refused by {', '.join(strange)}: {said}"
+        )
+    if refusing := [v for v in blocking if v.reaction is Reaction.REFUSES]:
+        return Judgement(kind=Kind.DISAGREED, why=f"the server takes it; we say {_said(refusing)}")
+    by = tuple(sorted({v.code for v in blocking} | {c.code for c in ours.complaints}))
+    doomed = {v.code for v in blocking if v.reaction is Reaction.DOOMS}
+    if one.lost and not doomed and not by and not ours.waits:
+        return Judgement(kind=Kind.DISAGREED, why=f"after a restart {_plain('; '.join(one.lost))}")
+    if by or ours.waits:
+        return Judgement(kind=Kind.STRICTER, by=by or ("waits",))
+    if one.surprises:
+        return Judgement(kind=Kind.DISAGREED, why=f"not as foretold: {_plain('; '.join(one.surprises))}")
+    return Judgement(kind=Kind.AGREED)
+
+
+def needed(one: Outcome) -> set[str]:
+    """Rules without which this very case would disagree."""
+    if one.ours is None or judgement(one).kind not in (Kind.AGREED, Kind.STRICTER):
+        return set()
+    return {v.code for v in one.ours.blocking if judgement(one, without=v.code).kind is Kind.DISAGREED}
+
+
+def _said(verdicts: list[Verdict]) -> str:
+    return ", ".join(sorted({f"{v.code} {v.reaction.name}" for v in verdicts})) or "nothing"
+
+
+def _plain(text: str) -> str:
+    """Without the names of the case, so that equal ones are counted together."""
+    return re.sub(r"\bc\d+(?=[A-Z._]|\b)", "@", text)[:300]

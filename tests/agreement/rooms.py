@@ -1,0 +1,114 @@
+"""Rooms: the accounts cases run in. Most share one; some need an account alone, or one with limits.
+
+A server is one process of one version; its rooms are filled, compared and cleaned together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import defaultdict
+from collections.abc import Coroutine, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from nats.aio.client import Client
+
+from reconciler.core.wire import Version
+from reconciler.server.api import JetStream
+from tests.agreement.case import SHARED, Case
+from tests.support.accounts import connect
+from tests.support.servers import NatsServer
+
+T = TypeVar("T")
+
+LIMITED = {
+    "alone": "jetstream: enabled",
+    "few-streams": "jetstream: {max_mem: 64M, max_file: 64M, max_streams: 2, max_consumers: -1}",
+    "few-consumers": "jetstream: {max_mem: 64M, max_file: 64M, max_streams: -1, max_consumers: 2}",
+    "bytes-required": "jetstream: {max_mem: 64M, max_file: 64M, max_bytes_required: true,"
+    " mem_max_stream_bytes: 1048576, disk_max_stream_bytes: 2097152}",
+    "small-store": "jetstream: {max_mem: 1048576, max_file: 2097152}",
+    "few-pending": "jetstream: {max_mem: 64M, max_file: 64M, max_ack_pending: 100}",
+}
+"""Limits of accounts, in the server's own words."""
+EACH = 10
+"""Accounts of each kind: so many of such cases run at once."""
+TOGETHER = 120
+"""Cases that share an account at once."""
+
+
+def _accounts() -> str:
+    names = {f"{kind}-{n}": limits for kind, limits in LIMITED.items() for n in range(EACH)} | {
+        SHARED: "jetstream: enabled"
+    }
+    lines = [
+        f'"{name}": {{{limits}, users: [{{user: "{name}", password: "{name}"}}]}}' for name, limits in names.items()
+    ]
+    lines.append("SYS: {users: [{user: sys, password: sys}]}")
+    return "accounts {\n" + "\n".join(lines) + "\n}\nsystem_account: SYS\n"
+
+
+class Ground:
+    """One server of one version with its rooms, used from plain functions."""
+
+    def __init__(self, minor: str) -> None:
+        self.server = NatsServer(minor, _accounts())
+        self.version = Version.parse(self.server.version)
+        self.folder = Path(tempfile.mkdtemp(prefix="reconciler-agreement-", dir=self.server.home))
+        self._runner = asyncio.Runner()
+        self._open: dict[str, tuple[Client, JetStream]] = {}
+
+    def __enter__(self) -> Ground:
+        self.server.start()
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None) -> None:
+        self.run(self.leave())
+        self._runner.close()
+        self.server.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(work)
+
+    async def room(self, name: str) -> JetStream:
+        """The API of one account; its connection is kept."""
+        if name not in self._open:
+            nc = await connect(self.server.url, name, name)
+            self._open[name] = (nc, await JetStream.open(nc, within=20))
+        return self._open[name][1]
+
+    async def leave(self) -> None:
+        for nc, js in self._open.values():
+            await js.close()
+            await nc.close()
+        self._open.clear()
+
+    async def restart(self) -> None:
+        """On the same store; connections are made anew."""
+        await self.leave()
+        await asyncio.to_thread(self.server.stop)
+        self.server.start()  # from the main thread: the server ends with the thread that started it
+
+
+def seated(cases: Iterable[Case]) -> list[dict[str, list[Case]]]:
+    """Cases by account, in sittings: many in the shared room, one in each other."""
+    waiting: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        waiting[case.room].append(case)
+    sittings = []
+    while any(waiting.values()):
+        sitting: dict[str, list[Case]] = {}
+        for kind, queue in waiting.items():
+            now, waiting[kind] = _split(queue, TOGETHER if kind == SHARED else EACH)
+            if kind == SHARED and now:
+                sitting[SHARED] = now
+            elif kind != SHARED:
+                sitting |= {f"{kind}-{n}": [case] for n, case in enumerate(now)}
+        sittings.append(sitting)
+    return sittings
+
+
+def _split(queue: Sequence[Case], number: int) -> tuple[list[Case], list[Case]]:
+    return list(queue[:number]), list(queue[number:])

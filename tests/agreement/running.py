@@ -1,0 +1,169 @@
+"""Runs cases: make what is live, judge, send the request, look at what is there then; after a restart once more."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reconciler.core.wire import Snapshot
+from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
+from reconciler.server.observe import ask, observe
+from reconciler.workflow.predict import forms
+from tests.agreement.case import Case, Live
+from tests.agreement.ours import Ours, compared, judged, restricted
+from tests.agreement.rooms import Ground, seated
+
+_numbers = itertools.count()
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """One case with our verdict and the server's answer."""
+
+    drawn: Case
+    case: Case
+    """The same under names of its own."""
+    unborn: str = ""
+    """Why what should be live before could not be made: not a case at all."""
+    ours: Ours | None = None
+    answer: Answer | None = None
+    """None: there was nothing to send."""
+    surprises: tuple[str, ...] = ()
+    """What is not as predicted after an answer of ok."""
+    lost: tuple[str, ...] | None = None
+    """What was gone after a restart; None: not looked at."""
+
+    @property
+    def refused(self) -> bool:
+        return isinstance(self.answer, Refusal)
+
+    @property
+    def err_code(self) -> int:
+        return self.answer.err_code if isinstance(self.answer, Refusal) else 0
+
+
+def run(ground: Ground, cases: Sequence[Case], *, restart: bool = False) -> list[Outcome]:
+    """Every case once; `restart` also looks at what is left of them after the server was restarted."""
+    outcomes: list[Outcome] = []
+    for sitting in seated(cases):
+        outcomes += ground.run(_sitting(ground, sitting, restart=restart))
+    return outcomes
+
+
+async def _sitting(ground: Ground, sitting: Mapping[str, Sequence[Case]], *, restart: bool) -> list[Outcome]:
+    rooms = {name: await ground.room(name) for name in sitting}
+    found = dict(
+        zip(
+            sitting, await asyncio.gather(*(_room(rooms[n], c, ground.folder) for n, c in sitting.items())), strict=True
+        )
+    )
+    if restart:
+        before = dict(zip(rooms, await asyncio.gather(*(observe(js) for js in rooms.values())), strict=True))
+        await ground.restart()
+        rooms = {name: await ground.room(name) for name in sitting}
+        after = dict(zip(rooms, await asyncio.gather(*(observe(js) for js in rooms.values())), strict=True))
+        for name, outcomes in found.items():
+            for one in outcomes:
+                one.lost = tuple(_lost(restricted(before[name], one.case), restricted(after[name], one.case)))
+    await asyncio.gather(*(_clean(js) for js in rooms.values()))
+    return [outcome for outcomes in found.values() for outcome in outcomes]
+
+
+async def _room(js: JetStream, cases: Sequence[Case], folder: Path) -> list[Outcome]:
+    outcomes = [Outcome(drawn=case, case=case.named(f"c{next(_numbers)}")) for case in cases]
+    await asyncio.gather(*(_make(js, one) for one in outcomes))
+    before = await observe(js)
+    alive = [one for one in outcomes if not one.unborn]
+    await asyncio.gather(*(_judge(js, one, restricted(before, one.case), folder) for one in alive))
+    await asyncio.gather(*(_send(js, one) for one in alive))
+    after = await observe(js)
+    for one in alive:
+        one.surprises = tuple(_surprises(one, restricted(before, one.case), restricted(after, one.case)))
+    return outcomes
+
+
+async def _make(js: JetStream, one: Outcome) -> None:
+    for wanted in one.case.live:
+        said = await _create(js, wanted)
+        if isinstance(said, Refusal | NoAnswer):
+            one.unborn = f"{'/'.join(wanted.on)}: {said}"
+            return
+        for subject in wanted.messages:
+            await js.pipeline.request(subject, b"x", within=2)
+
+
+async def _create(js: JetStream, wanted: Live) -> Answer:
+    name = wanted.on[-1]
+    if len(wanted.on) == 1:
+        config = {**wanted.body, "name": name}
+        sealed = config.pop("sealed", False)
+        said = await js.write(f"STREAM.CREATE.{name}", config)
+        return await js.write(f"STREAM.UPDATE.{name}", {**config, "sealed": True}) if sealed else said
+    config = {"name": name, "durable_name": name, **wanted.body}
+    body = {"stream_name": wanted.on[0], "action": "create", "config": config}
+    return await js.write(
+        f"CONSUMER.CREATE.{wanted.on[0]}.{name}", {**body, "config": {k: v for k, v in config.items() if v is not None}}
+    )
+
+
+async def _judge(js: JetStream, one: Outcome, snapshot: Snapshot, folder: Path) -> None:
+    comparison = compared(one.case, snapshot, folder)
+    facts = await ask(js, asked) if (asked := comparison.questions) else {}
+    one.ours = judged(one.case, snapshot, comparison, facts)
+
+
+async def _send(js: JetStream, one: Outcome) -> None:
+    request = one.ours.request if one.ours else None
+    if request is not None:
+        one.answer = await js.write(request.endpoint, request.body)
+
+
+def _surprises(one: Outcome, before: Snapshot, after: Snapshot) -> list[str]:
+    """The echo and the LIST beside what we foretold; only of what we would have done."""
+    ours, answer = one.ours, one.answer
+    if ours is None or ours.blocks or ours.step is None or ours.request is None or not isinstance(answer, Mapping):
+        return []
+    if "config" not in answer:
+        return [f"{ours.step.on} is still listed"] if _held(after, ours.step.on) is not None else []
+    live = _held(before, ours.step.on)
+    wrong = [f"echo: {words}" for words in forms(before).wrong(ours.step, ours.request.config, live, answer["config"])]
+    listed = _held(after, ours.step.on)
+    if listed is None:
+        return [*wrong, "it is not in the LIST"]
+    canonical = stream_config.canonical if len(ours.step.on) == 1 else consumer_config.canonical
+    if canonical(listed) != canonical(answer["config"]):
+        wrong.append(f"the LIST shows {listed}, the echo was {answer['config']}")
+    return wrong
+
+
+def _held(snapshot: Snapshot, on: tuple[str, ...]) -> Mapping[str, Any] | None:
+    held = snapshot.streams if len(on) == 1 else snapshot.consumers.get(on[0], {})
+    return held[on[-1]]["config"] if on[-1] in held else None
+
+
+def _lost(before: Snapshot, after: Snapshot) -> list[str]:
+    """What is gone, or otherwise, after a restart."""
+    lost = []
+    for name, info in before.streams.items():
+        if name not in after.streams:
+            lost.append(f"stream {name} is gone")
+        elif stream_config.canonical(info["config"]) != stream_config.canonical(after.streams[name]["config"]):
+            lost.append(f"stream {name} was {info['config']} and is {after.streams[name]['config']}")
+    for stream, own in before.consumers.items():
+        there = after.consumers.get(stream, {})
+        for name, info in own.items():
+            if name not in there:
+                lost.append(f"consumer {stream}/{name} is gone")
+            elif consumer_config.canonical(info["config"]) != consumer_config.canonical(there[name]["config"]):
+                lost.append(f"consumer {stream}/{name} was {info['config']} and is {there[name]['config']}")
+    return lost
+
+
+async def _clean(js: JetStream) -> None:
+    said = await observe(js, consumers_of=())
+    await asyncio.gather(*(js.write(f"STREAM.DELETE.{name}") for name in said.streams))
