@@ -142,7 +142,9 @@ class Drawing:
     def _stream(self) -> Case:
         before = self._stream_body()
         if self._chance(0.4):
-            return _complete(Case(at=Address.of("stream", "@S"), body={**before, **self._row_edit("stream", 0.3)}))
+            return _complete(
+                Case(at=Address.of("stream", "@S"), body=_said({**before, **self._row_edit("stream", 0.3)}))
+            )
         edit = {**self._some(self._one(self._bodies("stream")), 4), **self._row_edit("stream", 0.3)}
         if self._chance(0.3) and before:
             edit |= dict.fromkeys(self._random.sample(sorted(before), 1))
@@ -161,11 +163,8 @@ class Drawing:
         }
         if self._chance(0.8):
             said = legal_stream(said, self.version)
-        return (
-            said
-            if self._chance(0.1)
-            else {**said, "storage": said["storage"] if said.get("persist_mode") == "async" else "memory"}
-        )
+        filed = self._chance(0.1) or said.get("persist_mode") == "async"
+        return said if filed else {**said, "storage": "memory"}
 
     def _messages(self, body: Body) -> tuple[str, ...]:
         subjects = [s for s in body.get("subjects") or () if "*" not in s and ">" not in s]
@@ -182,7 +181,7 @@ class Drawing:
         at = Address.of("consumer", "@S", "c")
         before = self._consumer_body(stream)
         if self._chance(0.4):
-            return _complete(Case(at=at, body={**before, **self._row_edit("consumer", 0.3)}, live=tuple(live)))
+            return _complete(Case(at=at, body=_said({**before, **self._row_edit("consumer", 0.3)}), live=tuple(live)))
         edit = {**self._some(self._one(self._bodies("consumer")), 3), **self._row_edit("consumer", 0.3)}
         if self._chance(0.3) and before:
             edit |= dict.fromkeys(self._random.sample(sorted(before), 1))

@@ -137,7 +137,7 @@ def _surprises(one: Outcome, before: Snapshot, after: Snapshot) -> list[str]:
         return [*wrong, "it is not in the LIST"]
     canonical = stream_config.canonical if len(ours.step.on) == 1 else consumer_config.canonical
     if canonical(listed) != canonical(answer["config"]):
-        wrong.append(f"the LIST shows {listed}, the echo was {answer['config']}")
+        wrong.append(f"the LIST shows otherwise: {_unlike(answer, {'config': listed})}")
     return wrong
 
 
@@ -153,15 +153,25 @@ def _lost(before: Snapshot, after: Snapshot) -> list[str]:
         if name not in after.streams:
             lost.append(f"stream {name} is gone")
         elif stream_config.canonical(info["config"]) != stream_config.canonical(after.streams[name]["config"]):
-            lost.append(f"stream {name} was {info['config']} and is {after.streams[name]['config']}")
+            lost.append(f"stream {name} is otherwise: {_unlike(info, after.streams[name])}")
     for stream, own in before.consumers.items():
         there = after.consumers.get(stream, {})
         for name, info in own.items():
+            if info["config"].get("mem_storage"):
+                continue  # kept nowhere but in memory
             if name not in there:
                 lost.append(f"consumer {stream}/{name} is gone")
             elif consumer_config.canonical(info["config"]) != consumer_config.canonical(there[name]["config"]):
-                lost.append(f"consumer {stream}/{name} was {info['config']} and is {there[name]['config']}")
+                lost.append(f"consumer {stream}/{name} is otherwise: {_unlike(info, there[name])}")
     return lost
+
+
+def _unlike(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    one, other = before["config"], after["config"]
+    names = sorted(
+        name for name in one.keys() | other.keys() if one.get(name) != other.get(name) and name != "metadata"
+    )
+    return ", ".join(f"{name} {one.get(name)} → {other.get(name)}" for name in names)
 
 
 async def _clean(js: JetStream) -> None:

@@ -45,7 +45,14 @@ def _rule(field: str, about: Known, words: Fixed, of: str) -> Rule:
         f"A change of `{field}` of an existing {of}: {about.update if isinstance(about.update, str) else 'by version'}.\n\n"
         f"{words.why}\n\nInstead: {words.instead}"
     )
-    return rule(words.code, words.name, on=(Action.UPDATE,), needs=("live",), err_code=about.err_code or ())(judge)
+    return rule(
+        words.code,
+        words.name,
+        on=(Action.UPDATE,),
+        needs=("live",),
+        since=about.since,  # a server that does not know the field refuses no change of it
+        err_code=about.err_code or (),
+    )(judge)
 
 
 def _shown(value: object, about: Known) -> str:
