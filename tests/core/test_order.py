@@ -65,7 +65,12 @@ def test_an_origin_is_made_before_what_copies_it(compare: Compare) -> None:
 
 
 def test_streams_that_source_each_other_in_a_ring_are_all_made(compare: Compare) -> None:
-    ring = "streams: {A: {sources: [{name: C}]}, B: {sources: [{name: A}]}, C: {sources: [{name: B}]}}"
+    ring = """
+        streams:
+          A: {sources: [{name: C, filter_subject: c}]}
+          B: {sources: [{name: A, filter_subject: a}]}
+          C: {sources: [{name: B, filter_subject: b}]}
+    """
     plan = compare(ring).plan()
     assert set(steps(plan)) == {"create stream/A", "create stream/B", "create stream/C"}
     assert any(not step.after for step in plan.steps)

@@ -5,6 +5,7 @@ A case reads:
     - case: what this is about, in words
       server: "2.12"            # 2.12 when left out
       cluster: C1               # a single server when left out
+      limits: {max_streams: 3}  # the account's; `usage: {tiers: …}` for one with tiers
       live: |                   # a topology that was applied before
       owner: orders             # topology that owns what is live; null: nobody
       raw: {streams: {S: {state: {messages: 3}}}}   # pieces of raw answers over what is live
@@ -30,6 +31,7 @@ from tests.support.topologies import Scene, scene
 FOLDER = Path(__file__).parent
 RULES = {rule.code: rule for rule in REGISTRY.rules()}
 CODES = sorted(RULES)
+SETTINGS = ("live", "server", "cluster", "owner", "owner_source", "raw", "source", "ledger_known", "limits", "usage")
 FILES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
@@ -43,11 +45,7 @@ def every_case() -> list[Any]:
 
 
 def prepared(case: dict[str, Any], folder: Path) -> Scene:
-    said = {
-        name: case[name]
-        for name in ("live", "server", "cluster", "owner", "owner_source", "raw", "source", "ledger_known")
-        if name in case
-    }
+    said = {name: case[name] for name in SETTINGS if name in case}
     return scene(folder, case["desired"], **said)
 
 

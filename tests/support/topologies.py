@@ -161,11 +161,14 @@ def scene(
     owner: str | None = NAME,
     owner_source: str | None = None,
     raw: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
+    usage: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Scene:
     """`live` owned by `owner` (None: by nobody) beside `desired`, on a server of this version."""
     there = read(folder / "live", live, owner or NAME) if live else None
-    snapshot = overlaid(account(there, target(server, cluster=cluster)), raw or {})
+    at = target(server, cluster=cluster, limits=limits or {}, usage=usage or {})
+    snapshot = overlaid(account(there, at), raw or {})
     ledger = ledger_of(there, snapshot) if owner else {}
     if owner_source:
         ledger = {address: replace(owned, source=owner_source) for address, owned in ledger.items()}

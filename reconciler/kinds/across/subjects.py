@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Json
+from reconciler.core.resource import Address
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, stream_name
 from reconciler.kinds.across.ordering import subject_handovers
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide
-
-PREFIXES = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
 
 
 @rule("XX201", "subject-overlap", needs=("neighbours",), err_code=10065)
 def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     """Two streams of the account would capture the same subject; the server refuses that (10065).
 
-    Also judged against live streams that are not ours.
+    Also judged against live streams that are not ours. Buckets own `$KV.<name>.>`, object stores their `$O.<name>` subjects,
+    a stream without subjects, mirror and sources its own name.
 
     Instead: narrow one of them, or let one source the other.
     """
-    if change.address.kind != "stream" or not (change.action is Action.CREATE or change.touches("subjects")):
+    if change.address.kind not in PREFIXES or not (
+        change.action is Action.CREATE or change.touches("subjects", "mirror")
+    ):
         return
-    name = change.address.name
-    for index, subject in enumerate(change.becomes("subjects") or ()):
-        for other, theirs in _captured(view).near(subject):
+    name = stream_name(change.address)
+    for index, subject in enumerate(config_of(change, view).get("subjects") or ()):
+        for other, theirs in captured(view).near(subject):
             if other != name and collide(subject, theirs):
                 yield Finding(
                     outcome=Outcome.REFUSED,
-                    path=f"subjects[{index}]",
+                    path=f"subjects[{index}]" if change.address.kind == "stream" else "",
                     fix="narrow one of them, or let one stream source the other",
                     message=f"`{subject}` overlaps with `{theirs}` of stream {other}",
                 )
@@ -72,28 +74,13 @@ def _handovers(view: View) -> dict[Address, list[Address]]:
 
 
 @lru_cache(maxsize=4)
-def _captured(view: View) -> SubjectIndex:
-    """Computed once per view; a view is compared by identity."""
-    after: dict[str, list[str]] = {
-        name: info["config"].get("subjects") or []
-        for name, info in (view.snapshot.streams if view.snapshot else {}).items()
-    }
-    for address, change in view.changes.items():
-        if address.kind in PREFIXES:
-            after[PREFIXES[address.kind] + address.name] = _subjects_after(change, after)
+def captured(view: View) -> SubjectIndex:
+    """Every subject with the stream that will capture it; computed once per view, which is compared by identity."""
     index = SubjectIndex()
-    for stream, own in after.items():
-        for subject in own:
+    for stream, config in afterwards(view).streams.items():
+        for subject in config.get("subjects") or ():
             index.add(stream, subject)
     return index
-
-
-def _subjects_after(change: Change, live: Mapping[str, Json]) -> list[str]:
-    if change.action is Action.DELETE:
-        return []
-    if change.desired and change.address.kind == "stream":
-        return list(change.becomes("subjects") or ())
-    return list(live.get(PREFIXES[change.address.kind] + change.address.name, ()))
 
 
 RULES = (subject_overlap, subject_swap)

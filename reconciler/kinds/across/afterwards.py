@@ -1,0 +1,143 @@
+"""Every stream of the account as it will be once this plan is applied: declared ones, live ones, those of buckets and groups.
+
+Raw and canonical configurations stand side by side here, so readers take `-1` and absent for the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address, Config, Json, Resource
+from reconciler.core.rule import View
+from reconciler.kinds.primitives.group_record import BUCKET_SHAPE, ELASTIC_BUCKET, STATIC_BUCKET
+
+PREFIXES = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
+"""Kinds that are a stream, and how its name begins."""
+OWN_NAMES = {"max_value_size": "max_msg_size", "ttl": "max_age", "history": "max_msgs_per_subject"}
+RECORDS = {"static_group": STATIC_BUCKET, "elastic_group": ELASTIC_BUCKET}
+GONE = (Action.DELETE, Action.ABSENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A mirror or a source: `stream` copies `origin`, as its field `path` says."""
+
+    stream: str
+    origin: str
+    path: str
+    said: Mapping[str, Json]
+
+    @property
+    def is_mirror(self) -> bool:
+        return self.path == "mirror"
+
+    @property
+    def filters(self) -> list[str]:
+        """Subjects that are copied; empty: all."""
+        if self.said.get("filter_subject"):
+            return [self.said["filter_subject"]]
+        return [one.get("src") or ">" for one in self.said.get("subject_transforms") or ()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Afterwards:
+    """The streams by name, and whose they are."""
+
+    streams: Mapping[str, Config]
+    made_by: Mapping[str, Change] = field(default_factory=dict)
+    """The change of this plan that a stream belongs to; absent for what this topology has nothing to do with."""
+    copiers: Mapping[str, list[Copy]] = field(default_factory=dict)
+    """Who copies a stream, by the origin's name."""
+
+
+def stream_name(address: Address) -> str | None:
+    """The stream behind a resource; None where there is none of its own."""
+    if address.kind in PREFIXES:
+        return PREFIXES[address.kind] + address.name
+    return "-".join(address.names) if address.kind == "elastic_group" else None
+
+
+def copies(name: str, config: Config) -> Iterator[Copy]:
+    """What a stream copies from this very account."""
+    mirror = config.get("mirror")
+    said = [("mirror", mirror)] if mirror else []
+    said += [(f"sources[{i}]", source) for i, source in enumerate(config.get("sources") or ())]
+    for path, one in said:
+        if "external" not in one:
+            yield Copy(stream=name, origin=one["name"], path=path, said=one)
+
+
+@lru_cache(maxsize=4)
+def afterwards(view: View) -> Afterwards:
+    """Computed once per view, which is compared by identity."""
+    streams: dict[str, Config] = {n: i["config"] for n, i in (view.snapshot.streams if view.snapshot else {}).items()}
+    made_by: dict[str, Change] = {}
+    for address, change in view.changes.items():
+        if (name := stream_name(address)) is None:
+            continue
+        made_by[name] = change
+        if change.action in GONE:
+            streams.pop(name, None)
+        elif (config := _config(change, view)) is not None:
+            streams[name] = config
+    for name, change in _buckets_of_records(view):
+        if name not in streams:
+            streams[name], made_by[name] = {"subjects": [f"$KV.{name[3:]}.>"], **BUCKET_SHAPE}, change
+    copiers: dict[str, list[Copy]] = {}
+    for name, config in streams.items():
+        for copy in copies(name, config):
+            copiers.setdefault(copy.origin, []).append(copy)
+    return Afterwards(streams=streams, made_by=made_by, copiers=copiers)
+
+
+def config_of(change: Change, view: View) -> Config:
+    """The stream behind this change, as it will be."""
+    name = stream_name(change.address)
+    return afterwards(view).streams.get(name, {}) if name else {}
+
+
+def _config(change: Change, view: View) -> Config | None:
+    """None: as it is live, or never there."""
+    desired = change.desired
+    if desired is None or desired.external:
+        return None
+    if change.address.kind == "stream":
+        return desired.config
+    if change.address.kind == "elastic_group":
+        return _queue(desired, view) if change.action is Action.CREATE or change.was("queue_stream") else None
+    config = {OWN_NAMES.get(key, key): value for key, value in desired.config.items()}
+    if "allow_direct" in desired.open:  # what we choose for a new bucket
+        config["allow_direct"] = True
+    return config if config.get("mirror") else {**config, "subjects": _subjects(change.address)}
+
+
+def _subjects(address: Address) -> list[str]:
+    if address.kind == "kv_bucket":
+        return [f"$KV.{address.name}.>"]
+    return [f"$O.{address.name}.C.>", f"$O.{address.name}.M.>"]
+
+
+def _queue(group: Resource, view: View) -> Config:
+    """An elastic group's work-queue stream, as far as rules across resources look at it."""
+    source = Address.of("stream", group.address.stream)
+    above = view.desired.get(source)
+    live = view.snapshot.streams.get(source.name, {}).get("config", {}) if view.snapshot else {}
+    followed = {**live, **(above.config if above and not above.external else {})}
+    filters = group.config.get("partitioning_filters") or [{"filter": ">"}]
+    return {
+        "retention": "workqueue",
+        "sources": [{"name": source.name, "subject_transforms": [{"src": one["filter"]} for one in filters]}],
+        "max_bytes": group.config.get("max_buffered_bytes", -1),
+        "storage": followed.get("storage", "file"),
+        "num_replicas": followed.get("num_replicas", 1),
+    }
+
+
+def _buckets_of_records(view: View) -> Iterator[tuple[str, Change]]:
+    """Made with the first group of a type."""
+    for address, change in view.changes.items():
+        if address.kind in RECORDS and change.action is Action.CREATE:
+            yield f"KV_{RECORDS[address.kind]}", change

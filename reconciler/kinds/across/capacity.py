@@ -1,0 +1,211 @@
+"""What the account has room for: streams, and the bytes that streams reserve by their `max_bytes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Config
+from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.core.wire import Target
+from reconciler.kinds.across.afterwards import RECORDS, Afterwards, afterwards, stream_name
+from reconciler.kinds.across.reservations import Need, rooms
+from reconciler.kinds.primitives.words import size, some
+
+LEDGER = "KV_reconciler"
+"""Our own memory, which the first apply makes before anything else."""
+STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_memory", "memory_max_stream_bytes")}
+"""The account's limit on all streams of a storage together, and on one."""
+BYTES = {"elastic_group": "max_buffered_bytes"}
+
+
+def account_limits(target: Target, config: Config) -> Config | None:
+    """What holds for a stream with so many replicas; None: a tiered account without that tier."""
+    tiers = target.usage.get("tiers")
+    if not tiers:
+        return target.limits
+    tier = tiers.get(f"R{Need.of(config).replicas}")
+    return None if tier is None else tier.get("limits") or {}
+
+
+def _written(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:
+    """(name, configuration, limits that hold for it) of every stream this change makes or updates."""
+    after = afterwards(view)
+    for name in _names(change, after, view):
+        if (limits := account_limits(view.target, after.streams[name])) is not None:
+            yield name, after.streams[name], limits
+
+
+def _names(change: Change, after: Afterwards, view: View) -> list[str]:
+    own = stream_name(change.address) or ""
+    is_group = change.address.kind in RECORDS
+    candidates = [own, f"KV_{RECORDS[change.address.kind]}"] if is_group else [own]
+    ours = [name for name in candidates if name in after.streams and after.made_by.get(name) is change]
+    return [name for name in ours if not (is_group and _is_live(name, view))]
+
+
+def _is_live(name: str, view: View) -> bool:
+    return bool(view.snapshot and name in view.snapshot.streams)
+
+
+@rule("XX221", "too-many-streams", on=(Action.CREATE, Action.UPDATE), needs=("neighbours",), err_code=10027)
+def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
+    """The account may hold no more streams. Buckets, object stores, the work queues of elastic groups, the buckets in which
+    groups keep their records and our own bucket `reconciler` are streams too.
+
+    The server refuses the next one (10027); the plan is counted as a whole.
+
+    Instead: remove what nobody needs, or have the account's limit raised.
+    """
+    for name, _config, limits in _written(change, view):
+        if _is_live(name, view) or (most := limits.get("max_streams") or -1) <= 0:
+            continue
+        there = rooms(view).afterwards[name].streams
+        ours = not _is_live(LEDGER, view) and view.ledger_known
+        if there + ours >= most:
+            ledger = f"{LEDGER} of this tool, which is made first, and " if ours else ""
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                message=f"the account may hold {some(most, 'stream')}; with {ledger}{some(there, 'other')} there is no room for {name}",
+                fix="remove what nobody needs, or have the account's limit raised",
+                reaction=None if there >= most else Reaction.DOES,
+            )
+        elif rooms(view).meanwhile[name].streams + ours >= most:
+            yield _only_afterwards(f"stream {name}")
+
+
+def _only_afterwards(what: str) -> Finding:
+    return Finding(
+        outcome=Outcome.WARNS,
+        message=f"there is room for {what} only once what this plan removes or shrinks is gone; it may be refused before",
+        fix="if it is refused, apply again",
+        reaction=Reaction.DOES,
+    )
+
+
+@rule("XX222", "max-consumers-above-account", needs=("neighbours",), err_code=10026)
+def max_consumers_above_account(change: Change, view: View) -> Iterator[Finding]:
+    """A stream asks for more consumers than the account may have on a stream.
+
+    The server refuses the stream (10026), also in every later update.
+
+    Instead: write the account's number or less, or leave it out.
+    """
+    for _name, config, limits in _written(change, view):
+        wanted, most = config.get("max_consumers") or -1, limits.get("max_consumers") or -1
+        if 0 < most < wanted:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path="max_consumers",
+                message=f"max_consumers {wanted} is above the {most} that the account allows",
+                fix=f"write {most} or less, or leave it out",
+            )
+
+
+@rule("XX223", "unbounded-stream", needs=("neighbours",), err_code=10113)
+def unbounded_stream(change: Change, view: View) -> Iterator[Finding]:
+    """The account demands that every stream says how many bytes it may hold, mirrors included, and this one does not.
+
+    The server refuses it (10113). Groups cannot have their bucket of records made here, since the reference's shape of it has
+    no limit: it must be there before.
+
+    Instead: write `max_bytes` (elastic groups: `max_buffered_bytes`).
+    """
+    for name, config, limits in _written(change, view):
+        if limits.get("max_bytes_required") and not Need.of(config).reserves:
+            is_records = name != stream_name(change.address)
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path="" if is_records else BYTES.get(change.address.kind, "max_bytes"),
+                message=f"this account demands max_bytes of every stream, and {name} has none",
+                fix=f"let an administrator create {name} with max_bytes first"
+                if is_records
+                else "say how large it may get",
+            )
+
+
+@rule("XX224", "stream-above-account", needs=("neighbours",), err_code=10122)
+def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
+    """`max_bytes` is above what the account allows one stream of this storage.
+
+    The server refuses it (10122), also in every later update.
+
+    Instead: write the account's number or less, or have it raised.
+    """
+    for name, config, limits in _written(change, view):
+        need = Need.of(config)
+        most = limits.get(STORED[need.storage][1]) or -1
+        if 0 < most < need.reserves:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=BYTES.get(change.address.kind, "max_bytes"),
+                message=f"{name} asks for {size(need.reserves)}; the account allows a {need.storage} stream {size(most)}",
+                fix="write less, or have the account's limit raised",
+            )
+
+
+@rule("XX225", "no-room-left", needs=("neighbours",), err_code=(10047, 10028))
+def no_room_left(change: Change, view: View) -> Iterator[Finding]:
+    """Together with what other streams reserve by their `max_bytes`, this is more than the account may store.
+
+    The server reserves `max_bytes` of every stream, each replica counted unless the account has tiers, and refuses what goes
+    beyond (10047 file, 10028 memory); one without `max_bytes` reserves nothing, yet is refused when nothing is left. Before
+    2.14 it leaves out the replicas of the stream in question. The plan is summed as a whole.
+
+    Instead: reserve less, here or elsewhere, or have the account's limit raised.
+    """
+    for name, config, limits in _written(change, view):
+        need = Need.of(config)
+        if (most := limits.get(STORED[need.storage][0], -1)) < 0:
+            continue
+        room = rooms(view).afterwards[name]
+        if room.total > most:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=BYTES.get(change.address.kind, "max_bytes"),
+                quantities={"bytes": room.total - most},
+                message=f"{name} needs {size(room.wanted)} of {need.storage}, others reserve {size(room.reserved)}, and the "
+                f"account may store {size(most)}",
+                fix="reserve less by smaller max_bytes, here or elsewhere, or have the account's limit raised",
+            )
+        elif rooms(view).meanwhile[name].total > most:
+            yield replace(
+                _only_afterwards(f"{size(room.wanted)} of {name}"), path=BYTES.get(change.address.kind, "max_bytes")
+            )
+
+
+@rule("XX226", "no-tier", needs=("neighbours",), err_code=10120)
+def no_tier(change: Change, view: View) -> Iterator[Finding]:
+    """The account has limits by number of replicas, and none for this number.
+
+    The server refuses such a stream (10120).
+
+    Instead: use a number of replicas that the account has a tier for.
+    """
+    after = afterwards(view)
+    for name in _names(change, after, view):
+        if account_limits(view.target, after.streams[name]) is None and not _keeps_its_tier(change, view):
+            tiers = sorted(view.target.usage.get("tiers") or {})
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path="num_replicas" if name == stream_name(change.address) else "",
+                message=f"the account has no tier R{Need.of(after.streams[name]).replicas} for {name}, only {', '.join(tiers)}",
+                fix="use a number of replicas that the account has a tier for",
+            )
+
+
+def _keeps_its_tier(change: Change, view: View) -> bool:
+    """An update to a missing tier is measured by the limits of the one it comes from."""
+    live = change.live.state.get("config", {}) if change.live else None
+    return live is not None and account_limits(view.target, live) is not None
+
+
+RULES = (
+    too_many_streams,
+    max_consumers_above_account,
+    unbounded_stream,
+    stream_above_account,
+    no_room_left,
+    no_tier,
+)

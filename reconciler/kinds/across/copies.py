@@ -1,0 +1,270 @@
+"""Mirrors and sources: origins that are missing, rings, and what an origin's change does to its copies."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Config
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, stream_name
+from reconciler.kinds.primitives.subjects import collide
+
+WRITTEN = (Action.CREATE, Action.UPDATE)
+STANDING = (Action.KEEP, Action.ADOPT)
+AS_THE_COPY_SAYS = "mirror", "sources"
+
+
+def is_stream(change: Change) -> bool:
+    return change.address.kind in PREFIXES
+
+
+def is_new(change: Change, *fields: str) -> bool:
+    return change.action is Action.CREATE or change.touches(*fields)
+
+
+@rule("XX203", "copy-cycle", needs=("neighbours",), err_code=10052)
+def copy_cycle(change: Change, view: View) -> Found:
+    """Mirrors and sources lead from this stream back to one that was already on the way, as the server walks them.
+
+    The server walks origins breadth first and refuses a stream met again ("detected cycle"), unless what leads there is a
+    source whose `filter_subject` meets none of the *copying* stream's own subjects. So it also refuses some that form no
+    ring, such as sourcing a stream directly, and then once more by way of another. Transforms do not count as filters.
+
+    Instead: let one of them not copy, or copy from the first stream of the chain only; of two ways to one origin, name the
+    longer one first.
+    """
+    if not is_stream(change):
+        return None
+    name = stream_name(change.address) or ""
+    if (ring := met_again(name, afterwards(view).streams)) is None:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path=next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
+        or next((copy.path for copy in copies(name, config_of(change, view))), ""),
+        message=f"{name} copies {_way(name, ring)}, which the server has met on its way already and takes for a cycle",
+        fix="remove one of these mirrors or sources; of two ways to one origin, name the longer one first",
+    )
+
+
+def _way(name: str, ring: Copy) -> str:
+    return ring.origin if ring.stream == name else f"from streams of which {ring.stream} copies {ring.origin}"
+
+
+def met_again(name: str, streams: Mapping[str, Config]) -> Copy | None:
+    """The copy at which the server says "detected cycle" when it checks this stream."""
+    todo, visited = deque([name]), set()
+    while todo:
+        visited.add(stream := todo.popleft())
+        config = streams.get(stream, {})
+        sourced = [copy for copy in copies(stream, config) if not copy.is_mirror]
+        for copy in (*sourced, *(copy for copy in copies(stream, config) if copy.is_mirror)):
+            if copy.origin not in visited:
+                todo.extend([copy.origin] if copy.origin in streams else [])
+            elif copy.is_mirror or _meets_own(config, copy.said.get("filter_subject")):
+                return copy
+    return None
+
+
+def _meets_own(config: Config, filter_subject: str | None) -> bool:
+    return not filter_subject or any(collide(subject, filter_subject) for subject in config.get("subjects") or ())
+
+
+@rule("XX204", "doomed-copy", on=(*WRITTEN, *STANDING), needs=("neighbours",), reaction=Reaction.DOOMS)
+def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
+    """Another stream copies this one, and the server would refuse that stream as it stands: a cycle that only a filter keeps
+    apart, or a `max_msg_size` below the one of its origin.
+
+    The server checks the stream that is written and never its neighbours. They take no update from then on, and a server
+    that happens to read them after this one at its next start drops them, messages included.
+
+    Instead: change the copying stream first, or leave this one as it is.
+    """
+    if not is_stream(change):
+        return
+    name = stream_name(change.address) or ""
+    if change.action in STANDING:
+        if (wrong := _wrong(name, view)) and not _is_made_wrong(name, view):
+            yield Finding(
+                outcome=Outcome.WARNS,
+                message=f"{wrong}; it takes no update and may be gone after the next restart",
+                fix="correct its mirror or sources, or its max_msg_size",
+            )
+        return
+    if not is_new(change, "mirror", "sources", "subjects", "max_msg_size", "max_value_size"):
+        return
+    for other in _downstream(name, view):
+        if wrong := _is_made_wrong(other, view):
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=_blamed(change),
+                message=f"stream {other} would be lost at a restart of the server: {wrong}",
+                fix=f"change {other} first, or leave this stream as it is",
+            )
+
+
+def _blamed(change: Change) -> str:
+    candidates = ("max_msg_size", "max_value_size", "sources", "mirror", "subjects")
+    return next((path for path in candidates if change.touches(path)), "")
+
+
+def _downstream(name: str, view: View) -> Iterator[str]:
+    """Streams that copy this one, directly or by way of others."""
+    copiers, seen, todo = afterwards(view).copiers, {name}, [name]
+    while todo:
+        for copy in copiers.get(todo.pop(), ()):
+            if copy.stream not in seen:
+                seen.add(copy.stream)
+                todo.append(copy.stream)
+                yield copy.stream
+
+
+def _is_made_wrong(name: str, view: View) -> str | None:
+    """Why the server would refuse this stream as it will stand, where it would not as it stands now."""
+    wrong = _wrong(name, view)
+    live = {other: info["config"] for other, info in view.snapshot.streams.items()} if wrong and view.snapshot else {}
+    return wrong if wrong != _wrong_in(name, live) else None
+
+
+def _wrong(name: str, view: View) -> str | None:
+    """Found once per view."""
+    known = _judged(view)
+    if name not in known:
+        known[name] = _wrong_in(name, afterwards(view).streams)
+    return known[name]
+
+
+@lru_cache(maxsize=4)
+def _judged(_view: View) -> dict[str, str | None]:
+    return {}
+
+
+def _wrong_in(name: str, streams: Mapping[str, Config]) -> str | None:
+    if ring := met_again(name, streams):
+        return f"it copies {_way(name, ring)}, which the server takes for a cycle"
+    if small := next(_too_small(name, streams), None):
+        origin = small.origin
+        return f"its max_msg_size {_size(streams[name])} is below {_size(streams[origin])} of {origin}"
+    return None
+
+
+def _size(config: Config) -> int:
+    return max(0, config.get("max_msg_size") or 0)
+
+
+def _too_small(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
+    """Copies of origins whose messages may be larger than this stream takes; no limit counts as none on either side."""
+    if own := _size(streams.get(name, {})):
+        yield from (copy for copy in copies(name, streams[name]) if own < _size(streams.get(copy.origin, {})))
+
+
+@rule("XX205", "copy-too-small", needs=("neighbours",), err_code=(10030, 10046))
+def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
+    """A mirror or sourcing stream has a `max_msg_size` below the one of its origin.
+
+    Messages between the two sizes could never be copied; the server refuses the copy (10030 a mirror, 10046 a source).
+
+    Instead: raise its `max_msg_size` to the origin's, or leave it out.
+    """
+    if not is_stream(change):
+        return
+    name, streams = stream_name(change.address) or "", afterwards(view).streams
+    for copy in _too_small(name, streams):
+        wanted = _size(streams[copy.origin])
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            path="max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
+            message=f"messages up to {_size(streams[name])} bytes are too small a limit: its origin {copy.origin} takes {wanted}",
+            fix=f"write {wanted} or more, or no limit at all",
+        )
+
+
+@rule("XX206", "origin-missing", needs=("neighbours",), reaction=Reaction.INERT)
+def origin_missing(change: Change, view: View) -> Iterator[Finding]:
+    """A mirror or source names a stream that is neither in the account nor made by this plan.
+
+    The server accepts it and copies nothing until a stream of that name appears.
+
+    Instead: check the name; or write `external` where the origin is in another account or domain.
+    """
+    if not is_stream(change) or not is_new(change, *AS_THE_COPY_SAYS):
+        return
+    streams = afterwards(view).streams
+    for copy in copies(stream_name(change.address) or "", config_of(change, view)):
+        if copy.origin not in streams and view.snapshot and not view.snapshot.unknown_stream(copy.origin):
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=copy.path,
+                message=f"there is no stream {copy.origin}; nothing is copied until there is",
+                fix="check the name, or say with `external` how to reach it",
+            )
+
+
+@rule("XX207", "direct-reads-overwritten", on=(*WRITTEN, *STANDING), needs=("neighbours",), reaction=Reaction.DROPS)
+def direct_reads_overwritten(change: Change, view: View) -> Found:
+    """The file says `mirror_direct`, and the origin's `allow_direct` says otherwise.
+
+    For a mirror of a stream it can see, the server writes the origin's `allow_direct` over `mirror_direct`, at creation and
+    at every update; what stands in the file never happens.
+
+    Instead: leave `mirror_direct` out, or change `allow_direct` of the origin.
+    """
+    said = getattr(change.terms, "mirror_direct", None)
+    origin = next((copy.origin for copy in copies("", config_of(change, view)) if copy.is_mirror), None)
+    config = afterwards(view).streams.get(origin or "")
+    if said is None or config is None or said == bool(config.get("allow_direct")):
+        return None
+    return Finding(
+        outcome=Outcome.WARNS,
+        path="mirror_direct",
+        message=f"mirror_direct becomes {str(not said).lower()}, as allow_direct of its origin {origin}, whatever stands here",
+        fix="leave it out, or change allow_direct of the origin",
+    )
+
+
+@rule("XX208", "deliver-prefix-overlap", needs=("neighbours",), err_code=10022)
+def deliver_prefix_overlap(change: Change, view: View) -> Iterator[Finding]:
+    """The deliver prefix of an external source, put before a subject of another origin of this stream, gives a subject that
+    this origin captures.
+
+    What is copied from elsewhere would then be stored in that origin as well; the server refuses it (10022).
+
+    Instead: choose a prefix that no origin's subjects cover.
+    """
+    if not is_stream(change):
+        return
+    config, streams = config_of(change, view), afterwards(view).streams
+    theirs = [
+        (copy.origin, subject)
+        for copy in copies("", config)
+        for subject in streams.get(copy.origin, {}).get("subjects") or ()
+    ]
+    for path, prefix in _deliver_prefixes(config) if theirs else ():
+        for origin, subject in theirs:
+            if collide(subject, f"{prefix}.{subject}"):
+                yield Finding(
+                    outcome=Outcome.REFUSED,
+                    path=f"{path}.external.deliver",
+                    message=f"`{prefix}.{subject}` would be captured by {origin}, which has `{subject}`",
+                    fix="choose a prefix that no origin's subjects cover",
+                )
+                break
+
+
+def _deliver_prefixes(config: Config) -> Iterator[tuple[str, str]]:
+    for index, source in enumerate(config.get("sources") or ()):
+        if prefix := (source.get("external") or {}).get("deliver"):
+            yield f"sources[{index}]", prefix
+
+
+RULES = (
+    copy_cycle,
+    doomed_copy,
+    copy_too_small,
+    origin_missing,
+    direct_reads_overwritten,
+    deliver_prefix_overlap,
+)

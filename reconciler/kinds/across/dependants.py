@@ -1,0 +1,153 @@
+"""What hangs on a stream that goes or changes: mirrors, sources, groups and consumers, of whatever topology."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.readers import (
+    Reader,
+    consuming,
+    copying,
+    filters_of,
+    grouped,
+    stored_afterwards,
+    stored_now,
+)
+from reconciler.kinds.primitives.subjects import collide
+
+NAMED = 5
+
+
+def _listed(readers: list[Reader]) -> str:
+    """Each with whose it is, as far as that matters: somebody else must be asked."""
+    said = [one.label if one.change else f"{one.label} (not of this topology)" for one in readers]
+    return ", ".join(said[:NAMED]) + (f" and {len(said) - NAMED} more" if len(said) > NAMED else "")
+
+
+@rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
+def dependants_left_behind(change: Change, view: View) -> Found:
+    """A stream or bucket is removed that others still copy or divide among the members of a group.
+
+    The server does not mind. Mirrors and sources keep what they have and stop; should a stream of that name come back, most
+    servers go on behind the old sequence and skip its first messages. Records of groups stay, and their members fail. What
+    becomes of plain consumers of a stream is for ST310 to say; here count those of buckets.
+
+    Instead: remove or redirect them first, in this plan or by their owners; or allow XX231 for this run.
+    """
+    if change.address.kind not in PREFIXES:
+        return None
+    name = stream_name(change.address) or ""
+    left = [*copying(name, view), *grouped(change.address.name, view)]
+    if change.address.kind != "stream":
+        left += [one for one in consuming(name, view) if not one.label.startswith("ephemeral")]
+    if not left:
+        return None
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        quantities={"dependants": len(left)},
+        message=f"what depends on it stays behind with nothing to read: {_listed(left)}",
+        fix=f"remove or redirect that first, or allow it for this run: --allow XX231={change.address}",
+    )
+
+
+@rule("XX232", "copying-consumer-removed", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
+def copying_consumer_removed(change: Change, view: View) -> Found:
+    """A mirror or source copies through this very consumer (`consumer: {name: …}`), which is to be removed.
+
+    The server removes it; the copying stream stops, and a new consumer of that name would start from its own beginning.
+
+    Instead: let the copying stream use another consumer first; or allow XX232 for this run.
+    """
+    if change.address.kind != "consumer":
+        return None
+    copiers = afterwards(view).copiers.get(change.address.stream, ())
+    using = [copy.stream for copy in copiers if (copy.said.get("consumer") or {}).get("name") == change.address.name]
+    if not using:
+        return None
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        quantities={"dependants": len(using)},
+        message=f"{', '.join(using[:NAMED])} copies through this consumer and would stop",
+        fix=f"let it use another consumer first, or allow it for this run: --allow XX232={change.address}",
+    )
+
+
+SHAPES_SUBJECTS = ("subjects", "subject_transform", "sources", "mirror")
+
+
+@rule("XX233", "readers-left-dry", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
+def readers_left_dry(change: Change, view: View) -> Found:
+    """Subjects of a stream change so that somebody's filter matches none of them any more: a consumer's, a mirror's, a
+    source's or a group's, of whatever topology.
+
+    No server says so; the reader simply goes silent. What is stored already is still read.
+
+    Instead: keep the subject, or change those filters in the same plan.
+    """
+    if change.address.kind != "stream" or not change.touches(*SHAPES_SUBJECTS):
+        return None
+    name = change.address.name
+    before, after = stored_now(view).by(name), stored_afterwards(view).by(name)
+    if after is None:
+        return None
+    dry = [
+        one
+        for one in (*consuming(name, view), *copying(name, view), *grouped(name, view))
+        if not one.is_new and not one.wants_any(after) and (before is None or one.wants_any(before))
+    ]
+    if not dry:
+        return None
+    return Finding(
+        outcome=Outcome.WARNS,
+        path=next(path for path in SHAPES_SUBJECTS if change.touches(path)),
+        quantities={"readers": len(dry)},
+        message=f"nothing new will match the filters of {_listed(dry)}",
+        fix="keep the subject, or change those filters as well",
+    )
+
+
+@rule("XX234", "filter-matches-nothing", needs=("neighbours",), reaction=Reaction.INERT)
+def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
+    """A filter of a consumer, a mirror, a source or a group meets no subject that the stream stores.
+
+    Servers accept it, and nothing ever comes. Transforms count: a stream stores the subject *behind* its transform.
+
+    Instead: correct the filter, or add the subject to the stream.
+    """
+    for path, one, stream in _new_filters(change, view):
+        stored = stored_afterwards(view).by(stream)
+        if stored is not None and not any(collide(one, subject) for subject in stored):
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=path,
+                message=f"`{one}` matches nothing that {stream} stores ({', '.join(stored[:NAMED]) or 'nothing at all'})",
+                fix="correct the filter, or add the subject to the stream",
+            )
+
+
+def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
+    """(path, filter, stream it filters) that this change brings."""
+    address, is_create = change.address, change.action is Action.CREATE
+    if address.kind == "consumer" and (is_create or change.touches("filter_subject", "filter_subjects")):
+        many = not change.becomes("filter_subject")
+        for index, one in enumerate(filters_of(change.desired.config if change.desired else {})):
+            yield f"filter_subjects[{index}]" if many else "filter_subject", one, address.stream
+    elif address.kind == "elastic_group" and is_create:
+        for index, item in enumerate(change.becomes("partitioning_filters") or ()):
+            yield f"partitioning_filters[{index}].filter", item["filter"], address.stream
+    elif address.kind == "static_group" and is_create:
+        for index, one in enumerate(change.becomes("filters") or ()):
+            yield f"filters[{index}]", f"*.{one}", address.stream
+    elif address.kind in PREFIXES and (is_create or change.touches("mirror", "sources")):
+        for copy in copies(stream_name(address) or "", config_of(change, view)):
+            if copy.said.get("filter_subject"):
+                yield f"{copy.path}.filter_subject", copy.said["filter_subject"], copy.origin
+            for index, transform in enumerate(copy.said.get("subject_transforms") or ()):
+                if transform.get("src"):
+                    yield f"{copy.path}.subject_transforms[{index}].src", transform["src"], copy.origin
+
+
+RULES = (dependants_left_behind, copying_consumer_removed, readers_left_dry, filter_matches_nothing)

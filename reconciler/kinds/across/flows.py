@@ -1,0 +1,165 @@
+"""Where messages go on their own: republished ones that come back, and transforms that store them under foreign subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Config
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.readers import stored_afterwards
+from reconciler.kinds.across.stored import narrowed, outcome, transformed
+from reconciler.kinds.across.subjects import captured
+from reconciler.kinds.primitives.subjects import collide, is_subset
+
+SHAPES_FLOW = ("republish", "subjects", "subject_transform", "mirror", "sources")
+
+
+@rule("XX241", "republish-loop", needs=("neighbours",), reaction=Reaction.HARMS)
+def republish_loop(change: Change, view: View) -> Found:
+    """What a stream republishes is captured by a stream that republishes or is copied in turn, until it arrives where it
+    came from.
+
+    The server checks a stream against its own subjects only. Each message then goes round: two streams that republish into
+    each other make 512 messages of one before its headers are too large, a mirror that republishes into its origin never
+    stops.
+
+    Instead: republish to subjects that no stream on the way captures.
+    """
+    if change.address.kind not in PREFIXES or not (change.action is Action.CREATE or change.touches(*SHAPES_FLOW)):
+        return None
+    name = stream_name(change.address) or ""
+    way = next((way for way in _loops(view) if name in way), None)
+    if way is None:
+        return None
+    begin = way.index(name)
+    return Finding(
+        outcome=Outcome.REFUSED,
+        consentable=True,
+        path=next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
+        message=f"messages would go round for ever: {' → '.join((*way[begin:], *way[:begin], name))}",
+        fix="republish to subjects that no stream on the way captures",
+    )
+
+
+@lru_cache(maxsize=4)
+def _loops(view: View) -> tuple[tuple[str, ...], ...]:
+    """Streams on each loop that begins with a republishing one; found once per view."""
+    republishing = [name for name, config in afterwards(view).streams.items() if config.get("republish")]
+    return tuple(way for name in republishing if (way := _way_back(name, view)))
+
+
+def _way_back(start: str, view: View) -> tuple[str, ...] | None:
+    """Follows everything `start` stores; each stream is entered once, with all its ways in."""
+    everything = stored_afterwards(view).by(start) or (">",)
+    todo: list[tuple[str, str, tuple[str, ...]]] = [(start, subject, (start,)) for subject in everything]
+    seen: set[tuple[str, str]] = set()
+    while todo:
+        name, stored, way = todo.pop()
+        for other, subject in _onward(name, stored, view):
+            if other == start and _goes_on(other, subject, view):
+                return way
+            if (other, subject) not in seen and len(way) < LONGEST_WAY:
+                seen.add((other, subject))
+                todo.append((other, subject, (*way, other)))
+    return None
+
+
+LONGEST_WAY = 20
+
+
+def _goes_on(name: str, stored: str, view: View) -> bool:
+    """What arrives is republished once more."""
+    return collide(stored, afterwards(view).streams[name]["republish"].get("src") or ">")
+
+
+def _onward(name: str, stored: str, view: View) -> Iterator[tuple[str, str]]:
+    """(stream, subject it stores it under) of what happens to a message stored here."""
+    after = afterwards(view)
+    republish = after.streams.get(name, {}).get("republish")
+    if republish and collide(stored, republish.get("src") or ">"):
+        sent = _mapped(stored, republish)
+        for other, theirs in captured(view).near(sent):
+            if other != name and collide(sent, theirs):
+                for arriving in narrowed([sent], theirs):
+                    yield from ((other, one) for one in _stored_as(arriving, after.streams.get(other, {})))
+    for copy in after.copiers.get(name, ()):
+        if not copy.filters or any(collide(stored, one) for one in copy.filters):
+            transforms = copy.said.get("subject_transforms") or [{}]
+            for arriving in {one for t in transforms for one in transformed([stored], t)}:
+                yield copy.stream, arriving
+
+
+def _mapped(stored: str, republish: Config) -> str:
+    """The subject it is republished under; everything to everything keeps it."""
+    dest = outcome(republish["dest"])
+    src = republish.get("src") or ">"
+    if dest.endswith(">") and src.endswith(">") and is_subset(stored, src):
+        tail = stored.split(".")[len(src.split(".")) - 1 :]
+        return ".".join([*dest.split(".")[:-1], *tail])
+    return dest
+
+
+def _stored_as(arriving: str, config: Config) -> Iterator[str]:
+    return transformed([arriving], config.get("subject_transform"))
+
+
+@rule("XX242", "transform-into-foreign-subject", needs=("neighbours",), reaction=Reaction.INERT)
+def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Finding]:
+    """A stream stores messages under subjects that another stream captures, or has a transform that none of its subjects meet.
+
+    A transform renames what this stream stores; nothing is published again. Whoever looks for those subjects in the other
+    stream finds nothing there. Servers accept both.
+
+    Instead: transform to subjects of your own; to fill another stream, let it source this one.
+    """
+    config = config_of(change, view)
+    transform = config.get("subject_transform")
+    if not transform or not (change.action is Action.CREATE or change.touches("subject_transform", "subjects")):
+        return
+    name, src = stream_name(change.address) or "", transform.get("src") or ">"
+    if not any(copies(name, config)) and not any(collide(one, src) for one in config.get("subjects") or ()):
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path="subject_transform.src",
+            message=f"`{src}` meets none of this stream's subjects, so nothing is ever transformed",
+            fix="name one of the stream's subjects, or remove the transform",
+        )
+        return
+    made = outcome(transform["dest"]) if transform.get("dest") else src
+    for other, theirs in captured(view).near(made):
+        if other != name and collide(made, theirs) and is_subset(made, theirs):
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path="subject_transform.dest",
+                message=f"messages are stored here under `{made}`, which stream {other} captures (`{theirs}`) and never gets",
+                fix="transform to subjects of your own; to fill another stream, let it source this one",
+            )
+            return
+
+
+@rule("XX243", "unreadable-bucket-source", needs=("neighbours",), reaction=Reaction.HARMS)
+def unreadable_bucket_source(change: Change, view: View) -> Iterator[Finding]:
+    """A KV bucket sources another one without a transform that puts the values under its own keys.
+
+    They are stored under `$KV.<the other>.<key>`, where no client of this bucket looks; they only take up room.
+
+    Instead: `subject_transforms: [{src: "$KV.<the other>.>", dest: "$KV.<this one>.>"}]` in the source.
+    """
+    if change.address.kind != "kv_bucket" or not (change.action is Action.CREATE or change.touches("sources")):
+        return
+    name, own = stream_name(change.address) or "", f"$KV.{change.address.name}.>"
+    for copy in copies(name, config_of(change, view)):
+        arriving = stored_afterwards(view).copied(copy)
+        if not copy.is_mirror and arriving and not any(collide(one, own) for one in arriving):
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=copy.path,
+                message=f"values from {copy.origin} would be stored under {', '.join(arriving[:3])}, where no reader of this bucket looks",
+                fix=f"add subject_transforms: [{{src: {arriving[0]}, dest: {own}}}] to this source",
+            )
+
+
+RULES = (republish_loop, transform_into_foreign_subject, unreadable_bucket_source)

@@ -1,0 +1,114 @@
+"""Who reads a stream, whoever made them: consumers, mirrors and sources, and partitioned groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address, Config
+from reconciler.core.rule import View
+from reconciler.kinds.across.afterwards import GONE, Copy, afterwards
+from reconciler.kinds.across.stored import Stored
+from reconciler.kinds.primitives.subjects import collide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """One that reads a stream, with the subjects it wants; none: all."""
+
+    label: str
+    filters: tuple[str, ...] = ()
+    change: Change | None = None
+    """What this plan does about it; None: it is not of this topology."""
+
+    @property
+    def is_new(self) -> bool:
+        return self.change is not None and self.change.action is Action.CREATE
+
+    def wants_any(self, stored: tuple[str, ...]) -> bool:
+        return not self.filters or any(collide(mine, theirs) for mine in self.filters for theirs in stored)
+
+
+def copying(stream: str, view: View) -> Iterator[Reader]:
+    """Mirrors, sourcing streams and the queues of elastic groups."""
+    after = afterwards(view)
+    for copy in after.copiers.get(stream, ()):
+        change = after.made_by.get(copy.stream)
+        yield Reader(label=_called(copy, view), filters=tuple(copy.filters), change=change)
+
+
+def _called(copy: Copy, view: View) -> str:
+    if group := elastic_groups(view).get(copy.stream):
+        return f"elastic group {group.name}"
+    return f"{'mirror' if copy.is_mirror else 'stream'} {copy.stream}"
+
+
+@lru_cache(maxsize=4)
+def elastic_groups(view: View) -> dict[str, Address]:
+    """Groups by the names of their own streams."""
+    return {"-".join(a.names): a for a in (*view.live, *view.desired) if a.kind == "elastic_group"}
+
+
+def static_groups(stream: str, view: View) -> Iterator[tuple[Address, Config]]:
+    """Those that stay or are made, with their configuration."""
+    return iter(_static_groups(view).get(stream, ()))
+
+
+@lru_cache(maxsize=4)
+def _static_groups(view: View) -> dict[str, list[tuple[Address, Config]]]:
+    found: dict[str, list[tuple[Address, Config]]] = {}
+    for address in dict.fromkeys((*view.live, *view.desired)):
+        change = view.changes.get(address)
+        if address.kind != "static_group" or (change and change.action in GONE):
+            continue
+        resource = (change.desired if change else None) or view.live.get(address) or view.desired[address]
+        found.setdefault(address.stream, []).append((address, resource.config))
+    return found
+
+
+def grouped(stream: str, view: View) -> Iterator[Reader]:
+    """Static groups: their members read behind the partition number."""
+    for address, config in static_groups(stream, view):
+        filters = tuple(f"*.{one}" for one in config.get("filters") or (">",))
+        yield Reader(label=f"static group {address.name}", filters=filters, change=view.changes.get(address))
+
+
+def consuming(stream: str, view: View) -> Iterator[Reader]:
+    """Consumers as they will be. Those that servers make to copy a stream are no consumers of anybody."""
+    live = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    changes = _consumer_changes(view).get(stream, {})
+    for name, info in live.items():
+        if name not in changes and not (info["config"].get("direct") or info["config"].get("sourcing")):
+            kind = "consumer" if info["config"].get("durable_name") else "ephemeral consumer"
+            yield Reader(label=f"{kind} {name}", filters=filters_of(info["config"]))
+    for name, change in changes.items():
+        resource = change.desired or change.live
+        if change.action not in GONE and resource:
+            yield Reader(label=f"consumer {name}", filters=filters_of(resource.config), change=change)
+
+
+@lru_cache(maxsize=4)
+def _consumer_changes(view: View) -> dict[str, dict[str, Change]]:
+    found: dict[str, dict[str, Change]] = {}
+    for address, change in view.changes.items():
+        if address.kind == "consumer":
+            found.setdefault(address.stream, {})[address.name] = change
+    return found
+
+
+def filters_of(config: Config) -> tuple[str, ...]:
+    one = config.get("filter_subject")
+    return (one,) if one else tuple(config.get("filter_subjects") or ())
+
+
+@lru_cache(maxsize=4)
+def stored_afterwards(view: View) -> Stored:
+    return Stored(afterwards(view).streams)
+
+
+@lru_cache(maxsize=4)
+def stored_now(view: View) -> Stored:
+    live: Mapping[str, Config] = {n: i["config"] for n, i in (view.snapshot.streams if view.snapshot else {}).items()}
+    return Stored(live)

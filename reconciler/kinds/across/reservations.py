@@ -1,0 +1,144 @@
+"""The account's book of streams and reserved bytes, and who finds what room when a whole plan is entered in it.
+
+What shrinks or goes is entered first, then what is made or grows, by name: so each change is judged beside everything that
+comes before it, and a plan that is too large as a whole is refused at the change that does not fit any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from reconciler.core.resource import Config
+from reconciler.core.rule import View
+from reconciler.core.wire import Target, Version
+from reconciler.kinds.across.afterwards import afterwards
+
+V2_12, V2_14 = Version(2, 12), Version(2, 14)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A stream as far as limits look at it."""
+
+    max_bytes: int
+    replicas: int
+    storage: str
+
+    @classmethod
+    def of(cls, config: Config) -> Need:
+        replicas = max(1, config.get("num_replicas") or 1)
+        return cls(config.get("max_bytes") or -1, replicas, config.get("storage") or "file")
+
+    @property
+    def reserves(self) -> int:
+        return max(0, self.max_bytes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a change finds when its turn comes: other streams, what they reserve, and what the server adds for its own."""
+
+    streams: int
+    reserved: int
+    wanted: int
+
+    @property
+    def total(self) -> int:
+        return self.reserved + self.wanted
+
+
+@dataclass(slots=True)
+class Book:
+    """Sums by tier, storage and replicas, so that thousands of entries cost no more than a few."""
+
+    target: Target
+    entries: dict[str, Need] = field(default_factory=dict)
+    count: dict[int, int] = field(default_factory=dict)
+    reserved: dict[tuple[int, str, int], int] = field(default_factory=dict)
+
+    @property
+    def is_tiered(self) -> bool:
+        return bool(self.target.usage.get("tiers"))
+
+    def enter(self, name: str, need: Need) -> None:
+        if name in self.entries:
+            self._add(self.entries[name], -1)
+        self.entries[name] = need
+        self._add(need, 1)
+
+    def _add(self, need: Need, sign: int) -> None:
+        tier = self._tier(need)
+        self.count[tier] = self.count.get(tier, 0) + sign
+        key = (tier, need.storage, need.replicas)
+        self.reserved[key] = self.reserved.get(key, 0) + sign * need.reserves
+
+    def _tier(self, need: Need) -> int:
+        return need.replicas if self.is_tiered else 0
+
+    def room(self, name: str, need: Need, live: Need | None) -> Room:
+        tier, here = self._tier(need), self.entries.get(name)
+        reserved = sum(
+            total * self._weight(need, replicas)
+            for (other, storage, replicas), total in self.reserved.items()
+            if (other, storage) == (tier, need.storage)
+        )
+        itself = here is not None and self._tier(here) == tier
+        if here and itself and here.storage == need.storage:
+            reserved -= here.reserves * self._weight(need, here.replicas)
+        return Room(streams=self.count.get(tier, 0) - itself, reserved=reserved, wanted=self._wanted(need, live))
+
+    def _weight(self, need: Need, replicas: int) -> int:
+        """Untiered accounts count every replica; 2.11 as many for all others as the stream in question has."""
+        if self.is_tiered:
+            return 1
+        return replicas if self.target.version >= V2_12 else need.replicas
+
+    def _wanted(self, need: Need, live: Need | None) -> int:
+        """A new stream without `max_bytes` counts as one byte. Before 2.14 its own replicas are not counted, and an update
+        adds what grows to what it had, where 2.11 takes "no limit" for one byte less than nothing."""
+        if self.target.version >= V2_14:
+            return (need.reserves or (live is None)) * (1 if self.is_tiered else need.replicas)
+        if live is None:
+            return need.reserves or 1
+        had = live.reserves if self.target.version >= V2_12 else live.max_bytes
+        return had * (1 if self.is_tiered else live.replicas) + max(0, need.reserves - live.reserves)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rooms:
+    """By stream that this plan makes or changes."""
+
+    afterwards: Mapping[str, Room]
+    """With everything gone and smaller that this plan removes or shrinks."""
+    meanwhile: Mapping[str, Room]
+    """With all of that still there."""
+
+
+@lru_cache(maxsize=4)
+def rooms(view: View) -> Rooms:
+    """Computed once per view, which is compared by identity."""
+    after, target = afterwards(view), view.target
+    live = {name: Need.of(info["config"]) for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
+    wanted = {name: Need.of(config) for name, config in after.streams.items() if name in after.made_by}
+    growing = {name for name, need in wanted.items() if _grows(need, live.get(name))}
+    settled, crowded = Book(target), Book(target)
+    for name, need in live.items():
+        crowded.enter(name, need)
+        if name in after.streams:
+            settled.enter(name, need if name in growing or name not in wanted else wanted[name])
+    found: dict[str, Room] = {}
+    before: dict[str, Room] = {}
+    shrinking = (name for name in wanted if name not in growing)
+    for name in (*shrinking, *sorted(growing, key=lambda name: (*reversed(after.made_by[name].address), name))):
+        found[name] = settled.room(name, wanted[name], live.get(name))
+        before[name] = crowded.room(name, wanted[name], live.get(name))
+        settled.enter(name, wanted[name])
+        if name in growing:
+            crowded.enter(name, wanted[name])
+    return Rooms(afterwards=found, meanwhile=before)
+
+
+def _grows(need: Need, live: Need | None) -> bool:
+    return live is None or need.reserves * need.replicas > live.reserves * live.replicas

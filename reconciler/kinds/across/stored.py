@@ -1,0 +1,108 @@
+"""Under which subjects does a stream store messages? Its own, those it copies, and what transforms make of both.
+
+Always a little too much rather than too little: what is said to match nothing here really matches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.resource import Config, Json
+from reconciler.kinds.across.afterwards import Copy, copies
+from reconciler.kinds.primitives.subjects import collide, is_subset
+
+DEEPEST = 30
+"""Origins of origins that are followed; beyond, anything may be stored."""
+
+Patterns = tuple[str, ...] | None
+"""Subjects, possibly with wildcards; None: nobody knows, so anything."""
+
+
+def outcome(dest: str) -> str:
+    """Every subject a transform's destination can give: functions become `*`."""
+    return ".".join("*" if _is_function(token) else token for token in dest.split("."))
+
+
+def _is_function(token: str) -> bool:
+    return token.startswith("{{") or (token[:1] == "$" and token[1:].isdigit())
+
+
+def transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
+    """Subjects behind a transform: those it does not touch, and what it makes of the others."""
+    if not transform or not transform.get("dest"):
+        yield from subjects
+        return
+    src = transform.get("src") or ">"
+    for subject in subjects:
+        if collide(subject, src):
+            yield outcome(transform["dest"])
+        if not is_subset(subject, src):
+            yield subject
+
+
+def narrowed(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:
+    """What of these subjects a filter lets through."""
+    for subject in subjects:
+        if collide(subject, filter_subject):
+            yield filter_subject if is_subset(filter_subject, subject) else subject
+
+
+@dataclass(slots=True)
+class Stored:
+    """Answers for many streams of one account, each found once."""
+
+    streams: Mapping[str, Config]
+    known: dict[str, Patterns] = field(default_factory=dict)
+
+    def by(self, name: str, way: tuple[str, ...] = ()) -> Patterns:
+        if name not in self.known or way:
+            found = self._find(name, (*way, name))
+            if way:
+                return found
+            self.known[name] = found
+        return self.known[name]
+
+    def _find(self, name: str, way: tuple[str, ...]) -> Patterns:
+        config = self.streams.get(name)
+        if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config):
+            return None
+        found = list(config.get("subjects") or ())
+        for copy in copies(name, config):
+            if copy.origin in way:
+                continue
+            if (copied := self.copied(copy, way)) is None:
+                return None
+            found += copied
+        transform = config.get("subject_transform")
+        return tuple(dict.fromkeys([*transformed(found, transform), *_untouched(name, config, found)]))
+
+    def copied(self, copy: Copy, way: tuple[str, ...] = ()) -> Patterns:
+        """What a mirror or source brings in."""
+        theirs = self.by(copy.origin, way) or ((">",) if copy.filters else None)
+        if theirs is None:
+            return None
+        if transforms := copy.said.get("subject_transforms"):
+            return tuple(made for one in transforms for made in self._renamed(theirs, one))
+        if only := copy.said.get("filter_subject"):
+            return tuple(narrowed(theirs, only))
+        return theirs
+
+    @staticmethod
+    def _renamed(theirs: Iterable[str], transform: Mapping[str, Json]) -> Iterator[str]:
+        src = transform.get("src") or ">"
+        through = list(narrowed(theirs, src))
+        if through and transform.get("dest"):
+            yield outcome(transform["dest"])
+        else:
+            yield from through
+
+
+def _untouched(name: str, config: Config, found: list[str]) -> list[str]:
+    """Whether what is copied goes through the stream's own transform is not relied upon."""
+    return found if any(copies(name, config)) else []
+
+
+def _copies_from_elsewhere(config: Config) -> bool:
+    said = [config.get("mirror"), *(config.get("sources") or ())]
+    return any(one and "external" in one for one in said)
