@@ -9,7 +9,10 @@ from reconciler.core.resource import Json, Terms
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives import bucket
 from reconciler.kinds.primitives.bucket_kind import bucket_kind
+from reconciler.kinds.primitives.bucket_rules import bucket_checks
+from reconciler.kinds.primitives.copies import CHECKS as COPIES
 from reconciler.kinds.primitives.known import V2_10, V2_11, Known
+from reconciler.kinds.primitives.rewriting import CHECKS as REWRITING
 from reconciler.kinds.primitives.stream_config import Placement, Republish, StreamSource
 from reconciler.kinds.primitives.values import Bytes, Count, Duration
 
@@ -89,4 +92,10 @@ def history_out_of_range(change: Change, _view: View) -> Found:
     )
 
 
-KV_BUCKET = bucket_kind(SHAPE, family="KV", section="kv_buckets", spec=KVBucketSpec, rules=(history_out_of_range,))
+KV_BUCKET = bucket_kind(
+    SHAPE,
+    family="KV",
+    section="kv_buckets",
+    spec=KVBucketSpec,
+    rules=(history_out_of_range, *bucket_checks("KV", SHAPE, (*COPIES, *REWRITING))),
+)

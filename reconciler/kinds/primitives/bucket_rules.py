@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Config, Resource
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.kinds.primitives.bucket import RESERVED, Shape
+from reconciler.kinds.primitives.bucket import MISSING, RESERVED, Shape, stream_body
 from reconciler.kinds.primitives.losses import limit_lowered
+from reconciler.kinds.primitives.ranges import CHECKS as RANGES
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
+from reconciler.kinds.primitives.validity import Validity, stamped
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.primitives.words import size, some
 
@@ -35,8 +39,22 @@ def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
         too_young(family, unknown_fields, unknown_values),
         _bad_name(family),
         reserved_metadata(family),
-        _single_server(family),
+        *bucket_checks(family, shape, RANGES),
     )
+
+
+def bucket_checks(family: str, shape: Shape, checks: Sequence[Validity]) -> tuple[Rule, ...]:
+    """Checks of the stream that a bucket lies in, under this family's codes and the bucket's own names."""
+
+    def lower(change: Change) -> tuple[Config, Config]:
+        return _stream_of(shape, change.desired), _stream_of(shape, change.live)
+
+    return stamped(family, checks, lower, shape.ours)
+
+
+def _stream_of(shape: Shape, resource: Resource | None) -> Config:
+    body = stream_body(shape, resource) if resource else {}
+    return {name: value for name, value in body.items() if value != MISSING}
 
 
 def _deletion(family: str) -> Rule:
@@ -78,28 +96,3 @@ def _bad_name(family: str) -> Rule:
         return Finding(outcome=Outcome.REFUSED, message=f"`{name}` {why}", fix="choose another name")
 
     return rule(f"{family}542", "bad-bucket-name")(judge)
-
-
-def _single_server(family: str) -> Rule:
-    def judge(change: Change, view: View) -> Found:
-        """More than one replica on a server that is not clustered.
-
-        CREATE is refused (10074); updates are accepted by 2.11 and 2.12, and the data is gone after the next restart.
-
-        Instead: num_replicas: 1, or a cluster.
-        """
-        wanted = change.becomes("num_replicas") or 1
-        if (
-            view.target.is_clustered
-            or wanted <= 1
-            or (not change.touches("num_replicas") and change.action is Action.UPDATE)
-        ):
-            return None
-        return Finding(
-            outcome=Outcome.REFUSED,
-            path="num_replicas",
-            fix="write num_replicas: 1, or use a cluster",
-            message=f"{wanted} replicas need a cluster; this is a single server",
-        )
-
-    return rule(f"{family}511", "replicas-on-single-server", err_code=10074)(judge)

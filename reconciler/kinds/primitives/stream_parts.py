@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pydantic import Field
+
 from reconciler.core.resource import Spec
 from reconciler.kinds.primitives.known import V2_10, V2_14, Known
 from reconciler.kinds.primitives.times import Time
@@ -51,7 +53,7 @@ class SourceConsumer(Spec):
 class StreamSource(Spec):
     """A stream that messages are copied from."""
 
-    name: Annotated[str, Known()]
+    name: Annotated[str, Known(), Field(min_length=1)]
     """The origin's name."""
     opt_start_seq: Annotated[Count | None, Known(unit="count")] = None
     """First sequence to copy. Server: the first there is."""

@@ -45,58 +45,93 @@ def calls(dest: str) -> list[Call]:
 def partition_call(dest: str) -> Call | None:
     """The partition function a destination starts with: `numbers[0]` partitions, then the wildcards that decide."""
     call = _call(dest.split(".", maxsplit=1)[0])
-    return call if call and call.name == "partition" and not list(_wrong_arguments(call)) else None
+    is_partition = call and call.name == "partition" and not list(_wrong_arguments(call))
+    return call if call and is_partition and _size(call) >= 1 else None
+
+
+class Problem(NamedTuple):
+    """What is wrong with a transform, in words."""
+
+    words: str
+    refused: bool = True
+    """By servers. Otherwise they take it and make nonsense of it, or die of it."""
+
+
+class _Asked(NamedTuple):
+    """What a destination is judged for."""
+
+    src: str
+    version: Version
+    republishing: bool
+    """Servers check this less strictly: white space, and functions that are too young for transforms, are fine."""
+
+    @property
+    def wildcards(self) -> int:
+        return self.src.split(".").count("*")
+
+    @property
+    def is_literal(self) -> bool:
+        return not {"*", ">"} & set(self.src.split("."))
 
 
 def problem(src: str, dest: str, version: Version) -> str | None:
     """Why this transform is refused; None when it is fine. An empty `src` is `>`, an empty `dest` changes nothing."""
+    found = worst_problem(src, dest, version)
+    return found.words if found else None
+
+
+def worst_problem(src: str, dest: str, version: Version, *, republishing: bool = False) -> Problem | None:
+    """The first that servers refuse, else the first that only we object to."""
     if src and not is_valid(src):
-        return f"`{src}` is not a subject"
-    return next(_problems(src or ">", dest, version), None) if dest else None
+        return Problem(f"`{src}` is not a subject")
+    found = _problems(dest, _Asked(src or ">", version, republishing)) if dest else ()
+    return min(found, key=lambda one: not one.refused, default=None)
 
 
-def _problems(src: str, dest: str, version: Version) -> Iterator[str]:
-    tokens, wildcards = dest.split("."), src.split(".").count("*")
+def _problems(dest: str, asked: _Asked) -> Iterator[Problem]:
+    tokens, src = dest.split("."), asked.src
     if not all(tokens) or ">" in tokens[:-1]:
-        yield f"`{dest}` is not a subject"
+        yield Problem(f"`{dest}` is not a subject")
     if "*" in tokens:
-        yield f"`{dest}` holds `*`; write {{{{wildcard(1)}}}} for what the first `*` of `{src}` matched"
+        yield Problem(f"`{dest}` holds `*`; write {{{{wildcard(1)}}}} for what the first `*` of `{src}` matched")
     if (tokens[-1] == ">") != (src.rsplit(".", maxsplit=1)[-1] == ">"):
-        yield f"`>` ends only one of `{src}` and `{dest}`; it must end both or neither"
+        yield Problem(f"`>` ends only one of `{src}` and `{dest}`; it must end both or neither")
     for token in tokens:
-        yield from _token_problems(token, wildcards, src, version)
+        yield from _token_problems(token, asked)
 
 
-def _token_problems(token: str, wildcards: int, src: str, version: Version) -> Iterator[str]:
+def _token_problems(token: str, asked: _Asked) -> Iterator[Problem]:
     if token[:1] == "$" and _NUMBER.fullmatch(token[1:]):  # the old spelling of {{wildcard(1)}}
-        yield from _out_of_range(token, [int(token[1:])], wildcards, src)
+        yield from _out_of_range(token, (int(token[1:]),), asked)
     elif not _looks_like_a_function(token):
         if WHITE & set(token):
-            yield f"`{token}` holds white space"
+            yield Problem(f"`{token}` holds white space", refused=not asked.republishing)
     elif (call := _call(token)) is None:
-        yield f"`{token}` is no function servers know"
+        yield Problem(f"`{token}` is no function servers know")
     else:
-        yield from _call_problems(token, call, wildcards, src, version)
+        yield from _call_problems(token, call, asked)
 
 
-def _call_problems(token: str, call: Call, wildcards: int, src: str, version: Version) -> Iterator[str]:
-    if version < _SINCE.get(call.name, version):
-        yield f"`{token}` needs nats-server {_SINCE[call.name].major}.{_SINCE[call.name].minor}"
+def _call_problems(token: str, call: Call, asked: _Asked) -> Iterator[Problem]:
+    since = _SINCE.get(call.name)
+    if since and asked.version < since and not (asked.republishing and call.name in ("left", "right")):
+        yield Problem(f"`{token}` needs nats-server {since.major}.{since.minor}")
     if wrong := next(_wrong_arguments(call), None):
-        yield f"`{token}` {wrong}"
+        yield Problem(f"`{token}` {wrong}")
         return
+    if call.name in ("partition", "random", *_BY_WILDCARD) and _size(call) < 1:
+        yield Problem(f"`{token}` takes a size from 1 to {LARGEST}", refused=False)
     if call.name == "partition":
-        yield from _whole_subject(token, call, src, version)
-        if wildcards or src.endswith(">"):  # else servers hash the whole subject and ignore the numbers
-            yield from _out_of_range(token, call.numbers[1:], wildcards, src)
+        yield from _whole_subject(token, call, asked)
+        if not asked.is_literal:  # else servers hash the whole subject and ignore the numbers
+            yield from _out_of_range(token, call.numbers[1:], asked)
     elif call.name != "random":
-        yield from _out_of_range(token, [int(call.args[0])], wildcards, src)
+        yield from _out_of_range(token, (int(call.args[0]),), asked)
 
 
-def _whole_subject(token: str, call: Call, src: str, version: Version) -> Iterator[str]:
-    whole = len(call.args) == 1 or not {"*", ">"} & set(src.split("."))
-    if whole and version < V2_12:
-        yield f"`{token}` partitions by the whole subject, which needs nats-server 2.12"
+def _whole_subject(token: str, call: Call, asked: _Asked) -> Iterator[Problem]:
+    if (len(call.args) == 1 or asked.is_literal) and asked.version < V2_12:
+        yield Problem(f"`{token}` partitions by the whole subject, which needs nats-server 2.12")
 
 
 def _wrong_arguments(call: Call) -> Iterator[str]:
@@ -108,18 +143,21 @@ def _wrong_arguments(call: Call) -> Iterator[str]:
         yield "takes whole numbers"
     elif call.name == "split" and (not call.args[1] or " " in call.args[1]):
         yield "takes a wildcard's number and a text to split at, without space"
-    elif call.name in ("partition", "random", *_BY_WILDCARD) and not _sizes_fit(call):
+    elif call.name in ("partition", "random", *_BY_WILDCARD) and _size(call) > LARGEST:
         yield f"takes a size from 1 to {LARGEST}"
 
 
-def _sizes_fit(call: Call) -> bool:
-    size = call.numbers[-1] if call.name in _BY_WILDCARD else call.numbers[0]
-    return 1 <= size <= LARGEST
+def _size(call: Call) -> int:
+    return call.numbers[-1] if call.name in _BY_WILDCARD else call.numbers[0]
 
 
-def _out_of_range(token: str, numbers: list[int] | tuple[int, ...], wildcards: int, src: str) -> Iterator[str]:
-    if wrong := [number for number in numbers if not 1 <= number <= wildcards]:
-        yield f"`{token}` names wildcard {wrong[0]}, and `{src}` has {wildcards or 'none'}"
+def _out_of_range(token: str, numbers: tuple[int, ...], asked: _Asked) -> Iterator[Problem]:
+    """Servers take numbers below 1 for the first token, unless there is nothing a number could name."""
+    there = asked.wildcards
+    if wrong := [number for number in numbers if not 1 <= number <= there]:
+        refused = asked.is_literal or max(wrong) > there
+        worst = max(wrong) if max(wrong) > there else wrong[0]
+        yield Problem(f"`{token}` names wildcard {worst}, and `{asked.src}` has {there or 'none'}", refused=refused)
 
 
 def _looks_like_a_function(token: str) -> bool:

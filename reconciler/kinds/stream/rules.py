@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change, FieldChange
-from reconciler.core.resource import Json
+from reconciler.core.resource import Config, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.core.wire import Version
+from reconciler.kinds.primitives.copies import CHECKS as COPIES
+from reconciler.kinds.primitives.ranges import CHECKS as RANGES
 from reconciler.kinds.primitives.reserved import reserved_metadata
+from reconciler.kinds.primitives.rewriting import CHECKS as REWRITING
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
+from reconciler.kinds.primitives.validity import stamped
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.primitives.words import consent_to, in_words
 from reconciler.kinds.stream.losses import RULES as LOSSES
 from reconciler.kinds.stream.subjects import RULES as SUBJECTS
+from reconciler.kinds.stream.validity import CHECKS as FIELDS_TOGETHER
 
 NEW_STREAM = "declare a second stream that sources this one, and move publishers and consumers to it"
 
@@ -170,29 +174,8 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
             )
 
 
-@rule("ST511", "replicas-on-single-server", needs=("spec",), err_code=10074)
-def replicas_on_single_server(change: Change, view: View) -> Found:
-    """More than one replica on a server that is not clustered.
-
-    CREATE is refused everywhere (10074). An update is accepted by 2.11 and 2.12, shows what was asked for, does nothing,
-    and the stream is *gone* after the next restart.
-
-    Instead: num_replicas: 1, or a cluster.
-    """
-    wanted = change.becomes("num_replicas") or 1
-    if view.target.is_clustered or wanted <= 1 or not change_is_new(change, "num_replicas"):
-        return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        path="num_replicas",
-        fix="write num_replicas: 1, or use a cluster",
-        message=f"{wanted} replicas need a cluster; this is a single server, which would lose the stream",
-        reaction=Reaction.DOOMS if change.action is Action.UPDATE and view.target.version < Version(2, 14) else None,
-    )
-
-
-def change_is_new(change: Change, field: str) -> bool:
-    return change.action is Action.CREATE or change.touches(field)
+def _configurations(change: Change) -> tuple[Config, Config]:
+    return change.desired.config if change.desired else {}, change.live.config if change.live else {}
 
 
 RULES = (
@@ -206,5 +189,5 @@ RULES = (
     too_young("ST", unknown_fields, unknown_values),
     external_with_configuration,
     reserved_metadata("ST"),
-    replicas_on_single_server,
+    *stamped("ST", (*RANGES, *COPIES, *REWRITING, *FIELDS_TOGETHER), _configurations),
 )

@@ -1,0 +1,95 @@
+"""Checks of a stream's configuration by itself, as servers make them at every create and update: one function each,
+stamped for every kind that is stored in a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Config, Json
+from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.core.wire import Target, Version
+
+OwnName = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A stream's configuration as a request carries it, in the server's names, and who is asked."""
+
+    config: Config
+    live: Config = field(default_factory=dict)
+    """What is there already; empty for a new stream."""
+    target: Target
+    is_new: bool
+    own: OwnName = lambda name: name
+    """What the file calls a field."""
+
+    def get(self, name: str) -> Json:
+        return self.config.get(name)
+
+    @property
+    def version(self) -> Version:
+        return self.target.version
+
+    def touches(self, name: str) -> bool:
+        return self.is_new or self.config.get(name) != self.live.get(name)
+
+
+Check = Callable[[Sent], Iterable[Finding]]
+Lower = Callable[[Change], tuple[Config, Config]]
+"""From a kind's change to the stream's configuration, wanted and live."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validity:
+    """A check with the last digits of its code, for families to stamp their own on."""
+
+    number: int
+    name: str
+    err_codes: tuple[int, ...]
+    check: Check
+
+
+def validity(number: int, name: str, *, err_code: int | tuple[int, ...] = ()) -> Callable[[Check], Validity]:
+    """Make a check of a function; its docstring is the page people read."""
+    err_codes = (err_code,) if isinstance(err_code, int) else err_code
+    return lambda check: Validity(number=number, name=name, err_codes=err_codes, check=check)
+
+
+def stamped(
+    family: str, checks: Sequence[Validity], lower: Lower, own: OwnName = lambda name: name
+) -> tuple[Rule, ...]:
+    """The rules of one family; `lower` says what a change of this kind sends."""
+    return tuple(_rule(family, one, lower, own) for one in checks)
+
+
+def _rule(family: str, one: Validity, lower: Lower, own: OwnName) -> Rule:
+    def judge(change: Change, view: View) -> Found:
+        if change.desired is None or change.desired.external:
+            return None
+        config, live = lower(change)
+        is_new = change.action is Action.CREATE
+        return one.check(Sent(config=config, live=live, target=view.target, is_new=is_new, own=own))
+
+    judge.__doc__ = one.check.__doc__
+    return rule(f"{family}{one.number}", one.name, err_code=one.err_codes)(judge)
+
+
+def objection(path: str, message: str, fix: str, **more: Any) -> Finding:
+    return Finding(**{"outcome": Outcome.REFUSED, "path": path, "message": message, "fix": fix, **more})
+
+
+def is_since(version: Version, *firsts: Version) -> bool:
+    """Does this version have what came with `firsts`, the first patch of each release line that has it, oldest first?"""
+    lines = [first for first in firsts if first[:2] <= version[:2]]
+    return bool(lines) and version >= lines[-1]
+
+
+def sources_of(config: Config) -> Iterator[tuple[str, Json]]:
+    """Every stream this one copies from, with its path: the mirror's origin, and all sources."""
+    if "mirror" in config:
+        yield "mirror", config["mirror"]
+    yield from ((f"sources[{index}]", source) for index, source in enumerate(config.get("sources", ())))

@@ -1,0 +1,168 @@
+"""What a stream's own fields may not say together, and the subjects that belong to the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from reconciler.core.resource import Config
+from reconciler.core.rule import Finding, Outcome, Reaction
+from reconciler.core.wire import Version
+from reconciler.kinds.primitives.known import V2_12
+from reconciler.kinds.primitives.stream_config import FIELDS
+from reconciler.kinds.primitives.subjects import collide, is_subset
+from reconciler.kinds.primitives.validity import Sent, is_since, objection, validity
+
+SCHEDULES_SETTLED = (Version(2, 12, 10), Version(2, 14, 2))
+"""First patches that refuse schedules beside `discard: new` and counters; streams with both end there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Two fields that exclude each other; `one` is the younger or more special one."""
+
+    one: str
+    other: str
+    when: Callable[[Config], bool]
+    why: str
+    since: tuple[Version, ...] = (V2_12,)
+    """Before, the server takes it and a later one loses the stream; what the server does not know clashes with nothing."""
+
+
+def _has(name: str) -> Callable[[Config], bool]:
+    return lambda config: name in config
+
+
+def _is(name: str, value: str) -> Callable[[Config], bool]:
+    return lambda config: config.get(name) == value
+
+
+ALWAYS = (Version(0, 0),)
+CLASHES = (
+    Clash(one="deny_purge", other="allow_rollup_hdrs", when=_has("allow_rollup_hdrs"), since=ALWAYS,
+          why="a roll-up purges what came before"),
+    Clash(one="allow_msg_counter", other="discard: new", when=_is("discard", "new"),
+          why="a counter that refuses messages loses count"),
+    Clash(one="allow_msg_counter", other="message TTLs", when=_has("allow_msg_ttl"),
+          why="a counter whose messages expire loses count"),
+    Clash(one="allow_msg_counter", other="a retention other than limits", when=_has("retention"),
+          why="a counter whose messages go when read loses count"),
+    Clash(one="allow_msg_counter", other="allow_msg_schedules", when=_has("allow_msg_schedules"), since=SCHEDULES_SETTLED,
+          why="servers count or schedule, not both"),
+    Clash(one="allow_msg_schedules", other="discard: new", when=_is("discard", "new"), since=SCHEDULES_SETTLED,
+          why="a message could be due and refused"),
+    Clash(one="allow_msg_schedules", other="sources", when=_has("sources"),
+          why="schedules would be copied and run twice"),
+    Clash(one="discard_new_per_subject", other="discard: old", when=lambda config: "discard" not in config, since=ALWAYS,
+          why="it says how new messages are refused, so it needs discard: new"),
+    Clash(one="discard_new_per_subject", other="unlimited messages per subject", since=ALWAYS,
+          when=lambda config: "max_msgs_per_subject" not in config, why="it needs max_msgs_per_subject"),
+    Clash(one="persist_mode", other="storage: memory", when=_is("storage", "memory"), why="there is no disk to wait for"),
+    Clash(one="persist_mode", other="replicas", when=lambda config: config.get("num_replicas", 1) > 1,
+          why="replicas write together"),
+    Clash(one="persist_mode", other="allow_atomic", when=_has("allow_atomic"), why="a batch must be on disk as a whole"),
+)  # fmt: skip
+
+
+@validity(545, "contradictory-fields", err_code=(10052, 10187))
+def contradictory_fields(sent: Sent) -> Iterator[Finding]:
+    """Two fields that exclude each other: roll-ups and `deny_purge`, counters with anything that loses count, schedules
+    with sources or `discard: new`, `discard_new_per_subject` without what it needs, asynchronous persistence with memory,
+    replicas or atomic batches, `mirror_direct` on a new stream that is no mirror; and sealing a counter or schedules.
+
+    Servers refuse the whole configuration. What an older patch release still takes is gone after the upgrade.
+
+    Instead: decide for one of the two.
+    """
+    for clash in CLASHES:
+        if clash.one in sent.config and clash.when(sent.config) and FIELDS[clash.one].since <= sent.version:
+            yield _clashing(sent, clash)
+    yield from _direct_without_mirror(sent)
+    yield from _sealed_for_good(sent)
+
+
+def _clashing(sent: Sent, clash: Clash) -> Finding:
+    sealing = clash.other == "discard: new" and "sealed" in sent.config
+    path = "sealed" if sealing else clash.one
+    if sealing:
+        message = (
+            f"a stream with {clash.one} cannot be sealed; a server that does it loses the stream at its next restart"
+        )
+    else:
+        message = f"{clash.one} excludes {clash.other}: {clash.why}"
+    dooms = not is_since(sent.version, *clash.since)
+    return objection(
+        path,
+        message + ("; this server takes it, and the next version loses the stream" if dooms and not sealing else ""),
+        "leave it unsealed" if sealing else "decide for one of the two",
+        reaction=Reaction.DOOMS if dooms else None,
+    )
+
+
+def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
+    if "mirror_direct" in sent.config and "mirror" not in sent.config:
+        yield objection(
+            "mirror_direct",
+            "mirror_direct says something about mirrors, and this is none; servers refuse such a new stream"
+            + ("" if sent.is_new else ", and ignore it later"),
+            "remove mirror_direct, or write allow_direct",
+            outcome=Outcome.REFUSED if sent.is_new else Outcome.WARNS,
+            reaction=None if sent.is_new else Reaction.INERT,
+        )
+
+
+FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
+"""They turn roll-ups on and `deny_purge` off, which sealing turns round: such a stream contradicts itself."""
+
+
+def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
+    for name in FORCING if "sealed" in sent.live else ():
+        if name in sent.config and FIELDS[name].since <= sent.version:
+            yield objection(
+                "sealed",
+                f"a sealed stream with {name} takes no update at all: the server lifts deny_purge for {name}, and then "
+                "refuses to have it lifted",
+                "leave this stream as it is live, or `forget` it",
+            )
+            return
+
+
+RESERVED = ("$JS.>", "$JSC.>", "$NRG.>", "$SYS.>")
+ALLOWED = ("$JS.EVENT.>", "$SYS.ACCOUNT.>")
+
+
+@validity(548, "reserved-subject", err_code=10052)
+def reserved_subject(sent: Sent) -> Iterator[Finding]:
+    """A subject that takes in the server's own: `$JS`, `$JSC`, `$NRG` or `$SYS`, or everything.
+
+    A stream answers what it stores, and so would answer requests meant for the server. Servers refuse it unless the stream
+    has `no_ack: true`; `>` must also have one replica. Events (`$JS.EVENT.>`, `$SYS.ACCOUNT.>`) may be stored by anyone.
+
+    Instead: name the subjects wanted, or write `no_ack: true`.
+    """
+    for index, subject in enumerate(sent.config.get("subjects", ())):
+        if reason := _reserved(sent, subject):
+            yield objection(f"subjects[{index}]", reason[0], reason[1])
+
+
+def _reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
+    """What is wrong with it, and what to do."""
+    if "no_ack" not in sent.config:
+        if any(is_subset(subject, allowed) for allowed in ALLOWED):
+            return None
+        taken = next((reserved for reserved in RESERVED if collide(subject, reserved)), None)
+        if taken is None:
+            return None
+        return (
+            f"`{subject}` takes in `{taken}`, which is the server's own",
+            "name the subjects wanted, or write no_ack: true",
+        )
+    if subject == ">" and (sent.get("num_replicas") or 1) > 1:
+        return (
+            "a stream that stores everything must have one replica",
+            "write num_replicas: 1, or name the subjects wanted",
+        )
+    return None
+
+
+CHECKS = (contradictory_fields, reserved_subject)

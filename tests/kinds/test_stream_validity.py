@@ -1,0 +1,117 @@
+"""What the rules say of a stream's configuration is what real servers answer to the request a plan would send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from reconciler.core.decide import judged_all
+from reconciler.core.reconcile import reconcile
+from reconciler.core.resource import Address
+from reconciler.core.rule import Outcome, Reaction, Verdict, View
+from reconciler.core.wire import Call, Snapshot, Step, Target
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.primitives.patch import update_body
+from reconciler.kinds.primitives.stream_config import unknown_fields
+from tests.convergence.drawing import topology
+from tests.kinds.stream_cases import FINE, FLAGGED, Case, every_case
+from tests.primitives.bodies import Body, named
+from tests.primitives.echo import Reply, Request, Server
+from tests.support.accounts import Account
+from tests.support.versions import on_every_version
+
+ELSEWHERE = {"ST401", "ST107", "ST206", "ST303"}
+"""Rules with tests of their own that rightly speak about some of what is fine here."""
+ERR_CODES = {rule.code: rule.err_codes for rule in REGISTRY.rules()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What the rules say of one case, and the request its plan would send."""
+
+    case: Case
+    verdicts: tuple[Verdict, ...]
+    request: Request
+
+    @property
+    def codes(self) -> set[str]:
+        return {verdict.code for verdict in self.verdicts if verdict.outcome is not Outcome.NEEDS_CONSENT}
+
+    def reacts(self, reaction: Reaction) -> bool:
+        return any(verdict.reaction is reaction for verdict in self.verdicts)
+
+    def differs(self, reply: Reply) -> str | None:
+        """How the server's answer differs from the verdict; None when they agree."""
+        refusing = [v.code for v in self.verdicts if v.reaction is Reaction.REFUSES]
+        expected = {code for rule in refusing for code in ERR_CODES[rule]}
+        if (reply.config is None) == bool(refusing) and (not refusing or reply.err_code in expected):
+            return None
+        return f"{self.case}: the rules say {refusing or 'ok'}, the server {reply.err_code or 'ok'} {reply.words}"
+
+
+def judged(cases: Iterable[Case], made: Mapping[str, Reply], target: Target) -> dict[str, Judged]:
+    """Every case under the name of its stream, as one topology beside what was `made` before."""
+    numbered = {f"N{number}": case for number, case in enumerate(cases)}
+    streams = {name: {"config": reply.config, "state": {}} for name, reply in made.items()}
+    snapshot = Snapshot(target=target, streams=streams)
+    wanted = topology("cases", {Address.of("stream", name): named(case[1], name) for name, case in numbered.items()})
+    world = reconcile(wanted, snapshot, {}, REGISTRY, ledger_known=True)
+    view = View(target=target, snapshot=snapshot, desired=world.desired, live=world.live, changes=world.changes)
+    verdicts = judged_all(world, view, REGISTRY)
+    found = {}
+    for address, change in world.changes.items():
+        (step,) = REGISTRY.of(address).steps(change, view) or (None,)
+        assert step is not None, f"{numbered[address.name]} changes nothing"
+        found[address.name] = Judged(
+            case=numbered[address.name],
+            verdicts=tuple(verdict for verdict in verdicts.get(address, ()) if verdict.code.startswith("ST")),
+            request=_request(step, streams.get(address.name, {}).get("config") or {}),
+        )
+    return found
+
+
+def _request(step: Step, raw: Body) -> Request:
+    (name,) = step.on
+    if step.call is Call.STREAM_CREATE:
+        return Request(f"STREAM.CREATE.{name}", step.body)
+    return Request(f"STREAM.UPDATE.{name}", update_body(raw, step.set, step.unset))
+
+
+def prepared(server: Server, cases: list[Case]) -> dict[str, Judged]:
+    """The cases judged, with what each starts from on the server."""
+    before = {f"N{number}": case[0] for number, case in enumerate(cases) if case[0] is not None}
+    replies = server.create_streams({name: named(body, name) for name, body in before.items()})
+    made = {name: reply for name, reply in zip(before, replies, strict=True) if reply.config}
+    possible = [case for number, case in enumerate(cases) if case[0] is None or f"N{number}" in made]
+    assert len(possible) == len(cases), [c for c in cases if c not in possible]
+    return judged(cases, made, server.target)
+
+
+def known_here(cases: Iterable[Case], server: Server) -> list[Case]:
+    """Cases that start from what this version can hold."""
+    return [case for case in cases if case[0] is None or not unknown_fields(case[0], server.version)]
+
+
+@on_every_version
+def test_the_server_refuses_exactly_what_the_rules_say_it_refuses(account: Account) -> None:
+    with Server(account) as server:
+        cases = prepared(server, known_here(every_case(), server))
+        replies = server.replies(one.request for one in cases.values())
+    differences = [one.differs(reply) for one, reply in zip(cases.values(), replies, strict=True)]
+    assert [text for text in differences if text] == []
+
+
+@pytest.mark.parametrize("code", FLAGGED)
+def test_the_rule_speaks_about_each_of_its_cases(code: str, account: Account) -> None:
+    with Server(account) as server:
+        cases = prepared(server, FLAGGED[code])
+    assert [one.case for one in cases.values() if code not in one.codes] == []
+
+
+@on_every_version
+def test_nothing_is_said_about_what_is_fine(account: Account) -> None:
+    with Server(account) as server:
+        cases = prepared(server, known_here(FINE, server))
+    assert [(one.case, one.codes) for one in cases.values() if one.codes - ELSEWHERE] == []
