@@ -79,7 +79,7 @@ def _onward(name: str, stored: str, view: View) -> Iterator[tuple[str, str]]:
     """(stream, subject it stores it under) of what happens to a message stored here."""
     after = afterwards(view)
     republish = after.streams.get(name, {}).get("republish")
-    if republish and collide(stored, republish.get("src") or ">"):
+    if republish and republish.get("dest") and collide(stored, republish.get("src") or ">"):
         sent = _mapped(stored, republish)
         for other, theirs in captured(view).near(sent):
             if other != name and collide(sent, theirs):
