@@ -19,7 +19,9 @@ from tests.convergence.drawing import topology
 from tests.kinds.stream_cases import FINE, FLAGGED, Case, every_case
 from tests.primitives.bodies import Body, named
 from tests.primitives.echo import Reply, Request, Server
-from tests.support.accounts import Account
+from tests.support.accounts import Account, accounts_config
+from tests.support.binaries import MINORS
+from tests.support.servers import running
 from tests.support.versions import on_every_version
 
 ELSEWHERE = {"ST401", "ST107", "ST206", "ST303"}
@@ -39,8 +41,10 @@ class Judged:
     def codes(self) -> set[str]:
         return {verdict.code for verdict in self.verdicts if verdict.outcome is not Outcome.NEEDS_CONSENT}
 
-    def reacts(self, reaction: Reaction) -> bool:
-        return any(verdict.reaction is reaction for verdict in self.verdicts)
+    def is_taken_and(self, reaction: Reaction) -> bool:
+        """The server says ok, and this is what comes of it."""
+        reactions = {verdict.reaction for verdict in self.verdicts}
+        return reaction in reactions and Reaction.REFUSES not in reactions
 
     def differs(self, reply: Reply) -> str | None:
         """How the server's answer differs from the verdict; None when they agree."""
@@ -115,3 +119,22 @@ def test_nothing_is_said_about_what_is_fine(account: Account) -> None:
     with Server(account) as server:
         cases = prepared(server, known_here(FINE, server))
     assert [(one.case, one.codes) for one in cases.values() if one.codes - ELSEWHERE] == []
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_what_the_rules_call_doomed_is_gone_after_the_next_start(minor: str) -> None:
+    after = MINORS[min(MINORS.index(minor) + 1, len(MINORS) - 1)]
+    with running(minor, accounts_config(1)) as process:
+        account = Account(server=process, user="a0", password="a0")
+        with Server(account) as server:
+            cases = prepared(server, known_here(every_case(), server))
+            doomed = {name: one for name, one in cases.items() if one.is_taken_and(Reaction.DOOMS)}
+            replies = server.replies(one.request for one in doomed.values())
+            server.create_streams({"SURVIVES": {}})
+        process.restart(after)
+        with Server(account) as server:
+            left = server.listed_streams()
+    assert [reply.words for reply in replies if reply.config is None] == []
+    assert "SURVIVES" in left
+    assert [one.case for name, one in doomed.items() if name in left] == []
+    assert doomed

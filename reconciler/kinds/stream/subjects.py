@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
+from reconciler.core.diff import Change
 from reconciler.core.rule import Finding, Outcome, View, rule
 from reconciler.kinds.primitives.subjects import collide, is_valid
-
-
-def _judged(change: Change) -> list[str]:
-    is_new = change.action is Action.CREATE or change.touches("subjects")
-    return list(change.becomes("subjects") or ()) if is_new else []
 
 
 @rule("ST542", "invalid-subject", err_code=10052)
@@ -22,7 +17,7 @@ def invalid_subject(change: Change, _view: View) -> Iterator[Finding]:
 
     Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
     """
-    for index, subject in enumerate(_judged(change)):
+    for index, subject in enumerate(change.becomes("subjects") or ()):
         if not is_valid(subject):
             yield Finding(
                 outcome=Outcome.REFUSED,
@@ -38,7 +33,7 @@ def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
 
     Instead: keep the wider one.
     """
-    subjects = _judged(change)
+    subjects = change.becomes("subjects") or ()
     for index, subject in enumerate(subjects):
         earlier = next((other for other in subjects[:index] if collide(subject, other)), None)
         if earlier is not None:
