@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.primitives.bodies import MS, Body, S
 
 Case = tuple[Body | None, Body]
-"""The stream as it is (None: not there yet), and as the file wants it."""
+"""What a file said that was applied (None: nothing is there yet), and what it says now."""
 
 MIRROR = {"mirror": {"name": "ORIGIN"}}
 HUB = {"external": {"api": "hub.api"}}
@@ -39,8 +39,6 @@ def sources(*origins: Body) -> list[Case]:
 def transforms(*of_one: tuple[str, str]) -> dict[str, object]:
     return {"subject_transforms": [{"src": src, "dest": dest} for src, dest in of_one]}
 
-
-SEALED: Body = {"sealed": True, "deny_delete": True, "deny_purge": True, "discard": "new"}
 
 FLAGGED: dict[str, list[Case]] = {
     "ST511": [*both({"num_replicas": 3}, {"num_replicas": 5, "storage": "memory"})],
@@ -236,6 +234,28 @@ VARYING: list[Case] = [
     *new({"persist_mode": "async", "allow_msg_counter": True}),
 ]  # fmt: skip
 """Right on one version, refused or dropped on another."""
+
+_COMMON: list[Case] = [
+    *both({"ttl": 50 * MS}, {"ttl": -1}, {"ttl": S}, {"num_replicas": 3}, {"num_replicas": -1}, {"num_replicas": 9}),
+    *both({"placement": {"preferred": "n1"}}, {"placement": {"cluster": "C"}}, {"description": "x" * 4097}),
+    *both({"metadata": {"a": "x" * 131_056}}, {"metadata": {"a": "x" * 131_000}}),
+]
+BUCKETS: dict[str, list[Case]] = {
+    "object_store": _COMMON,
+    "kv_bucket": [
+        *_COMMON,
+        *both({"limit_marker_ttl": S - 1}, {"limit_marker_ttl": S}, {"max_value_size": 1 << 31}, {"max_value_size": 5}),
+        *both(*({"republish": {"src": ">", "dest": dest}} for dest in (">", "$KV.{name}.>", "changed.{name}.>", "a", "x.*"))),
+        *new({"mirror": {"name": "KV_other"}, "limit_marker_ttl": S}, {"mirror": {"name": "KV_other"}}),
+        *new({"mirror": {"name": "KV_other"}, "sources": [ORIGIN]}, {"mirror": {"name": "KV.other"}}),
+        *both(*({"sources": [{**ORIGIN, **more}]} for more in (
+            {}, {"name": "a.b"}, {"filter_subject": "a", **transforms(("a", "b"))}, transforms(("a.*", "b.*")),
+            {"external": {"api": "hub.*"}}, transforms(("$KV.x.>", "$KV.{name}.>")), {"opt_start_seq": -1},
+        ))),
+        *both({"sources": [ORIGIN, ORIGIN]}),
+    ],
+}  # fmt: skip
+"""What can go wrong in streams through the fields of buckets, and what is fine."""
 
 
 def every_case() -> Iterator[Case]:

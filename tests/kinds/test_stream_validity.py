@@ -16,7 +16,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives.patch import update_body
 from reconciler.kinds.primitives.stream_config import unknown_fields
 from tests.convergence.drawing import topology
-from tests.kinds.stream_cases import FINE, FLAGGED, Case, every_case
+from tests.kinds.stream_cases import BUCKETS, FINE, FLAGGED, Case, every_case
 from tests.primitives.bodies import Body, named
 from tests.primitives.echo import Reply, Request, Server
 from tests.support.accounts import Account, accounts_config
@@ -33,7 +33,7 @@ ERR_CODES = {rule.code: rule.err_codes for rule in REGISTRY.rules()}
 class Judged:
     """What the rules say of one case, and the request its plan would send."""
 
-    case: Case
+    body: Body
     verdicts: tuple[Verdict, ...]
     request: Request
 
@@ -52,26 +52,25 @@ class Judged:
         expected = {code for rule in refusing for code in ERR_CODES[rule]}
         if (reply.config is None) == bool(refusing) and (not refusing or reply.err_code in expected):
             return None
-        return f"{self.case}: the rules say {refusing or 'ok'}, the server {reply.err_code or 'ok'} {reply.words}"
+        return f"{self.body}: the rules say {refusing or 'ok'}, the server {reply.err_code or 'ok'} {reply.words}"
 
 
-def judged(cases: Iterable[Case], made: Mapping[str, Reply], target: Target) -> dict[str, Judged]:
-    """Every case under the name of its stream, as one topology beside what was `made` before."""
-    numbered = {f"N{number}": case for number, case in enumerate(cases)}
-    streams = {name: {"config": reply.config, "state": {}} for name, reply in made.items()}
+def judged(kind: str, wanted: Mapping[str, Body], made: Mapping[str, Body], target: Target) -> dict[str, Judged]:
+    """What files of this kind want, by name, as one topology beside the streams that were `made` before."""
+    streams = {stream: {"config": config, "state": {}} for stream, config in made.items()}
     snapshot = Snapshot(target=target, streams=streams)
-    wanted = topology("cases", {Address.of("stream", name): named(case[1], name) for name, case in numbered.items()})
-    world = reconcile(wanted, snapshot, {}, REGISTRY, ledger_known=True)
+    desired = topology("cases", {Address.of(kind, name): named(body, name) for name, body in wanted.items()})
+    world = reconcile(desired, snapshot, {}, REGISTRY, ledger_known=True)
     view = View(target=target, snapshot=snapshot, desired=world.desired, live=world.live, changes=world.changes)
-    verdicts = judged_all(world, view, REGISTRY)
+    verdicts, own = judged_all(world, view, REGISTRY), REGISTRY[kind].family
     found = {}
     for address, change in world.changes.items():
-        (step,) = REGISTRY.of(address).steps(change, view) or (None,)
-        assert step is not None, f"{numbered[address.name]} changes nothing"
+        steps = REGISTRY.of(address).steps(change, view)
+        assert steps, f"{wanted[address.name]} changes nothing"
         found[address.name] = Judged(
-            case=numbered[address.name],
-            verdicts=tuple(verdict for verdict in verdicts.get(address, ()) if verdict.code.startswith("ST")),
-            request=_request(step, streams.get(address.name, {}).get("config") or {}),
+            body=wanted[address.name],
+            verdicts=tuple(verdict for verdict in verdicts.get(address, ()) if verdict.code.startswith(own)),
+            request=_request(steps[0], made.get(steps[0].on[0], {})),
         )
     return found
 
@@ -83,14 +82,14 @@ def _request(step: Step, raw: Body) -> Request:
     return Request(f"STREAM.UPDATE.{name}", update_body(raw, step.set, step.unset))
 
 
-def prepared(server: Server, cases: list[Case]) -> dict[str, Judged]:
+def prepared(server: Server, cases: list[Case], kind: str = "stream") -> dict[str, Judged]:
     """The cases judged, with what each starts from on the server."""
-    before = {f"N{number}": case[0] for number, case in enumerate(cases) if case[0] is not None}
-    replies = server.create_streams({name: named(body, name) for name, body in before.items()})
-    made = {name: reply for name, reply in zip(before, replies, strict=True) if reply.config}
-    possible = [case for number, case in enumerate(cases) if case[0] is None or f"N{number}" in made]
-    assert len(possible) == len(cases), [c for c in cases if c not in possible]
-    return judged(cases, made, server.target)
+    numbered = {f"N{number}": case for number, case in enumerate(cases)}
+    before = {name: case[0] for name, case in numbered.items() if case[0] is not None}
+    replies = server.replies(one.request for one in judged(kind, before, {}, server.target).values())
+    assert [reply.words for reply in replies if reply.config is None] == []
+    made = {reply.config["name"]: reply.config for reply in replies if reply.config}
+    return judged(kind, {name: case[1] for name, case in numbered.items()}, made, server.target)
 
 
 def known_here(cases: Iterable[Case], server: Server) -> list[Case]:
@@ -98,27 +97,37 @@ def known_here(cases: Iterable[Case], server: Server) -> list[Case]:
     return [case for case in cases if case[0] is None or not unknown_fields(case[0], server.version)]
 
 
+def disagreements(server: Server, cases: dict[str, Judged]) -> list[str]:
+    replies = server.replies(one.request for one in cases.values())
+    found = (one.differs(reply) for one, reply in zip(cases.values(), replies, strict=True))
+    return [text for text in found if text]
+
+
 @on_every_version
 def test_the_server_refuses_exactly_what_the_rules_say_it_refuses(account: Account) -> None:
     with Server(account) as server:
-        cases = prepared(server, known_here(every_case(), server))
-        replies = server.replies(one.request for one in cases.values())
-    differences = [one.differs(reply) for one, reply in zip(cases.values(), replies, strict=True)]
-    assert [text for text in differences if text] == []
+        assert disagreements(server, prepared(server, known_here(every_case(), server))) == []
+
+
+@on_every_version
+@pytest.mark.parametrize("kind", BUCKETS)
+def test_the_server_refuses_buckets_exactly_when_the_rules_say_so(kind: str, account: Account) -> None:
+    with Server(account) as server:
+        assert disagreements(server, prepared(server, BUCKETS[kind], kind)) == []
 
 
 @pytest.mark.parametrize("code", FLAGGED)
 def test_the_rule_speaks_about_each_of_its_cases(code: str, account: Account) -> None:
     with Server(account) as server:
         cases = prepared(server, FLAGGED[code])
-    assert [one.case for one in cases.values() if code not in one.codes] == []
+    assert [one.body for one in cases.values() if code not in one.codes] == []
 
 
 @on_every_version
 def test_nothing_is_said_about_what_is_fine(account: Account) -> None:
     with Server(account) as server:
         cases = prepared(server, known_here(FINE, server))
-    assert [(one.case, one.codes) for one in cases.values() if one.codes - ELSEWHERE] == []
+    assert [(one.body, one.codes) for one in cases.values() if one.codes - ELSEWHERE] == []
 
 
 @pytest.mark.parametrize("minor", MINORS)
@@ -136,5 +145,5 @@ def test_what_the_rules_call_doomed_is_gone_after_the_next_start(minor: str) -> 
             left = server.listed_streams()
     assert [reply.words for reply in replies if reply.config is None] == []
     assert "SURVIVES" in left
-    assert [one.case for name, one in doomed.items() if name in left] == []
+    assert [one.body for name, one in doomed.items() if name in left] == []
     assert doomed

@@ -16,6 +16,7 @@ from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.validity import stamped
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.primitives.words import consent_to, in_words
+from reconciler.kinds.stream.consumers import RULES as CONSUMERS
 from reconciler.kinds.stream.losses import RULES as LOSSES
 from reconciler.kinds.stream.subjects import RULES as SUBJECTS
 from reconciler.kinds.stream.validity import CHECKS as FIELDS_TOGETHER
@@ -186,6 +187,7 @@ RULES = (
     one_way_change,
     *LOSSES,
     *SUBJECTS,
+    *CONSUMERS,
     too_young("ST", unknown_fields, unknown_values),
     external_with_configuration,
     reserved_metadata("ST"),

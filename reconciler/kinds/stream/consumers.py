@@ -1,0 +1,94 @@
+"""What a change of a stream does to the consumers it already has: limits they exceed, deliver subjects it takes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address, Config, Json
+from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.core.wire import Version
+from reconciler.kinds.primitives.subjects import matches
+from reconciler.kinds.primitives.validity import is_since
+from reconciler.kinds.primitives.words import in_words
+
+REMOVABLE = (Version(2, 12, 12), Version(2, 14, 3))
+"""First patches for which a limit that is gone is no limit; before, it counts as 0."""
+UNITS = {"max_ack_pending": "count", "inactive_threshold": "duration"}
+
+
+def _staying(change: Change, view: View) -> Iterator[tuple[str, Config, Change | None]]:
+    """Live consumers that outlast the plan: name, raw configuration, and what the plan does to them."""
+    stream = change.address.name
+    for name, info in (view.snapshot.consumers if view.snapshot else {}).get(stream, {}).items():
+        theirs = view.changes.get(Address.of("consumer", stream, name))
+        if theirs is None or theirs.action is not Action.DELETE:
+            yield name, info["config"], theirs if theirs and theirs.action is Action.UPDATE else None
+
+
+@rule("ST554", "consumers-above-limits", on=(Action.UPDATE,), needs=("live", "neighbours"), err_code=(10069, 10051))
+def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
+    """`consumer_limits` become lower than what a consumer of the stream has.
+
+    The server refuses that for every consumer there is, also for those that say nothing and were given the old limit.
+    Before 2.12.12 and 2.14.3 it also refuses to remove a limit, or to set only the other one, while any consumer has a
+    value above zero.
+
+    Instead: lower the consumers as well, in the same file; on older servers, raise the limit instead of removing it.
+    """
+    was, becomes = change.was("consumer_limits") or {}, change.becomes("consumer_limits") or {}
+    strict = not is_since(view.target.version, *REMOVABLE)
+    if was == becomes:
+        return
+    for field, unit in UNITS.items():
+        limit = becomes.get(field, 0)
+        if limit <= 0 and not strict:
+            continue
+        above = [name for name, raw, theirs in _staying(change, view) if _value(field, raw, theirs, limit) > limit]
+        if above:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
+                message=f"{_listed(above)} {'has' if len(above) == 1 else 'have'} more {field} than "
+                + (f"{in_words(limit, unit)}" if limit else f"none, which is what this server reads from no {field}"),
+                fix="lower them as well, in the same file" if limit else "keep a limit that none of them exceeds",
+            )
+
+
+def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
+    """What the consumer will have when the stream changes; one that is updated and says nothing is given the limit."""
+    if theirs and (wanted := theirs.becomes(field)) is not None:
+        return int(wanted)
+    return limit if theirs and limit else int(raw.get(field) or 0)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(sorted(names)[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+@rule("ST555", "deliver-subject-taken-in", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.DOOMS)
+def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
+    """The stream's subjects grow over the subject that one of its push consumers delivers to.
+
+    What the consumer delivers is stored again, and delivered again. The server does not look when the stream changes; at
+    its next start it refuses the consumer, which is then gone.
+
+    Instead: narrower subjects, or another `deliver_subject` for the consumer.
+    """
+    if not change.touches("subjects"):
+        return
+    subjects = change.becomes("subjects") or ()
+    for name, raw, theirs in _staying(change, view):
+        deliver: Json = theirs.becomes("deliver_subject") if theirs else raw.get("deliver_subject")
+        taken = next((index for index, subject in enumerate(subjects) if deliver and matches(deliver, subject)), None)
+        if taken is not None:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"subjects[{taken}]",
+                message=f"`{subjects[taken]}` takes in `{deliver}`, where consumer {name} delivers: it would store its own "
+                "deliveries, and the consumer is gone after the server's next restart",
+                fix=f"write narrower subjects, or give {name} another deliver_subject",
+            )
+
+
+RULES = (consumers_above_limits, deliver_subject_taken_in)
