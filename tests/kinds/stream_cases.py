@@ -185,7 +185,6 @@ FINE: list[Case] = [
     ))),
     (MIRROR, {**MIRROR, "max_age": S}),
     ({}, {"sealed": True}),
-    ({"subject_delete_marker_ttl": S}, {"subject_delete_marker_ttl": S, "sealed": True}),
     *copying(),
     *copying(filter_subject="a.*.>"),
     *copying(opt_start_seq=5, opt_start_time=NOW),
@@ -231,6 +230,7 @@ VARYING: list[Case] = [
     *sources({"consumer": DURABLE}, {}),
     *sources({"consumer": DURABLE, **HUB}, {"consumer": {**DURABLE, "name": "other"}, **HUB}),
     *both({"allow_batched": True}, {"allow_atomic": True}),
+    ({"subject_delete_marker_ttl": S}, {"subject_delete_marker_ttl": S, "sealed": True}),
     *new({"persist_mode": "async", "allow_msg_counter": True}),
 ]  # fmt: skip
 """Right on one version, refused or dropped on another."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -147,3 +148,44 @@ def test_what_the_rules_call_doomed_is_gone_after_the_next_start(minor: str) -> 
     assert "SURVIVES" in left
     assert [one.body for name, one in doomed.items() if name in left] == []
     assert doomed
+
+
+@on_every_version
+def test_republishing_that_an_update_gives_no_destination_never_ends(account: Account) -> None:
+    async def copies() -> list[str]:
+        nc = await account.connect()
+        seen = await nc.subscribe("loop.a")
+        await nc.publish("loop.a", b"once")
+        found = [(await seen.next_msg(timeout=10)).subject for _ in range(100)]
+        await nc.close()
+        return found
+
+    looping = {"LOOP": {"subjects": ["loop.a"], "republish": {"src": ">"}, "max_msgs": 10}}
+    with Server(account) as server:
+        server.create_streams({"LOOP": {"subjects": ["loop.a"], "max_msgs": 10}})
+        server.update_streams(looping)
+        found = asyncio.run(copies())
+        server.delete_streams(looping)
+    assert found == ["loop.a"] * 100
+
+
+def test_a_partition_of_nothing_ends_a_server_of_2_11_at_the_first_message() -> None:
+    async def publish(account: Account) -> None:
+        gone = asyncio.Event()
+
+        async def note() -> None:
+            gone.set()
+
+        nc = await account.connect(disconnected_cb=note)
+        await nc.publish("parted.a", b"")
+        await asyncio.wait_for(gone.wait(), 10)
+
+    body = {"subjects": ["parted.*"], "subject_transform": {"src": "parted.*", "dest": "{{partition(0,1)}}"}}
+    with running("2.11", accounts_config(1)) as process:
+        account = Account(server=process, user="a0", password="a0")
+        with Server(account) as server:
+            (reply,) = server.create_streams({"PARTED": body})
+        asyncio.run(publish(account))
+        log = process.log + (process.home / "output").read_text()
+    assert reply.config is not None
+    assert "divide by zero" in log

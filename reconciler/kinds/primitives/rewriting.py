@@ -14,7 +14,7 @@ from reconciler.kinds.primitives.transforms import worst_problem
 from reconciler.kinds.primitives.validity import Sent, objection, sources_of, validity
 
 HELP = "write tokens, or whole-token functions such as {{wildcard(1)}} and {{partition(8,1)}}, counting from 1"
-REFUSALS = (10155, 10156, 10145, 10146, 10147, 10151, 10154, 10152, 10049, 10069)
+REFUSALS = (10155, 10156, 10145, 10146, 10147, 10151, 10154, 10152, 10049, 10051, 10069)
 
 
 @validity(549, "bad-transform", err_code=REFUSALS)

@@ -116,15 +116,24 @@ FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
 
 
 def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
-    for name in FORCING if "sealed" in sent.live else ():
-        if name in sent.config and FIELDS[name].since <= sent.version:
-            yield objection(
-                "sealed",
-                f"a sealed stream with {name} takes no update at all: the server lifts deny_purge for {name}, and then "
-                "refuses to have it lifted",
-                "leave this stream as it is live, or `forget` it",
-            )
-            return
+    forcing = [name for name in FORCING if name in sent.config and FIELDS[name].since <= sent.version]
+    if not forcing or "sealed" not in sent.config:
+        return
+    if "sealed" in sent.live:
+        yield objection(
+            "sealed",
+            f"a sealed stream with {forcing[0]} takes no update at all: the server lifts deny_purge for {forcing[0]}, and "
+            "then refuses to have it lifted",
+            "leave this stream as it is live, or `forget` it",
+        )
+    else:
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path="sealed",
+            message=f"once it is sealed, this stream takes no other update ever, because of {forcing[0]}",
+            fix="make every other change before",
+            reaction=Reaction.ONE_WAY,
+        )
 
 
 RESERVED = ("$JS.>", "$JSC.>", "$NRG.>", "$SYS.>")
