@@ -41,6 +41,10 @@ def transforms(*of_one: tuple[str, str]) -> dict[str, object]:
 
 
 FLAGGED: dict[str, list[Case]] = {
+    "ST110": [
+        ({"sources": [ORIGIN]}, {"sources": [{**ORIGIN, "opt_start_seq": 5}]}),
+        ({"sources": [{**ORIGIN, "opt_start_seq": 5}]}, {"sources": [{**ORIGIN, "opt_start_time": NOW}]}),
+    ],
     "ST511": [*both({"num_replicas": 3}, {"num_replicas": 5, "storage": "memory"})],
     "ST544": [
         *both({"max_age": -1}, {"max_age": 50 * MS}, {"max_age": 100 * MS - 1}),
@@ -163,6 +167,8 @@ FLAGGED: dict[str, list[Case]] = {
 """By the rule that must speak, on the newest server at least."""
 
 FINE: list[Case] = [
+    ({"sources": [ORIGIN]}, {"sources": [{**ORIGIN, "opt_start_seq": 5, "filter_subject": "a"}]}),
+    ({"sources": [{**ORIGIN, "opt_start_seq": 5}]}, {"sources": [{"name": "OTHER"}, {**ORIGIN, "opt_start_seq": 5}]}),
     *both({"max_age": 100 * MS}, {"duplicate_window": 100 * MS}, {"max_age": S, "duplicate_window": S}),
     *both({"duplicate_window": 3600 * S}, {"subject_delete_marker_ttl": S}, {"subject_delete_marker_ttl": 9 * S, "max_age": S}),
     ({"max_age": 3600 * S}, {"max_age": S}),

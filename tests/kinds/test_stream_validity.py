@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pytest
+from pydantic import ValidationError
 
 from reconciler.core.decide import judged_all
 from reconciler.core.reconcile import reconcile
@@ -189,3 +190,42 @@ def test_a_partition_of_nothing_ends_a_server_of_2_11_at_the_first_message() -> 
         log = process.log + (process.home / "output").read_text()
     assert reply.config is not None
     assert "divide by zero" in log
+
+
+@on_every_version
+def test_a_source_that_is_there_already_goes_on_where_it_is(account: Account) -> None:
+    def copy(start: int) -> Body:
+        origin = {"name": "FROM", "opt_start_seq": start}
+        return {"COPY": {"sources": [origin], "republish": {"src": ">", "dest": "copied.>"}}}
+
+    with Server(account) as server:
+
+        async def publish(*numbers: int) -> None:
+            for number in numbers:
+                await server.client.request("from.a", str(number).encode())
+
+        async def copied(count: int) -> list[int]:
+            return [int((await arriving.next_msg(timeout=20)).data) for _ in range(count)]
+
+        arriving = server.run(server.client.subscribe("copied.>"))
+        server.create_streams({"FROM": {"subjects": ["from.a"]}})
+        server.run(publish(*range(1, 11)))
+        server.create_streams(copy(8))
+        first = server.run(copied(3))
+        server.update_streams(copy(1))
+        server.run(publish(11))
+        then = server.run(copied(1))
+    assert (first, then) == ([8, 9, 10], [11])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"retention": "LIMITS"}, {"storage": ""}, {"discard": "New"}, {"compression": "gzip"}, {"persist_mode": "sync"},
+        {"max_msgs": 1 << 63}, {"max_age": "1 hour"}, {"no_ack": "perhaps"}, {"sources": [None]}, {"sources": [{}]},
+        {"mirror": {"name": ""}}, {"mirror": {"name": "A", "opt_start_time": "yesterday"}}, {"template_owner": "x"},
+    ],
+)  # fmt: skip
+def test_what_no_version_could_read_is_refused_where_the_file_is_read(body: Body) -> None:
+    with pytest.raises(ValidationError):
+        REGISTRY["stream"].spec.model_validate(body)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from nats.aio.client import Client
 
@@ -14,6 +14,7 @@ from reconciler.core.wire import Target, Version
 from tests.support.accounts import Account
 
 Body = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class Reply(NamedTuple):
@@ -45,6 +46,14 @@ class Server:
     def __exit__(self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None) -> None:
         self._runner.run(self._nc.close())
         self._runner.close()
+
+    @property
+    def client(self) -> Client:
+        """The connection itself, for use in what `run` runs."""
+        return self._nc
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(work)
 
     def ask(self, requests: Iterable[Request]) -> list[Any]:
         async def together() -> list[Any]:

@@ -186,4 +186,26 @@ def _consumer(source: Json) -> object:
     return (*_origin(source), source["consumer"].get("name"))
 
 
-CHECKS = (mirror_with_more, bad_source)
+@validity(110, "source-start-change")
+def source_start_change(sent: Sent) -> Iterator[Finding]:
+    """Where an existing source starts is changed.
+
+    The server answers ok and shows the new start, but goes on behind the last message it has copied: only a source that was
+    not there before heeds where to start. One with another filter is another source.
+
+    Instead: leave the start as it is live; to copy again from elsewhere, declare a second stream.
+    """
+    before = {_identity(sent, source): source for source in sent.live.get("sources", ())}
+    for index, source in enumerate(sent.config.get("sources", ())):
+        was = before.get(_identity(sent, source), source)
+        for start in ("opt_start_seq", "opt_start_time"):
+            if source.get(start) != was.get(start):
+                yield objection(
+                    f"sources[{index}].{start}",
+                    f"{start} has no effect on a source that is there already. The server would say ok and go on where it is",
+                    f"write {start}: {was[start]}, as it is live" if start in was else f"remove {start}, as it is live",
+                    reaction=Reaction.INERT,
+                )
+
+
+CHECKS = (mirror_with_more, bad_source, source_start_change)
