@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
+from tests.agreement.case import Case
 from tests.agreement.judged_run import judged_run
 from tests.agreement.judging import Kind
 from tests.agreement.tally import Tally, unneeded, unreached
@@ -61,12 +62,12 @@ def show(tallies: list[Tally], gaps: dict[str, list[tuple[str, str]]]) -> None:
     for tally in tallies:
         for missing in gaps[tally.version]:
             print(f"{tally.version}: seldom {missing}")
-    together: dict[str, dict[str, list[str]]] = {}
+    together: dict[str, dict[str, list[Case]]] = {}
     for tally in tallies:
         for why, cases in tally.wrong.items():
             together.setdefault(why, {})[tally.version] = cases
     for why, by in sorted(together.items(), key=lambda item: -sum(map(len, item[1].values()))):
-        smallest = min((case for cases in by.values() for case in cases), key=len)
+        smallest = min((case for cases in by.values() for case in map(str, cases)), key=len)
         print(
             f"\n{', '.join(f'{v} × {len(c)}' for v, c in by.items())}: {why}\n    "
             + smallest.replace("\n", "\n    ")[:800]

@@ -20,6 +20,7 @@ UNREACHED: Mapping[int, str] = {
     10005: "no suitable peers: only in a cluster (see test_cluster)",
     10013: "a push consumer's subscriber is there: depends on who is listening at that moment",
     10017: "the name in the body is not the one in the subject: we send both alike",
+    10022: "a deliver prefix over the origin's subjects: no version refuses any that we tried",
     10051: "10069 as clusters of 2.11 and 2.12 say it (see test_cluster)",
     10056: "the name in the body is not the one in the subject: we send both alike",
     10058: "a stream of this name exists: only after a race, since a plan sees it",

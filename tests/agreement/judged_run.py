@@ -10,10 +10,13 @@ from tests.agreement.case import Case
 from tests.agreement.drawing import ROWS, SIDES, Drawing, on_disk
 from tests.agreement.rooms import Ground
 from tests.agreement.running import run
+from tests.agreement.shrinking import shrunk
 from tests.agreement.tally import Tally
 
 AT_ONCE = 600
 PASSES = 5
+SHRUNK = 12
+"""Disagreements made small; where there are more, these are enough to begin with."""
 
 
 def judged_run(minor: str, *, number: int, times: int, restarts: float, seed: int = 1, size: int = 400) -> Tally:
@@ -30,6 +33,8 @@ def judged_run(minor: str, *, number: int, times: int, restarts: float, seed: in
         for start in range(0, number, AT_ONCE):
             free = [drawing.free() for _ in range(min(AT_ONCE, number - start))]
             _tell(ground, tally, free, restarts, chance)
+        for why, cases in islice(tally.wrong.items(), SHRUNK):
+            cases[:1] = [shrunk(ground, min(cases, key=lambda case: len(str(case))), why)]
         return tally
 
 

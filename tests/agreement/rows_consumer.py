@@ -117,19 +117,10 @@ CREATION = (
         both({"sample_freq": "200"}, {"sample_freq": "30%"}),
     ),
     row(
-        "2.2 negative max_waiting",
-        10087,
-        [consumed(ack_policy="explicit", max_waiting=-3)],
-        [consumed(ack_policy="explicit", max_waiting=3)],
-        until=(2, 12),
-    ),
-    row("2.2 negative max_batch", 10114, both({"max_batch": -3}), both({"max_batch": 3}), until=(2, 12)),
-    row(
-        "2.2 negatives since 2.12",
+        "2.2 negatives that mean no limit",
         (),
         (),
         [consumed(ack_policy="explicit", max_waiting=-3), *both({"max_batch": -3}, {"max_bytes": -3})],
-        allowed_since=(2, 12),
     ),
     row(
         "2.2 max_expires",

@@ -299,18 +299,17 @@ ROWS = (
         ],
         allowed_until=(0, 1),
     ),
-    row("5.5 sealing a counter", (), (), [updated({"allow_msg_counter": True}, sealed=True)], allowed_since=(2, 12)),
+    row("5.5 sealing a counter", 10052, [updated({"allow_msg_counter": True}, sealed=True)], since=(2, 12)),
     row(
         "5.5 counter with delete markers",
-        (),
-        (),
+        10052,
         [
             created(allow_msg_counter=True, subject_delete_marker_ttl=S),
             updated({"allow_msg_counter": True}, subject_delete_marker_ttl=S),
         ],
-        allowed_since=(2, 12),
+        since=(2, 12),
     ),
-    row("5.5 sealing schedules", (), (), [updated({"allow_msg_schedules": True}, sealed=True)], allowed_since=(2, 12)),
+    row("5.5 sealing schedules", 10052, [updated({"allow_msg_schedules": True}, sealed=True)], since=(2, 14, 2)),
     row(
         "5.5 subjects over a deliver subject",
         (),

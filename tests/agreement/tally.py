@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from reconciler.core.rule import Reaction
 from reconciler.core.wire import Version
 from reconciler.kinds import REGISTRY
+from tests.agreement.case import Case
 from tests.agreement.codes import NAMED, UNREACHED
 from tests.agreement.drawing import ROWS, SIDES
 from tests.agreement.judging import Kind, judgement, needed
@@ -32,14 +33,14 @@ class Tally:
     doomed: Counter[str] = field(default_factory=Counter)
     """Rules that foretold a loss which a restart showed."""
     restarted: int = 0
-    wrong: dict[str, list[str]] = field(default_factory=dict)
+    wrong: dict[str, list[Case]] = field(default_factory=dict)
     """Disagreements: what, and the cases."""
 
     def add(self, one: Outcome) -> None:
         found = judgement(one)
         self.kinds[found.kind] += 1
         if found.kind is Kind.DISAGREED:
-            self.wrong.setdefault(found.why, []).append(str(one.drawn))
+            self.wrong.setdefault(found.why, []).append(one.drawn)
         (self.stricter if found.kind is Kind.STRICTER else self.agreed).update(found.by)
         self.needed |= needed(one)
         self.restarted += one.lost is not None
