@@ -1,0 +1,135 @@
+"""What the tests of harms share: short ways to publish, count and pull, and the mark that says which rules a test is for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from reconciler.core.events import Finished
+from reconciler.server.api import JetStream, Refusal
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import PlanOptions, plan
+from tests.support.jetstream import done
+from tests.support.servers import NatsServer
+from tests.support.topologies import read
+
+F = TypeVar("F", bound=Callable[..., None])
+SHOWN: dict[str, str] = {}
+"""Rule code → the test that shows its harm."""
+
+
+def shows(*codes: str) -> Callable[[F], F]:
+    """This test shows on a real server what these rules protect from."""
+
+    def mark(test: F) -> F:
+        SHOWN.update(dict.fromkeys(codes, f"{test.__module__}.{test.__name__}"))
+        return test
+
+    return mark
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A server of one test's own, to be restarted."""
+
+    server: NatsServer
+
+    async def connect(self) -> Client:
+        return await nats.connect(self.server.url, allow_reconnect=False)
+
+
+async def publish(js: JetStream, *subjects: str) -> int:
+    """The sequence of the last one; every message must be stored."""
+    sequence = 0
+    for subject in subjects:
+        reply = await js.pipeline.request(subject, b"x", within=5)
+        sequence = json.loads(reply.data)["seq"]  # type: ignore[union-attr]
+    return sequence
+
+
+async def count(js: JetStream, stream: str) -> int:
+    return int(done(await js.read(f"STREAM.INFO.{stream}"))["state"]["messages"])
+
+
+async def change(js: JetStream, stream: str, **fields: Any) -> Mapping[str, Any]:
+    """The stream's live configuration with these fields otherwise; the server must take it."""
+    config = dict(done(await js.read(f"STREAM.INFO.{stream}"))["config"])
+    config |= fields
+    body = {name: value for name, value in config.items() if value is not None}
+    return done(await js.write(f"STREAM.UPDATE.{stream}", body))
+
+
+async def change_consumer(js: JetStream, stream: str, name: str, **fields: Any) -> Mapping[str, Any]:
+    config = {**done(await js.read(f"CONSUMER.INFO.{stream}.{name}"))["config"], **fields}
+    body = {name: value for name, value in config.items() if value is not None}
+    request = {"stream_name": stream, "action": "update", "config": body}
+    return done(await js.write(f"CONSUMER.CREATE.{stream}.{name}", request))
+
+
+async def refused(js: JetStream, endpoint: str, body: Mapping[str, Any]) -> int:
+    """The err_code of what must be refused."""
+    said = await js.write(endpoint, body)
+    assert isinstance(said, Refusal), said
+    return said.err_code
+
+
+async def is_there(js: JetStream, endpoint: str) -> bool:
+    return not isinstance(await js.read(endpoint), Refusal)
+
+
+async def gone(js: JetStream, endpoint: str, within: float = 15) -> bool:
+    """Whether INFO is refused in time: servers remove idle consumers without saying so to us."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + within
+    while await is_there(js, endpoint):
+        if loop.time() > deadline:
+            return False
+        await asyncio.sleep(0.1)
+    return True
+
+
+async def pull(nc: Client, stream: str, consumer: str, *, within: float = 1.0, **options: Any) -> Msg | None:
+    """One message, or what the server says instead; None when it says nothing in time."""
+    inbox = nc.new_inbox()
+    answers = await nc.subscribe(inbox)
+    body = {"batch": 1, "expires": int(within * 1e9), **options}
+    await nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", json.dumps(body).encode(), reply=inbox)
+    try:
+        return await answers.next_msg(timeout=within + 1)
+    except TimeoutError:
+        return None
+    finally:
+        await answers.unsubscribe()
+
+
+async def reaches(number: int, js: JetStream, stream: str, within: float = 15) -> int:
+    """How many messages the stream holds once there are so many, or when nobody believes in it any more."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + within
+    while True:
+        held = await count(js, stream)
+        if held >= number or loop.time() > deadline:
+            return held
+        await asyncio.sleep(0.05)
+
+
+async def carried_out(js: JetStream, folder: Path, text: str, *allow: str) -> None:
+    """Planned and applied by us, with consent to these rules."""
+    options = PlanOptions(allow=tuple((code, "*") for code in allow))
+    made = await plan(read(folder, text), js, options)
+    assert not made.plan.blocked, made.plan.blocked
+    finished = [event async for event in apply(made, js) if isinstance(event, Finished)]
+    assert not finished[0].failed, finished[0].failed
+
+
+def status(message: Msg | None) -> str:
+    """`200` for a message."""
+    return "nothing" if message is None else (message.headers or {}).get("Status", "200")

@@ -1,0 +1,113 @@
+"""What a server lets happen to a consumer and its clients, shown: the reason why we are stricter."""
+
+from __future__ import annotations
+
+import pytest
+
+from reconciler.server.api import JetStream
+from tests.agreement.harm import Alone, change_consumer, count, gone, is_there, publish, pull, shows, status
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.servers import running
+from tests.support.versions import on_every_version
+
+PINNED = {"priority_policy": "pinned_client", "priority_groups": ["a"], "priority_timeout": 60_000_000_000}
+
+
+async def _pinned_by_a_client_that_left(js: JetStream, **config: object) -> None:
+    await make_stream(js, "S", subjects=["s"])
+    await publish(js, "s", "s", "s")
+    await make_consumer(js, "S", "c", **{**PINNED, **config})
+    first = await pull(js.pipeline.nc, "S", "c", group="a")
+    assert status(first) == "200"
+
+
+@shows("CO121")
+@on_every_version
+@pytest.mark.parametrize("policy", ["overflow", "none"])
+def test_an_old_pin_starves_the_clients_of_a_new_policy(account: Account, policy: str) -> None:
+    async def work(js: JetStream) -> str:
+        await _pinned_by_a_client_that_left(js)
+        groups = {"priority_groups": ["a"]} if policy != "none" else {"priority_groups": None}
+        await change_consumer(js, "S", "c", priority_policy=policy, priority_timeout=None, **groups)
+        return status(await pull(js.pipeline.nc, "S", "c", **({"group": "a"} if policy != "none" else {})))
+
+    assert talk(account, work) in ("408", "nothing")
+
+
+@shows("CO122")
+@on_every_version
+def test_an_old_pin_starves_the_clients_of_a_new_group(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[str, str]:
+        await _pinned_by_a_client_that_left(js)
+        await change_consumer(js, "S", "c", priority_groups=["b"])
+        nc = js.pipeline.nc
+        return status(await pull(nc, "S", "c", group="a")), status(await pull(nc, "S", "c", group="b"))
+
+    old, new = talk(account, work)
+    assert old == "400" and new in ("408", "nothing")
+
+
+@shows("CO123")
+@on_every_version
+def test_a_client_pinned_in_one_group_starves_the_others(account: Account) -> None:
+    async def work(js: JetStream) -> str:
+        await _pinned_by_a_client_that_left(js, priority_groups=["a", "b"])
+        return status(await pull(js.pipeline.nc, "S", "c", group="b"))
+
+    assert talk(account, work) in ("408", "nothing")
+
+
+@shows("CO131")
+@on_every_version
+def test_an_ephemeral_made_durable_still_vanishes_when_idle(account: Account) -> None:
+    async def work(js: JetStream) -> bool:
+        await make_stream(js, "S", subjects=["s"])
+        ephemeral = {"name": "c", "ack_policy": "explicit", "inactive_threshold": 500_000_000}
+        done(await js.write("CONSUMER.CREATE.S.c", {"stream_name": "S", "action": "create", "config": ephemeral}))
+        await change_consumer(js, "S", "c", durable_name="c")
+        return await gone(js, "CONSUMER.INFO.S.c")
+
+    assert talk(account, work)
+
+
+@shows("CO310")
+@on_every_version
+def test_what_only_a_removed_consumer_wanted_goes_with_it(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s"], retention="interest")
+        await make_consumer(js, "S", "c")
+        await publish(js, "s", "s")
+        before = await count(js, "S")
+        done(await js.write("CONSUMER.DELETE.S.c"))
+        return before, await count(js, "S")
+
+    assert talk(account, work) == (2, 0)
+
+
+@shows("CO401")
+@pytest.mark.parametrize("account", ["2.11"], indirect=True)
+def test_an_old_server_drops_options_it_does_not_know(account: Account) -> None:
+    async def work(js: JetStream) -> object:
+        await make_stream(js, "S", subjects=["s"])
+        return (await make_consumer(js, "S", "c", option_of_the_future=True))["config"].get("option_of_the_future")
+
+    assert talk(account, work) is None
+
+
+@shows("CO111")
+@pytest.mark.parametrize("minor", ["2.11", "2.12"])
+def test_a_consumer_taken_out_of_memory_is_gone_at_the_restart(minor: str) -> None:
+    with running(minor) as server:
+
+        async def update(js: JetStream) -> None:
+            await make_stream(js, "S", subjects=["s"])
+            await make_consumer(js, "S", "c", mem_storage=True)
+            await change_consumer(js, "S", "c", mem_storage=None)
+
+        async def look(js: JetStream) -> tuple[bool, bool]:
+            return await is_there(js, "STREAM.INFO.S"), await is_there(js, "CONSUMER.INFO.S.c")
+
+        talk(Alone(server), update)
+        server.restart()
+        assert talk(Alone(server), look) == (True, False)

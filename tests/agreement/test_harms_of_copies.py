@@ -1,0 +1,187 @@
+"""What a server lets happen between streams, shown: copies that stop, loops, and readers who never hear anything."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from reconciler.server.api import JetStream, Refusal
+from tests.agreement.harm import carried_out, change, count, is_there, publish, reaches, refused, shows
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
+from tests.support.versions import on_every_version
+
+
+@shows("XX204")
+@on_every_version
+def test_a_copy_takes_no_update_once_its_origin_has_outgrown_it(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "O", subjects=["o"], max_msg_size=50)
+        mirror = await make_stream(js, "M", mirror={"name": "O"}, max_msg_size=50)
+        await change(js, "O", max_msg_size=100)
+        return await refused(js, "STREAM.UPDATE.M", {**mirror["config"], "description": "harmless"})
+
+    assert talk(account, work) == 10030
+
+
+@shows("XX206")
+@on_every_version
+def test_a_copy_of_nothing_is_taken_and_stays_empty(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "M", mirror={"name": "MISSING"})
+        return await count(js, "M")
+
+    assert talk(account, work) == 0
+
+
+@shows("XX207")
+@on_every_version
+def test_direct_reads_of_a_mirror_are_as_its_origin_says(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[object, object]:
+        await make_stream(js, "O", subjects=["o"], allow_direct=False)
+        created = await make_stream(js, "M", mirror={"name": "O"}, mirror_direct=True)
+        updated = await change(js, "M", mirror_direct=True)
+        return created["config"]["mirror_direct"], updated["config"]["mirror_direct"]
+
+    assert talk(account, work) == (False, False)
+
+
+@shows("XX231")
+@on_every_version
+def test_a_copy_keeps_what_it_has_and_nobody_stores_what_comes(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, object]:
+        await make_stream(js, "O", subjects=["o"])
+        await make_stream(js, "M", mirror={"name": "O"})
+        await publish(js, "o", "o")
+        await reaches(2, js, "M")
+        done(await js.write("STREAM.DELETE.O"))
+        return await count(js, "M"), await js.read("STREAM.INFO.O")
+
+    held, origin = talk(account, work)
+    assert held == 2 and isinstance(origin, Refusal)
+
+
+@shows("XX232")
+@pytest.mark.parametrize("account", ["2.14", "2.15"], indirect=True)
+def test_a_copy_stops_without_the_consumer_it_copies_through(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "O", subjects=["o"])
+        await make_consumer(js, "O", "copy", ack_policy="flow_control", deliver_subject="deliver.here")
+        through = {"name": "copy", "deliver_subject": "deliver.here"}
+        await make_stream(js, "T", subjects=["t"], sources=[{"name": "O", "consumer": through}])
+        await publish(js, "o")
+        before = await reaches(1, js, "T")
+        done(await js.write("CONSUMER.DELETE.O.copy"))
+        await publish(js, "o")
+        await asyncio.sleep(0.5)  # nothing announces that a message does not come
+        return before, await count(js, "T")
+
+    assert talk(account, work) == (1, 1)
+
+
+@shows("XX234", "CO546")
+@on_every_version
+def test_a_filter_beside_all_subjects_is_taken_and_nothing_ever_comes(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s")
+        return int((await make_consumer(js, "S", "c", filter_subject="elsewhere"))["num_pending"])
+
+    assert talk(account, work) == 0
+
+
+@shows("XX241")
+@on_every_version
+def test_one_message_becomes_hundreds_between_streams_that_republish(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "A", subjects=["a"], republish={"src": "a", "dest": "b"})
+        await make_stream(js, "B", subjects=["b"], republish={"src": "b", "dest": "a"})
+        await publish(js, "a")
+        return await reaches(100, js, "A")
+
+    assert talk(account, work) >= 100
+
+
+@shows("XX242")
+@on_every_version
+def test_a_transform_sends_nothing_to_the_stream_of_that_subject(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "B", subjects=["b"])
+        await make_stream(js, "A", subjects=["a"], subject_transform={"src": "a", "dest": "b"})
+        await publish(js, "a")
+        return await count(js, "A"), await count(js, "B")
+
+    assert talk(account, work) == (1, 0)
+
+
+@shows("XX243")
+@on_every_version
+def test_values_of_another_bucket_are_under_keys_nobody_reads(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[bool, bool]:
+        await make_bucket(js, "one")
+        await make_bucket(js, "two", sources=[{"name": "KV_one"}])
+        await publish(js, "$KV.one.key")
+        await reaches(1, js, "KV_two")
+        theirs, ours = ({"last_by_subj": f"$KV.{bucket}.key"} for bucket in ("one", "two"))
+        reads = [await js.read("STREAM.MSG.GET.KV_two", body) for body in (theirs, ours)]
+        return not isinstance(reads[0], Refusal), not isinstance(reads[1], Refusal)
+
+    assert talk(account, work) == (True, False)
+
+
+QUEUE = """
+streams:
+  S:
+    subjects: [s.*]
+    groups:
+      g: {{type: elastic, max_members: 2, partitioning_filters: [{{filter: s.*, partitioning_wildcards: [1]}}], members: {members}}}
+"""
+STATIC = """
+streams:
+  S:
+    subjects: [s.*]
+    {more}
+"""
+
+
+@shows("EG304")
+@on_every_version
+def test_messages_pile_up_in_a_group_without_members(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await carried_out(js, tmp_path, QUEUE.format(members="[m]"))
+        await carried_out(js, tmp_path, QUEUE.format(members="[]"), "EG304")
+        await publish(js, "s.1", "s.2")
+        held = await reaches(2, js, "S-g")
+        return held, int(done(await js.read("STREAM.INFO.S-g"))["state"]["consumer_count"])
+
+    assert talk(account, work) == (2, 0)
+
+
+@shows("EG310")
+@on_every_version
+def test_what_is_queued_goes_with_an_elastic_group(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[int, bool]:
+        await carried_out(js, tmp_path, QUEUE.format(members="[m]"))
+        await publish(js, "s.1", "s.2")
+        queued = await reaches(2, js, "S-g")
+        gone = "\nremoved: [{address: elastic_group/S/g, reason: over}]\n"
+        await carried_out(js, tmp_path, STATIC.format(more="") + gone, "EG310")
+        return queued, await is_there(js, "STREAM.INFO.S-g")
+
+    assert talk(account, work) == (2, False)
+
+
+@shows("SG310")
+@on_every_version
+def test_the_members_positions_go_with_a_static_group(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> bool:
+        group = "groups: {g: {type: static, max_members: 2, members: [m]}}"
+        await carried_out(js, tmp_path, STATIC.format(more=group))
+        await make_consumer(js, "S", "g-m")
+        gone = "\nremoved: [{address: static_group/S/g, reason: over}]\n"
+        await carried_out(js, tmp_path, STATIC.format(more="") + gone, "SG310")
+        return await is_there(js, "CONSUMER.INFO.S.g-m")
+
+    assert talk(account, work) is False

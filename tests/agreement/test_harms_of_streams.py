@@ -1,0 +1,132 @@
+"""What a server lets happen to a stream, shown: the reason why we are stricter."""
+
+from __future__ import annotations
+
+import pytest
+
+from reconciler.server.api import JetStream, NoAnswer, Silence
+from tests.agreement.harm import Alone, change, count, is_there, publish, pull, refused, shows
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.servers import running
+from tests.support.versions import on_every_version
+
+
+@shows("ST107")
+@on_every_version
+def test_a_first_sequence_written_later_means_nothing(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s")
+        echo = await change(js, "S", first_seq=100)
+        return echo["config"]["first_seq"], await publish(js, "s")
+
+    assert talk(account, work) == (100, 2)
+
+
+@shows("ST206")
+@on_every_version
+@pytest.mark.parametrize("field", ["sealed", "deny_delete", "deny_purge"])
+def test_there_is_no_way_back(account: Account, field: str) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["s"])
+        config = (await change(js, "S", **{field: True}))["config"]
+        return await refused(js, "STREAM.UPDATE.S", {**config, field: False})
+
+    assert talk(account, work) == 10052
+
+
+@shows("ST301", "KV301", "OB301")
+@on_every_version
+@pytest.mark.parametrize("limit", [{"max_msgs": 1}, {"max_msgs_per_subject": 1}, {"max_bytes": 60}])
+def test_a_lower_limit_removes_messages(account: Account, limit: dict[str, int]) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s", "s", "s")
+        await change(js, "S", **limit)
+        await publish(js, "s")  # before 2.14 a limit per subject waits for the subject's next message
+        return await count(js, "S")
+
+    assert talk(account, work) == 1
+
+
+@shows("ST302")
+@on_every_version
+def test_interest_retention_drops_what_everybody_has_read(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s", "s", "s")
+        await make_consumer(js, "S", "c")
+        for _ in range(2):
+            message = await pull(js.pipeline.nc, "S", "c")
+            assert message is not None
+            await js.pipeline.request(message.reply, b"+ACK", within=5)
+        await change(js, "S", retention="interest")
+        return await count(js, "S")
+
+    assert talk(account, work) == 1
+
+
+@shows("ST303", "XX233")
+@on_every_version
+def test_nobody_answers_publishers_of_a_removed_subject(account: Account) -> None:
+    async def work(js: JetStream) -> object:
+        await make_stream(js, "S", subjects=["s", "t"])
+        await make_consumer(js, "S", "c", filter_subject="t")
+        await change(js, "S", subjects=["s"])
+        return await js.pipeline.request("t", b"x", within=5)
+
+    said = talk(account, work)
+    assert isinstance(said, NoAnswer) and said.why is Silence.NO_RESPONDERS
+
+
+@shows("ST310", "KV310", "OB310")
+@on_every_version
+def test_a_stream_takes_its_messages_and_everybodys_consumers_with_it(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[bool, int]:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s")
+        await make_consumer(js, "S", "somebodys")
+        done(await js.write("STREAM.DELETE.S"))
+        await make_stream(js, "S", subjects=["s"])
+        return await is_there(js, "CONSUMER.INFO.S.somebodys"), await count(js, "S")
+
+    assert talk(account, work) == (False, 0)
+
+
+@shows("ST508", "CO508", "KV508", "OB508")
+@on_every_version
+def test_metadata_of_the_servers_own_is_overwritten(account: Account) -> None:
+    async def work(js: JetStream) -> dict[str, str]:
+        echo = await make_stream(js, "S", subjects=["s"], metadata={"_nats.req.level": "77", "mine": "x"})
+        return dict(echo["config"]["metadata"])
+
+    found = talk(account, work)
+    assert found["_nats.req.level"] != "77" and found["mine"] == "x"
+
+
+@shows("ST401", "KV401", "OB401")
+@pytest.mark.parametrize("account", ["2.11"], indirect=True)
+def test_an_old_server_drops_fields_it_does_not_know(account: Account) -> None:
+    async def work(js: JetStream) -> dict[str, object]:
+        return dict((await make_stream(js, "S", subjects=["s"], allow_msg_counter=True))["config"])
+
+    assert "allow_msg_counter" not in talk(account, work)
+
+
+@shows("ST511", "KV511", "OB511")
+@pytest.mark.parametrize("minor", ["2.11", "2.12"])
+def test_replicas_on_a_single_server_lose_the_stream_at_its_restart(minor: str) -> None:
+    with running(minor) as server:
+
+        async def update(js: JetStream) -> None:
+            await make_stream(js, "S", subjects=["s"])
+            await change(js, "S", num_replicas=3)
+
+        async def look(js: JetStream) -> bool:
+            return await is_there(js, "STREAM.INFO.S")
+
+        account = Alone(server)
+        talk(account, update)
+        server.restart()
+        assert not talk(account, look)
