@@ -51,6 +51,7 @@ def show(tallies: list[Tally], gaps: dict[str, list[tuple[str, str]]]) -> None:
             f"  {code}": [t.stricter[code] for t in tallies]
             for code in sorted({c for t in tallies for c in t.stricter})
         },
+        "nobody could know": [t.kinds[Kind.UNKNOWABLE] for t in tallies],
         "seen after a restart": [t.restarted for t in tallies],
         "losses foretold and seen": [sum(t.doomed.values()) for t in tallies],
         "disagreements": [t.total_wrong for t in tallies],

@@ -41,6 +41,8 @@ class Case:
     removes: bool = False
     room: str = SHARED
     """Kind of account it needs: `shared`, `alone`, or one with limits (see `rooms`)."""
+    listens: tuple[str, ...] = ()
+    """Subjects somebody subscribes to meanwhile."""
     row: str = ""
     """The row of server-rules it was made for."""
     meant: str = ""
@@ -52,6 +54,7 @@ class Case:
             self,
             at=Address(self.at.kind, tuple(name.replace("@", prefix) for name in self.at.names)),
             body=_renamed(self.body, prefix),
+            listens=tuple(subject.replace("@", prefix) for subject in self.listens),
             live=tuple(
                 Live(
                     on=tuple(name.replace("@", prefix) for name in one.on),
@@ -66,7 +69,8 @@ class Case:
     def streams(self) -> set[str]:
         """Every stream the case knows of."""
         own = {"kv_bucket": "KV_", "object_store": "OBJ_"}.get(self.at.kind, "") + self.at.stream
-        return {own, *(one.on[0] for one in self.live)}
+        queue = "-".join(self.at.names)
+        return {own, queue, *(one.on[0] for one in self.live)}
 
     def __str__(self) -> str:
         lines = [

@@ -18,12 +18,9 @@ NAMED = frozenset(
 
 UNREACHED: Mapping[int, str] = {
     10005: "no suitable peers: only in a cluster (see test_cluster)",
-    10013: "a push consumer's subscriber is there: depends on who is listening at that moment",
     10017: "the name in the body is not the one in the subject: we send both alike",
-    10022: "a deliver prefix over the origin's subjects: no version refuses any that we tried",
     10051: "10069 as clusters of 2.11 and 2.12 say it (see test_cluster)",
     10056: "the name in the body is not the one in the subject: we send both alike",
-    10058: "a stream of this name exists: only after a race, since a plan sees it",
     10087: "a negative max_waiting is canonically no limit and never sent",
     10090: "direct consumers are the server's own; no file can say it",
     10091: "direct consumers are the server's own; no file can say it",
@@ -36,7 +33,6 @@ UNREACHED: Mapping[int, str] = {
     10132: "a request of 2.11's legacy endpoint",
     10134: "other replicas than a work queue: only in a cluster (see test_cluster)",
     10137: "a filter in the subject: we send none there",
-    10148: "a consumer of this name exists: only after a race, since a plan sees it",
     10149: "the consumer is gone: only after a race, since a plan sees it",
     10157: "pedantic requests only",
     10219: "pedantic requests only: the server sets flow control itself",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from reconciler.core.resource import Address
 from reconciler.core.wire import Version
-from tests.agreement import rows_consumer, rows_stream, rows_update
+from tests.agreement import rows_buckets, rows_consumer, rows_hidden, rows_stream, rows_update
 from tests.agreement.case import SHARED, Body, Case, Live
 from tests.agreement.row import Row
 from tests.convergence.drawing import GROUPS, kv_fields
@@ -29,7 +29,13 @@ from tests.primitives.bodies import (
     stream_fields,
 )
 
-ROWS: tuple[Row, ...] = (*rows_stream.ROWS, *rows_update.ROWS, *rows_consumer.ROWS)
+ROWS: tuple[Row, ...] = (
+    *rows_stream.ROWS,
+    *rows_update.ROWS,
+    *rows_consumer.ROWS,
+    *rows_buckets.ROWS,
+    *rows_hidden.ROWS,
+)
 SIDES = ("refused", "allowed")
 
 NEIGHBOURS: Mapping[str, Body] = {

@@ -8,7 +8,7 @@ from itertools import islice
 
 from tests.agreement.case import Case
 from tests.agreement.drawing import ROWS, SIDES, Drawing, on_disk
-from tests.agreement.rooms import Ground
+from tests.agreement.rooms import HIDDEN, Ground
 from tests.agreement.running import run
 from tests.agreement.shrinking import shrunk
 from tests.agreement.tally import Tally
@@ -21,18 +21,18 @@ SHRUNK = 12
 
 def judged_run(minor: str, *, number: int, times: int, restarts: float, seed: int = 1, size: int = 400) -> Tally:
     """`number` random cases beside every row, each side of it `times` times; a share of all also sees a restart."""
-    with Ground(minor) as ground:
+    with Ground(minor) as ground, Ground(minor, hidden=True) as hidden:
         tally = Tally(str(ground.version))
         drawing = Drawing(ground.version, size=size, number=seed)
         chance = random.Random(seed)
         for once in range(PASSES):
             wanted = _rows(drawing, tally, times, spiced=once > 0 or times > 1)
-            _tell(ground, tally, wanted, restarts, chance)
+            _tell(ground, hidden, tally, wanted, restarts, chance)
             if not tally.missing(times):
                 break
         for start in range(0, number, AT_ONCE):
             free = [drawing.free() for _ in range(min(AT_ONCE, number - start))]
-            _tell(ground, tally, free, restarts, chance)
+            _tell(ground, hidden, tally, free, restarts, chance)
         for why, cases in islice(tally.wrong.items(), SHRUNK):
             cases[:1] = [shrunk(ground, min(cases, key=lambda case: len(str(case))), why)]
         return tally
@@ -50,7 +50,13 @@ def _rows(drawing: Drawing, tally: Tally, times: int, *, spiced: bool) -> list[C
     return cases
 
 
-def _tell(ground: Ground, tally: Tally, cases: Sequence[Case], restarts: float, chance: random.Random) -> None:
+def _tell(
+    ground: Ground, hidden: Ground, tally: Tally, cases: Sequence[Case], restarts: float, chance: random.Random
+) -> None:
     lasting = [on_disk(case) for case in cases if case.row.startswith("5.5") or chance.random() < restarts]
-    for outcome in [*run(ground, cases), *run(ground, lasting, restart=True)]:
+    for outcome in [
+        *run(ground, [case for case in cases if case.room != HIDDEN]),
+        *run(hidden, [case for case in cases if case.room == HIDDEN]),
+        *run(ground, [case for case in lasting if case.room != HIDDEN], restart=True),
+    ]:
         tally.add(outcome)

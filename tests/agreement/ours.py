@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from reconciler.core.decide import Options, decide, questions
 from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.diff import Change
 from reconciler.core.kind import Registry
 from reconciler.core.reconcile import World, reconcile
 from reconciler.core.records import Owned
 from reconciler.core.rule import Reaction, Verdict, View
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Call, Facts, Question, Snapshot, Step
+from reconciler.core.wire import Facts, Question, Snapshot, Step
 from reconciler.documents.load import load
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives.patch import update_body
 from tests.agreement.case import Body, Case, as_file
 
 TODAY = date(2026, 3, 1)
-WRITES = {
-    Call.STREAM_CREATE: "STREAM.CREATE", Call.STREAM_UPDATE: "STREAM.UPDATE", Call.STREAM_DELETE: "STREAM.DELETE",
-    Call.CONSUMER_CREATE: "CONSUMER.CREATE", Call.CONSUMER_UPDATE: "CONSUMER.CREATE",
-    Call.CONSUMER_DELETE: "CONSUMER.DELETE",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +26,7 @@ class Request:
     """What is sent to the server: an endpoint and its body."""
 
     endpoint: str
-    body: Body | None
-    config: Body
-    """The configuration in it."""
+    body: Body | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +40,10 @@ class Ours:
     verdicts: tuple[Verdict, ...] = ()
     waits: bool = False
     """Blocked by something it needs."""
-    step: Step | None = None
+    steps: tuple[Step, ...] = ()
+    """What we would do if nothing stood against it, in this order."""
     request: Request | None = None
-    """None: there is nothing to write."""
+    """What the file says as a raw request, where it was not even read."""
 
     @property
     def blocking(self) -> tuple[Verdict, ...]:
@@ -111,8 +101,11 @@ def _wanted(case: Case, snapshot: Snapshot) -> Body:
         return case.body
     kind = REGISTRY.of(case.at)
     live = next((one for one in kind.recognise(snapshot) if one.address == case.at), None)
-    said = {**(kind.render(live) if live else {}), **case.body}
-    return {name: value for name, value in said.items() if value is not None}
+    found = kind.render(live) if live else {}
+    said = {name: value for name, value in {**found, **case.body}.items() if value is not None}
+    foreign = sorted(name for name in found if name not in kind.spec.model_fields)  # no file can say it: left as found
+    written = {name: value for name, value in said.items() if name not in foreign}
+    return {**written, "unmanaged": foreign} if foreign else written
 
 
 def judged(case: Case, snapshot: Snapshot, comparison: Comparison, facts: Facts, registry: Registry = REGISTRY) -> Ours:
@@ -126,38 +119,12 @@ def judged(case: Case, snapshot: Snapshot, comparison: Comparison, facts: Facts,
     )  # fmt: skip
     plan = decide(world, view, registry, Options(today=TODAY))
     change = world.changes[case.at]
-    step = _main_step(change, view, registry)
     return Ours(
         text=comparison.text,
         verdicts=tuple(verdict for one in plan.changes for verdict in one.verdicts),
         waits=any(one.address == str(case.at) and one.blocked_by for one in plan.changes),
-        step=step,
-        request=_request(step, change) if step else None,
+        steps=tuple(step for step in registry.of(case.at).steps(change, view) if step.undoes is None),
     )
-
-
-def _main_step(change: Change, view: View, registry: Registry) -> Step | None:
-    """The create, update or delete among the steps; pins and pauses are requests of their own."""
-    steps = registry.of(change.address).steps(change, view)
-    return next((step for step in steps if step.call in WRITES), None)
-
-
-def _request(step: Step, change: Change) -> Request:
-    name = ".".join(step.on)
-    endpoint = f"{WRITES[step.call]}.{name}"
-    if step.call in (Call.STREAM_DELETE, Call.CONSUMER_DELETE):
-        return Request(endpoint=endpoint, body=None, config={})
-    if step.call in (Call.STREAM_CREATE, Call.CONSUMER_CREATE):
-        config: Mapping[str, Any] = {"name": step.on[-1], **step.body}
-    else:
-        live = change.live.state["config"] if change.live else {}
-        config = update_body(live, step.set, step.unset)
-    return _with_config(endpoint, step.on, config, "update" if step.call is Call.CONSUMER_UPDATE else "create")
-
-
-def _with_config(endpoint: str, on: tuple[str, ...], config: Body, action: str) -> Request:
-    body = config if len(on) == 1 else {"stream_name": on[0], "action": action, "config": config}
-    return Request(endpoint=endpoint, body=body, config=config)
 
 
 def _as_written(case: Case, snapshot: Snapshot) -> Request | None:
@@ -170,7 +137,13 @@ def _as_written(case: Case, snapshot: Snapshot) -> Request | None:
     over = {**(live["config"] if live else {}), **case.body}
     durable = {} if len(on) == 1 else {"durable_name": on[1]}
     config = {"name": on[-1], **durable, **{name: value for name, value in over.items() if value is not None}}
-    call = "UPDATE" if live and len(on) == 1 else "CREATE"
-    return _with_config(
-        f"{'STREAM' if len(on) == 1 else 'CONSUMER'}.{call}.{'.'.join(on)}", on, config, "update" if live else "create"
-    )
+    return request_for(on, config, "update" if live else "create")
+
+
+def request_for(on: tuple[str, ...], config: Body, action: str) -> Request:
+    """The raw request that creates or updates a stream or a consumer."""
+    name = ".".join(on)
+    if len(on) == 1:
+        return Request(endpoint=f"STREAM.{action.upper()}.{name}", body=config)
+    body = {"stream_name": on[0], "action": action, "config": config}
+    return Request(endpoint=f"CONSUMER.CREATE.{name}", body=body)

@@ -33,6 +33,9 @@ LIMITED = {
     "few-pending": "jetstream: {max_mem: 64M, max_file: 64M, max_ack_pending: 100}",
 }
 """Limits of accounts, in the server's own words."""
+HIDDEN = "hidden"
+"""The room on a server with settings of its own."""
+SETTINGS = {"duplicate_window": "30s", "max_request_batch": 50, "max_ack_pending": 500}
 EACH = 10
 """Accounts of each kind: so many of such cases run at once."""
 TOGETHER = 120
@@ -40,9 +43,9 @@ TOGETHER = 120
 
 
 def _accounts() -> str:
-    names = {f"{kind}-{n}": limits for kind, limits in LIMITED.items() for n in range(EACH)} | {
-        SHARED: "jetstream: enabled"
-    }
+    kinds = {**LIMITED, HIDDEN: "jetstream: enabled"}
+    names = {f"{kind}-{n}": limits for kind, limits in kinds.items() for n in range(EACH)}
+    names[SHARED] = "jetstream: enabled"
     lines = [
         f'"{name}": {{{limits}, users: [{{user: "{name}", password: "{name}"}}]}}' for name, limits in names.items()
     ]
@@ -53,8 +56,9 @@ def _accounts() -> str:
 class Ground:
     """One server of one version with its rooms, used from plain functions."""
 
-    def __init__(self, minor: str) -> None:
-        self.server = NatsServer(minor, _accounts())
+    def __init__(self, minor: str, *, hidden: bool = False) -> None:
+        """`hidden`: with settings that no API shows."""
+        self.server = NatsServer(minor, _accounts(), jetstream={"limits": SETTINGS} if hidden else True)
         self.version = Version.parse(self.server.version)
         self.folder = Path(tempfile.mkdtemp(prefix="reconciler-agreement-", dir=self.server.home))
         self._runner = asyncio.Runner()

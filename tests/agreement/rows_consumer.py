@@ -481,6 +481,26 @@ UPDATE = (
         ],
     ),
     row("2.4 pause_until", (), (), [reconsumed({"pause_until": "2099-01-01T00:00:00Z"}, max_deliver=5)]),
+    row(
+        "2.1 deliver subject somebody listens on",
+        10013,
+        [replace(reconsumed(PUSH, deliver_subject="to.other.@"), listens=("to.@",))],
+        [replace(reconsumed(PUSH, deliver_subject="to.other.@"), listens=("to.elsewhere.@",))],
+    ),
+    row(
+        "5.1 an ephemeral of that name",
+        10148,
+        [
+            consumed(
+                others=[neighbour("c", durable_name=None, inactive_threshold=M)], ack_policy="explicit", max_deliver=5
+            )
+        ],
+        [
+            consumed(
+                others=[neighbour("d", durable_name=None, inactive_threshold=M)], ack_policy="explicit", max_deliver=5
+            )
+        ],
+    ),
     row("2.4 deliver subject changed", (), (), [reconsumed(PUSH, deliver_subject="to.other.@")]),
     row(
         "2.4 free fields",

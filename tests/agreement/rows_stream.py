@@ -382,6 +382,20 @@ ROWS = (
         )
     ),
     row(
+        "1.2/13 external, deliver overlaps an origin",
+        10022,
+        either(
+            {"sources": [{"name": "@O"}, {"name": "@far", "external": {"api": "$JS.hub.API", "deliver": "@"}}]},
+            live=[origin("@O", subjects=["@.>"])],
+            base={"subjects": ["own.@"]},
+        ),
+        either(
+            {"sources": [{"name": "@O"}, {"name": "@far", "external": {"api": "$JS.hub.API", "deliver": "far.@"}}]},
+            live=[origin("@O", subjects=["@.>"])],
+            base={"subjects": ["own.@"]},
+        ),
+    ),
+    row(
         "1.2/14 cycle",
         10052,
         [

@@ -7,16 +7,16 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reconciler.core.wire import Snapshot
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
 from reconciler.server.observe import ask, observe
-from reconciler.workflow.predict import forms
 from tests.agreement.case import Case, Live
 from tests.agreement.ours import Ours, compared, judged, restricted
 from tests.agreement.rooms import Ground, seated
+from tests.agreement.row import S
+from tests.agreement.sending import Sent, sent, unlike
 
 _numbers = itertools.count()
 
@@ -80,11 +80,23 @@ async def _room(js: JetStream, cases: Sequence[Case], folder: Path) -> list[Outc
     before = await observe(js)
     alive = [one for one in outcomes if not one.unborn]
     await asyncio.gather(*(_judge(js, one, restricted(before, one.case), folder) for one in alive))
-    await asyncio.gather(*(_send(js, one) for one in alive))
+    sent = await asyncio.gather(*(_send(js, one, restricted(before, one.case)) for one in alive))
     after = await observe(js)
-    for one in alive:
-        one.surprises = tuple(_surprises(one, restricted(before, one.case), restricted(after, one.case)))
+    for one, said in zip(alive, sent, strict=True):
+        one.answer = said.answer
+        if one.ours and not one.ours.blocks:
+            one.surprises = (*said.surprises, *said.unlisted(after))
     return outcomes
+
+
+async def _send(js: JetStream, one: Outcome, before: Snapshot) -> Sent:
+    assert one.ours
+    heard = [await js.pipeline.nc.subscribe(subject) for subject in one.case.listens]
+    try:
+        return await sent(js, one.ours, before)
+    finally:
+        for subscription in heard:
+            await subscription.unsubscribe()
 
 
 async def _make(js: JetStream, one: Outcome) -> None:
@@ -117,35 +129,6 @@ async def _judge(js: JetStream, one: Outcome, snapshot: Snapshot, folder: Path) 
     one.ours = judged(one.case, snapshot, comparison, facts)
 
 
-async def _send(js: JetStream, one: Outcome) -> None:
-    request = one.ours.request if one.ours else None
-    if request is not None:
-        one.answer = await js.write(request.endpoint, request.body)
-
-
-def _surprises(one: Outcome, before: Snapshot, after: Snapshot) -> list[str]:
-    """The echo and the LIST beside what we foretold; only of what we would have done."""
-    ours, answer = one.ours, one.answer
-    if ours is None or ours.blocks or ours.step is None or ours.request is None or not isinstance(answer, Mapping):
-        return []
-    if "config" not in answer:
-        return [f"{ours.step.on} is still listed"] if _held(after, ours.step.on) is not None else []
-    live = _held(before, ours.step.on)
-    wrong = [f"echo: {words}" for words in forms(before).wrong(ours.step, ours.request.config, live, answer["config"])]
-    listed = _held(after, ours.step.on)
-    if listed is None:
-        return [*wrong, "it is not in the LIST"]
-    canonical = stream_config.canonical if len(ours.step.on) == 1 else consumer_config.canonical
-    if canonical(listed) != canonical(answer["config"]):
-        wrong.append(f"the LIST shows otherwise: {_unlike(answer, {'config': listed})}")
-    return wrong
-
-
-def _held(snapshot: Snapshot, on: tuple[str, ...]) -> Mapping[str, Any] | None:
-    held = snapshot.streams if len(on) == 1 else snapshot.consumers.get(on[0], {})
-    return held[on[-1]]["config"] if on[-1] in held else None
-
-
 def _lost(before: Snapshot, after: Snapshot) -> list[str]:
     """What is gone, or otherwise, after a restart."""
     lost = []
@@ -153,25 +136,17 @@ def _lost(before: Snapshot, after: Snapshot) -> list[str]:
         if name not in after.streams:
             lost.append(f"stream {name} is gone")
         elif stream_config.canonical(info["config"]) != stream_config.canonical(after.streams[name]["config"]):
-            lost.append(f"stream {name} is otherwise: {_unlike(info, after.streams[name])}")
+            lost.append(f"stream {name} is otherwise: {unlike(info['config'], after.streams[name]['config'])}")
     for stream, own in before.consumers.items():
         there = after.consumers.get(stream, {})
         for name, info in own.items():
-            if info["config"].get("mem_storage"):
-                continue  # kept nowhere but in memory
+            if info["config"].get("mem_storage") or 0 < info["config"].get("inactive_threshold", 0) < 60 * S:
+                continue  # kept nowhere but in memory, or so idle meanwhile that it goes
             if name not in there:
                 lost.append(f"consumer {stream}/{name} is gone")
             elif consumer_config.canonical(info["config"]) != consumer_config.canonical(there[name]["config"]):
-                lost.append(f"consumer {stream}/{name} is otherwise: {_unlike(info, there[name])}")
+                lost.append(f"consumer {stream}/{name} is otherwise: {unlike(info['config'], there[name]['config'])}")
     return lost
-
-
-def _unlike(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    one, other = before["config"], after["config"]
-    names = sorted(
-        name for name in one.keys() | other.keys() if one.get(name) != other.get(name) and name != "metadata"
-    )
-    return ", ".join(f"{name} {one.get(name)} → {other.get(name)}" for name in names)
 
 
 async def _clean(js: JetStream) -> None:

@@ -1,0 +1,103 @@
+"""Sends what our executor would send, whatever we think of it, and compares what comes back with what was foretold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.core.resource import Config
+from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.kinds.primitives.patch import update_body
+from reconciler.server.api import Answer, JetStream
+from reconciler.workflow.predict import forms
+from tests.agreement.ours import Ours, Request, request_for
+
+PLAIN = {
+    Call.STREAM_DELETE: "STREAM.DELETE", Call.CONSUMER_DELETE: "CONSUMER.DELETE",
+    Call.CONSUMER_PAUSE: "CONSUMER.PAUSE", Call.CONSUMER_UNPIN: "CONSUMER.UNPIN",
+}  # fmt: skip
+CREATES, UPDATES = (Call.STREAM_CREATE, Call.CONSUMER_CREATE), (Call.STREAM_UPDATE, Call.CONSUMER_UPDATE)
+
+
+@dataclass(slots=True)
+class Sent:
+    """What the server said."""
+
+    answer: Answer | None = None
+    """The first answer that is no ok, else the last one; None: there was nothing to send."""
+    surprises: list[str] = field(default_factory=list)
+    """Echoes that are not as foretold."""
+    echoes: dict[tuple[str, ...], Config | None] = field(default_factory=dict)
+    """The last echo of each object; None: deleted."""
+
+    def unlisted(self, after: Snapshot) -> list[str]:
+        """What the LIST shows otherwise than the echoes."""
+        wrong = []
+        for on, echo in self.echoes.items():
+            listed = held(after, on)
+            canonical = stream_config.canonical if len(on) == 1 else consumer_config.canonical
+            if echo is None or listed is None:
+                wrong += [] if echo is listed else [f"{on} is {'not' if listed is None else 'still'} listed"]
+            elif canonical(listed) != canonical(echo):
+                wrong.append(f"the LIST shows otherwise: {unlike(echo, listed)}")
+        return wrong
+
+
+async def sent(js: JetStream, ours: Ours, before: Snapshot) -> Sent:
+    """Every step until one is refused."""
+    found, foretold = Sent(), forms(before)
+    if ours.request:
+        found.answer = await js.write(ours.request.endpoint, ours.request.body)
+        return found
+    for step in ours.steps:
+        live = await _live(js, step)
+        config = _config(step, live)
+        request = _request(step, config)
+        if request is None:
+            continue
+        found.answer = said = await js.write(request.endpoint, request.body)
+        if not isinstance(said, Mapping):
+            break
+        if step.call in CREATES + UPDATES:
+            found.surprises += [f"echo: {words}" for words in foretold.wrong(step, config, live, said["config"])]
+            found.echoes[step.on] = said["config"]
+        elif step.call in (Call.STREAM_DELETE, Call.CONSUMER_DELETE):
+            found.echoes[step.on] = None
+    return found
+
+
+async def _live(js: JetStream, step: Step) -> Config | None:
+    if step.call not in UPDATES:
+        return None
+    said = await js.read(f"{'STREAM' if len(step.on) == 1 else 'CONSUMER'}.INFO.{'.'.join(step.on)}")
+    return said["config"] if isinstance(said, Mapping) else {}
+
+
+def _config(step: Step, live: Config | None) -> Config:
+    if live is not None:
+        return update_body(live, step.set, step.unset)
+    durable = {"durable_name": step.on[1]} if step.call is Call.CONSUMER_CREATE else {}
+    return {"name": step.on[-1], **durable, **step.body}
+
+
+def _request(step: Step, config: Config) -> Request | None:
+    """Entries and gates are no requests of the JetStream API."""
+    if step.call in CREATES + UPDATES:
+        return request_for(step.on, config, "create" if step.call in CREATES else "update")
+    if step.call in PLAIN:
+        return Request(endpoint=f"{PLAIN[step.call]}.{'.'.join(step.on)}", body=step.body or None)
+    return None
+
+
+def held(snapshot: Snapshot, on: tuple[str, ...]) -> Config | None:
+    there = snapshot.streams if len(on) == 1 else snapshot.consumers.get(on[0], {})
+    return there[on[-1]]["config"] if on[-1] in there else None
+
+
+def unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    names = sorted(
+        name for name in one.keys() | other.keys() if one.get(name) != other.get(name) and name != "metadata"
+    )
+    return ", ".join(f"{name} {one.get(name)} → {other.get(name)}" for name in names)
