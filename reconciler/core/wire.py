@@ -132,7 +132,18 @@ class SubjectCounts:
     filter: str
 
 
-Question = SubjectCounts
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesFrom:
+    """Question: which is the first message on `filter` at or after `start`, and how many are there from it on?
+    Answer: {"first": sequence or None, "messages": number}, without `messages` where nobody can count them."""
+
+    stream: str
+    start: int | str
+    """A sequence, or a time as the server writes it."""
+    filter: str = ">"
+
+
+Question = SubjectCounts | MessagesFrom
 
 
 @dataclass(frozen=True, slots=True)

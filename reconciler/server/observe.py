@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Facts, Question, Scope, Snapshot, Unanswered
+from reconciler.core.wire import Entry, Facts, Question, Scope, Snapshot, SubjectCounts, Unanswered
 from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal, Silence
+from reconciler.server.counting import messages_from
 from reconciler.server.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.read_kv import entries, subject_counts
 from reconciler.server.target import leader_versions, target
@@ -51,8 +52,14 @@ async def observe(
 async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
     """Answers to what depends on the diff; what cannot be answered says why."""
     asked = tuple(dict.fromkeys(questions))
-    answers = await asyncio.gather(*(subject_counts(js, q.stream, q.filter) for q in asked))
+    answers = await asyncio.gather(*(_asked(js, question) for question in asked))
     return {q: a if isinstance(a, dict) else Unanswered(str(a)) for q, a in zip(asked, answers, strict=True)}
+
+
+async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal | NoAnswer:
+    if isinstance(question, SubjectCounts):
+        return await subject_counts(js, question.stream, question.filter)
+    return await messages_from(js, question)
 
 
 def _refuse_nothing(js: JetStream, info: Answer, streams: Streams) -> None:

@@ -18,7 +18,7 @@ from reconciler.core.plan import Plan
 from reconciler.core.wire import SubjectCounts
 from reconciler.report.json import plan_from_json, plan_json
 from reconciler.report.text import plan_text
-from tests.support.topologies import Scene, account, from_files, ledger_of, overlaid, target
+from tests.support.topologies import Scene, account, facts, from_files, ledger_of, overlaid, target
 
 FOLDER = Path(__file__).parent
 SCENARIOS = sorted(path.parent.name for path in FOLDER.glob("*/desired.yaml"))
@@ -46,9 +46,10 @@ def planned(name: str, folder: Path) -> Plan:
     at = target(said.get("server", "2.12.8"), cluster=said.get("cluster"), peers=said.get("peers", 1))
     snapshot = overlaid(account(live, at), said.get("raw", {}))
     owned = {a: r for a, r in ledger_of(live, snapshot).items() if str(a) not in said.get("not_owned", ())}
-    facts = {SubjectCounts(stream=stream, filter=">"): counts for stream, counts in said.get("queued", {}).items()}
+    queued = {SubjectCounts(stream=stream, filter=">"): counts for stream, counts in said.get("queued", {}).items()}
+    answers = {**queued, **facts(said.get("facts", ()))}
     desired = from_files(repeated(source / "desired.yaml", folder, times))
-    scene = Scene(desired=desired, snapshot=snapshot, ledger=owned, facts=facts)
+    scene = Scene(desired=desired, snapshot=snapshot, ledger=owned, facts=answers)
     groups = sum(address.kind.endswith("_group") for address in scene.world().live)
     read = {"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values())), "groups": groups}
     return replace(scene.plan(), read=read)

@@ -9,6 +9,9 @@ A case reads:
       live: |                   # a topology that was applied before
       owner: orders             # topology that owns what is live; null: nobody
       raw: {streams: {S: {state: {messages: 3}}}}   # pieces of raw answers over what is live
+      facts:                    # what the server answered to questions; `start` makes it one about sequences
+      - {stream: S, filter: ">", answer: {s.a: 3}}
+      - {stream: S, filter: s.a, start: 1, answer: {first: 1, messages: 3}}
       desired: |                # the topology as it is now; lines count from 1
       expect:                   # every verdict of this file's rule, in order; [] is "allowed"
       - {path: storage, outcome: refused, line: 3, at: stream/S}
@@ -26,7 +29,7 @@ from ruamel.yaml import YAML
 
 from reconciler.core.rule import Outcome, Verdict
 from reconciler.kinds import REGISTRY
-from tests.support.topologies import Scene, scene
+from tests.support.topologies import Scene, facts, scene
 
 FOLDER = Path(__file__).parent
 RULES = {rule.code: rule for rule in REGISTRY.rules()}
@@ -46,7 +49,7 @@ def every_case() -> list[Any]:
 
 def prepared(case: dict[str, Any], folder: Path) -> Scene:
     said = {name: case[name] for name in SETTINGS if name in case}
-    return scene(folder, case["desired"], **said)
+    return scene(folder, case["desired"], facts=facts(case.get("facts", ())), **said)
 
 
 def seen(verdict: Verdict, expected: dict[str, Any]) -> dict[str, Any]:

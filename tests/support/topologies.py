@@ -6,7 +6,7 @@ state that we would refuse to make.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -21,7 +21,19 @@ from reconciler.core.records import Owned
 from reconciler.core.resource import Address
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Call, Entry, Facts, Snapshot, Step, Target, Version
+from reconciler.core.wire import (
+    Call,
+    Entry,
+    Facts,
+    MessagesFrom,
+    Question,
+    Snapshot,
+    Step,
+    SubjectCounts,
+    Target,
+    Unanswered,
+    Version,
+)
 from reconciler.documents.load import load
 from reconciler.kinds import REGISTRY
 
@@ -70,7 +82,8 @@ def done(step: Step, snapshot: Snapshot) -> Snapshot:
         return replace(snapshot, streams={**snapshot.streams, step.on[0]: info})
     if step.call is Call.CONSUMER_CREATE:
         stream, name = step.on
-        consumers = {**snapshot.consumers.get(stream, {}), name: {"config": dict(step.body), "stream_name": stream}}
+        info = {"config": dict(step.body), "stream_name": stream, "ts": "2026-06-01T00:00:00Z"}
+        consumers = {**snapshot.consumers.get(stream, {}), name: info}
         return replace(snapshot, consumers={**snapshot.consumers, stream: consumers})
     if step.call is Call.ENTRY_PUT:
         bucket, key = step.on
@@ -94,6 +107,18 @@ def merge(found: Any, over: Any) -> Any:
         return deepcopy(over)
     merged = {key: merge(found.get(key), value) for key, value in over.items() if value is not None}
     return {key: value for key, value in {**found, **merged}.items() if over.get(key, 0) is not None}
+
+
+def facts(said: Iterable[Mapping[str, Any]]) -> Facts:
+    """Answers as files write them: `{stream: S, filter: ">", answer: {s.a: 3}}`; with `start` about sequences, and
+    `unanswered: why` where there was none."""
+    return {_question(**one): one["answer"] if "answer" in one else Unanswered(one["unanswered"]) for one in said}
+
+
+def _question(stream: str, filter: str = ">", start: int | str | None = None, **_answered: Any) -> Question:
+    if start is None:
+        return SubjectCounts(stream=stream, filter=filter)
+    return MessagesFrom(stream=stream, filter=filter, start=start)
 
 
 def ledger_of(live: Topology | None, snapshot: Snapshot) -> dict[Address, Owned]:

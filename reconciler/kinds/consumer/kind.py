@@ -9,6 +9,7 @@ from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
 from reconciler.core.resource import Address, Declared, Json, Resource, Terms
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.kinds.consumer.losses import questions
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.primitives import calls
 from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle
@@ -109,6 +110,7 @@ CONSUMER = Kind(
     render=_render,
     primary=lambda address: Raw("consumer", address.names),
     inherits=("consumer_limits",),
+    questions=questions,
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,
 )

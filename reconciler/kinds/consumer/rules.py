@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.consumer.clients import quantities, who_suffers
+from reconciler.kinds.consumer.losses import RULES as LOSSES
 from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.subjects import is_valid
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
-from reconciler.kinds.primitives.words import some
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation; recreating the consumer would lose its position."
@@ -77,7 +77,8 @@ def priority_policy_switch(change: Change, _view: View) -> Found:
         path="priority_policy",
         to=after,
         consentable=True,
-        message=f"priority_policy cannot switch from {before} to {after}. {_who_suffers(change)}",
+        quantities=quantities(change),
+        message=f"priority_policy cannot switch from {before} to {after}. {who_suffers(change)}",
         fix=f"declare a second consumer with the new policy and move the clients, or consent here: "
         f"allow: [{{code: CO121, to: {after}, reason: …}}]",
     )
@@ -101,7 +102,8 @@ def priority_group_change(change: Change, _view: View) -> Found:
         path="priority_groups",
         to=after,
         consentable=True,
-        message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {_who_suffers(change)}",
+        quantities=quantities(change),
+        message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {who_suffers(change)}",
         fix=f"declare a second consumer with the new group and move the clients, or consent here: "
         f"allow: [{{code: CO122, to: [{', '.join(after)}], reason: …}}]",
     )
@@ -109,19 +111,6 @@ def priority_group_change(change: Change, _view: View) -> Found:
 
 def _names(groups: list[str]) -> str:
     return ", ".join(groups) or "none"
-
-
-def _who_suffers(change: Change) -> str:
-    """What the live consumer says about its clients."""
-    info = change.live.state if change.live else {}
-    waiting, pinned = info.get("num_waiting", 0), _pinned(info)
-    clients = f"{waiting} pull requests are waiting on it" if waiting else "No pull request is waiting on it now"
-    pin = f", one client is pinned for group {pinned}" if pinned else ""
-    return f"{clients}{pin}; clients of the old setting fail on their next pull, and an old pin blocks the others until it times out."
-
-
-def _pinned(info: Json) -> str | None:
-    return next((g["group"] for g in info.get("priority_groups") or () if g.get("pinned_client_id")), None)
 
 
 @rule("CO123", "several-priority-groups", reaction=Reaction.HARMS)
@@ -163,25 +152,6 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
     )
 
 
-@rule("CO310", "consumer-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
-def consumer_deletion(change: Change, _view: View) -> Found:
-    """A consumer is removed: its position is lost, and on interest streams the messages only it wanted.
-
-    `removed:` is the consent; this says what it costs.
-
-    Instead: let it work off what is pending first, or `forget:` it, which leaves it as it is.
-    """
-    info = change.live.state if change.live else {}
-    pending, unacked = info.get("num_pending", 0), info.get("num_ack_pending", 0)
-    if not pending and not unacked:
-        return None
-    return Finding(
-        outcome=Outcome.WARNS,
-        quantities={"messages": pending, "unacknowledged": unacked},
-        message=f"{some(pending, 'message')} not yet delivered and {some(unacked)} not yet acknowledged lose their reader",
-    )
-
-
 @rule("CO542", "invalid-filter", err_code=10052)
 def invalid_filter(change: Change, _view: View) -> Iterator[Finding]:
     """A filter that no subject can ever match: an empty token, white space, or a `>` that is not at the end.
@@ -211,7 +181,7 @@ RULES = (
     several_priority_groups,
     live_as_ephemeral,
     invalid_filter,
-    consumer_deletion,
+    *LOSSES,
     too_young("CO", unknown_fields, unknown_values),
     reserved_metadata("CO"),
 )

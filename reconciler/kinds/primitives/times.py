@@ -26,6 +26,23 @@ def utc(text: str) -> str:
     return moment.isoformat() + (f".{digits}" if digits else "") + "Z"
 
 
+def moment(text: str) -> datetime:
+    """A time of the server's as far as a datetime holds it: to the microsecond."""
+    whole, _, fraction = text.removesuffix("Z").partition(".")
+    return datetime.fromisoformat(f"{whole}.{fraction[:6]:0<6}+00:00")
+
+
+def before(text: str, nanoseconds: int) -> str:
+    """The time so long before this one, as the server writes it."""
+    earlier = moment(text) - timedelta(microseconds=nanoseconds // 1000)
+    return earlier.replace(tzinfo=None).isoformat() + "Z"
+
+
+def between(earlier: str, later: str) -> int:
+    """Nanoseconds from one time of the server's to another."""
+    return int((moment(later) - moment(earlier)) / timedelta(microseconds=1)) * 1000
+
+
 def _offset(zone: str) -> timedelta:
     if zone in "Zz":
         return timedelta()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from reconciler.kinds.primitives.values import BYTES, NANOSECONDS, show_bytes, show_duration
 
@@ -15,6 +15,36 @@ def some(number: int, noun: str = "") -> str:
     unit, factor = next(((unit, factor) for unit, factor, least in _THOUSANDS if number >= least), ("", 1))
     shown = f"{number / factor:.3g} {unit}" if unit else f"{number:_}"
     return f"{shown} {noun}{'' if number == 1 else 's'}" if noun else shown
+
+
+class Amount(NamedTuple):
+    """A number as far as it is known."""
+
+    least: int
+    most: int
+
+    @property
+    def is_exact(self) -> bool:
+        return self.least == self.most
+
+
+def exactly(number: int) -> Amount:
+    return Amount(number, number)
+
+
+def amount(known: Amount, noun: str = "", *, is_estimate: bool = False) -> str:
+    """`80 k messages`, `up to 80 k messages`, `at least 3 and up to 80 messages`, `about 80 messages`."""
+    shown = some(known.most, noun)
+    if is_estimate:
+        return f"about {shown}"
+    if known.is_exact:
+        return shown
+    return f"at least {some(known.least)} and up to {shown}" if known.least else f"up to {shown}"
+
+
+def listed(parts: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def size(count: int) -> str:

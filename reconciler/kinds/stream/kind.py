@@ -12,6 +12,7 @@ from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls
 from reconciler.kinds.primitives.origins import live_origin
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS, StreamConfig, canonical, settle
+from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import RULES
 
 
@@ -75,6 +76,7 @@ STREAM = Kind(
     render=_render,
     primary=lambda address: Raw("stream", (address.name,)),
     needs=_needs,
+    questions=questions,
     unknown=lambda address, snapshot: snapshot.unknown_stream(address.name),
     rules=RULES,
 )

@@ -2,56 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
+from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.losses import limit_lowered
-from reconciler.kinds.primitives.words import consent_to, size, some
+from reconciler.kinds.primitives.readers import Going, behind, unread
+from reconciler.kinds.primitives.subjects import matches
+from reconciler.kinds.primitives.words import consent_to, exactly, listed, size, some
+
+EMPTIES = Version(2, 15)
+"""From here on, interest retention without any consumer removes what is stored."""
+
+
+def questions(change: Change) -> Iterator[Question]:
+    """What the losses of a stream depend on, beyond its state."""
+    yield from surplus.questions(change)
+    if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
+        yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in _gone(change))
+
+
+def _gone(change: Change) -> list[str]:
+    return sorted(set(change.was("subjects") or ()) - set(change.becomes("subjects") or ()))
 
 
 @rule("ST302", "interest-retention", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
-def interest_retention(change: Change, _view: View) -> Found:
+def interest_retention(change: Change, view: View) -> Found:
     """Retention changes from limits to interest on a stream that holds messages.
 
     Messages that every consumer has acknowledged go at once; without any consumer, servers from 2.15 on remove all of
-    them.
+    them. From then on, what no consumer wants is not stored at all.
 
     Instead: make sure every consumer is there and behind, or consent: `allow: [{code: ST302, to: interest, reason: …}]`.
     """
-    messages = change.live.state.get("state", {}).get("messages", 0) if change.live else 0
+    messages = surplus.state_of(change).get("messages", 0)
     if not (change.touches("retention") and change.becomes("retention") == "interest" and messages):
         return None
-    consumers = change.live.state.get("state", {}).get("consumer_count", 0) if change.live else 0
-    kept = (
-        f"what none of {some(consumers, 'consumer')} still wants goes"
-        if consumers
-        else "all may go, since nobody consumes,"
-    )
+    going, words = _without_interest(change, view, messages)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="retention",
         to="interest",
-        quantities={"messages": messages},
-        message=f"of {some(messages, 'stored message')}, {kept} at apply",
+        quantities={"messages": going},
+        message=words,
         fix=f"consent here if that is meant: {consent_to('ST302', 'interest')}",
     )
 
 
-@rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
-def subject_removed(change: Change, _view: View) -> Found:
+def _without_interest(change: Change, view: View, messages: int) -> tuple[int, str]:
+    """How many go at most, and why."""
+    consumers = view.snapshot.consumers.get(change.address.name, {}) if view.snapshot else {}
+    stored = some(messages, "stored message")
+    if not surplus.state_of(change).get("consumer_count", len(consumers)):
+        if view.target.version >= EMPTIES:
+            return messages, f"nobody consumes this stream, so all of {stored} go at apply, and new ones are not kept"
+        return 0, f"nobody consumes this stream: {stored} stay for now, but new ones are not kept"
+    wanted = max((behind(info) for info in consumers.values()), default=0)
+    going = max(0, messages - wanted)
+    held = f", since {_furthest(consumers)} still wants {some(wanted)}" if wanted else ""
+    return going, f"up to {some(going)} of {stored} go at apply{held}: what every consumer has acknowledged is not kept"
+
+
+def _furthest(consumers: Mapping[str, Mapping[str, Json]]) -> str:
+    return max(sorted(consumers), key=lambda name: behind(consumers[name]))
+
+
+@rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
+def subject_removed(change: Change, view: View) -> Found:
     """A subject is no longer captured: its publishers get "no responders" from then on; stored messages stay.
 
     Instead: move the publishers first.
     """
-    gone = sorted(set(change.was("subjects") or ()) - set(change.becomes("subjects") or ()))
-    if not gone:
+    if not (gone := _gone(change)):
         return None
+    words, stored = _stored(change, gone, view)
     return Finding(
         outcome=Outcome.WARNS,
         path="subjects",
-        message=f"{', '.join(gone)} will no longer be stored as such; publishers get no answer unless another subject covers it",
+        quantities=stored,
+        message=f"{listed(gone)} will no longer be stored as such; publishers get no answer unless another subject "
+        f"covers it{words}",
+        fix="move the publishers first; the plan cannot see who they are",
     )
+
+
+def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str, int]]:
+    """What is there under subjects that nothing covers any more, and who has not read it."""
+    kept, number = change.becomes("subjects") or (), 0
+    if not surplus.state_of(change).get("messages"):
+        return "", {"stored": 0}
+    for subject in gone:
+        answer = view.facts.get(SubjectCounts(stream=change.address.name, filter=subject))
+        if not isinstance(answer, Mapping):
+            why = f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
+            return f". How many messages are stored under it was not counted{why}", {}
+        number += sum(many for said, many in answer.items() if not any(matches(said, other) for other in kept))
+    if not number:
+        return ". Nothing is stored under it", {"stored": 0}
+    staying = Going(messages=exactly(number))
+    late = unread(change.address.name, surplus.state_of(change), staying, view, on=gone)
+    return f". {some(number, 'stored message')} under it stay{'s' if number == 1 else ''}{late.words}", {
+        "stored": number
+    }
 
 
 @rule("ST310", "stream-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)
@@ -62,8 +117,8 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
-    state = change.live.state.get("state", {}) if change.live else {}
-    name, messages = change.address.name, state.get("messages", 0)
+    state, name = surplus.state_of(change), change.address.name
+    messages = state.get("messages", 0)
     if losing := list(_lose_consumers(name, view)):
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT,
@@ -74,10 +129,13 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
             fix="write them into `removed` as well, or allow ST310 for this run: --allow ST310=" + str(change.address),
         )
     if messages:
+        everything = Going(messages=exactly(messages), before=exactly(state.get("last_seq", messages) + 1))
+        late = unread(name, state, everything, view)
         yield Finding(
             outcome=Outcome.WARNS,
-            quantities={"messages": messages, "bytes": state.get("bytes", 0)},
-            message=f"with it go {some(messages, 'message')} ({size(state.get('bytes', 0))})",
+            quantities={"messages": messages, "bytes": state.get("bytes", 0)}
+            | ({"unprocessed": late.most} if late.most else {}),
+            message=f"with it go {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}",
         )
 
 

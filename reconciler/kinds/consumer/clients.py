@@ -1,0 +1,43 @@
+"""The clients of a consumer with priority groups: who waits, who is pinned since when, and what a switch does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reconciler.core.diff import Change
+from reconciler.core.resource import Json
+from reconciler.kinds.primitives.times import ZERO, between
+from reconciler.kinds.primitives.values import show_duration
+from reconciler.kinds.primitives.words import age, some
+
+TWO_MINUTES = 120_000_000_000
+"""The server's priority_timeout of a pinned_client consumer that names none."""
+
+
+def who_suffers(change: Change) -> str:
+    """What the live consumer says about its clients."""
+    info = change.live.state if change.live else {}
+    waiting = info.get("num_waiting", 0)
+    requests = f"{some(waiting, 'pull request')} {'is' if waiting == 1 else 'are'} waiting on it"
+    clients = requests if waiting else "No pull request is waiting on it now"
+    fate = "clients of the old setting fail on their next pull"
+    if change.was("priority_policy") != "pinned_client":
+        return f"{clients}; {fate}."
+    timeout = show_duration(change.was("priority_timeout") or TWO_MINUTES)
+    return (
+        f"{clients}{_pinned(info)}; {fate}, and an old pin blocks the others for up to {timeout} unless it is released."
+    )
+
+
+def _pinned(info: Mapping[str, Json]) -> str:
+    for group in info.get("priority_groups") or ():
+        if group.get("pinned_client_id"):
+            since, now = group.get("pinned_ts", ZERO), info.get("ts")
+            long = f" (for {age(between(since, now))} now)" if now and since != ZERO else ""
+            return f", one client is pinned for group {group['group']}{long}"
+    return ""
+
+
+def quantities(change: Change) -> dict[str, int]:
+    info = change.live.state if change.live else {}
+    return {"waiting": info["num_waiting"]} if info.get("num_waiting") else {}

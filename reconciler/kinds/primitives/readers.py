@@ -1,0 +1,117 @@
+"""Which consumers have not processed what goes: their positions in the snapshot beside the sequences that go.
+
+A consumer tells how many messages it has yet to be given and how many it was given and has not acknowledged, not which.
+Without a filter and without gaps that gives a number; otherwise it gives bounds, and is said as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reconciler.core.resource import Json
+from reconciler.core.rule import View
+from reconciler.core.wire import Scope
+from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.words import Amount, amount, listed, some
+
+Info = Mapping[str, Json]
+NAMED = 3
+"""So many consumers are named; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Going:
+    """Messages that leave a stream."""
+
+    messages: Amount
+    before: Amount | None = None
+    """Sequence of the first message that stays; None: what goes is scattered."""
+    is_estimate: bool = False
+
+
+class Unread(NamedTuple):
+    words: str = ""
+    most: int = 0
+    """How many of them the consumer that is furthest behind has not processed, at most."""
+
+
+def unread(stream: str, state: Info, going: Going, view: View, *, on: Sequence[str] = (">",)) -> Unread:
+    """Who has not processed what goes, in words after a semicolon; no words where nobody reads these subjects."""
+    if view.snapshot is None or not going.messages.most:
+        return Unread()
+    everybody = view.snapshot.consumers.get(stream, {})
+    consumers = {name: info for name, info in everybody.items() if _reads(info, on)}
+    behind = {name: unprocessed(info, state, going) for name, info in consumers.items()}
+    late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
+    words = _in_words(consumers, late, behind, going)
+    if why := view.snapshot.unknown.get(Scope.consumers(stream)):
+        words = f"which consumers have not processed them could not be read ({why})"
+    return Unread(f"; {words}" if words else "", max((one.most for one in behind.values()), default=0))
+
+
+def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount], going: Going) -> str:
+    if not late:
+        return f"{_all(consumers)} processed them" if consumers else ""
+    first, *others = (
+        (_name(name, consumers[name]), amount(behind[name], is_estimate=going.is_estimate)) for name in late
+    )
+    said = [f"{name} {number}" for name, number in others[: NAMED - 1]]
+    if rest := len(others) - len(said):
+        said.append(f"{some(rest, 'more consumer')} some")
+    return listed([f"{first[0]} has not processed {first[1]} of them", *said])
+
+
+def _all(consumers: Mapping[str, Info]) -> str:
+    return f"all {len(consumers)} consumers have" if len(consumers) > 1 else f"its consumer {next(iter(consumers))} has"
+
+
+def _name(name: str, info: Info) -> str:
+    return name if info["config"].get("durable_name") else f"ephemeral {name}"
+
+
+def filters(config: Info) -> list[str]:
+    """What a consumer is given; `>` where it says nothing."""
+    one = [config["filter_subject"]] if config.get("filter_subject") else []
+    return one + list(config.get("filter_subjects") or ()) or [">"]
+
+
+def _reads(info: Info, subjects: Sequence[str]) -> bool:
+    return any(collide(mine, theirs) for mine in filters(info["config"]) for theirs in subjects)
+
+
+def behind(info: Info) -> int:
+    """Messages a consumer still wants: not delivered yet, or delivered and not acknowledged."""
+    return int(info.get("num_pending", 0) + info.get("num_ack_pending", 0))
+
+
+def unprocessed(info: Info, state: Info, going: Going) -> Amount:
+    """How many of the messages that go this consumer still wants."""
+    staying = state.get("messages", 0) - going.messages.least
+    wanted = Amount(max(0, behind(info) - staying), min(behind(info), going.messages.most))
+    if going.before is None:
+        return wanted
+    fewest, most = _before(info, state, going.before.least), _before(info, state, going.before.most)
+    return Amount(max(wanted.least, fewest.least), min(wanted.most, most.most))
+
+
+def _before(info: Info, state: Info, kept: int) -> Amount:
+    """Wanted messages with a sequence below `kept`."""
+    delivered, floor = _sequence(info, "delivered"), _sequence(info, "ack_floor")
+    pending, unacknowledged = info.get("num_pending", 0), info.get("num_ack_pending", 0)
+    last = state.get("last_seq", 0)
+    surely_pending = max(0, pending - max(0, last - kept + 1))
+    most_pending = surely_pending if _is_plain(info, state) else min(pending, max(0, kept - 1 - delivered))
+    surely_unacknowledged = max(0, unacknowledged - max(0, delivered - kept + 1))
+    most_unacknowledged = min(unacknowledged, max(0, kept - 1 - floor))
+    return Amount(surely_pending + surely_unacknowledged, most_pending + most_unacknowledged)
+
+
+def _sequence(info: Info, of: str) -> int:
+    return int(info.get(of, {}).get("stream_seq", 0))
+
+
+def _is_plain(info: Info, state: Info) -> bool:
+    """Every sequence holds a message, and the consumer wants them all."""
+    return filters(info["config"]) == [">"] and not state.get("num_deleted")

@@ -1,0 +1,186 @@
+"""How much no longer fits below a lowered limit, from live state and from what the server was asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.diff import Change
+from reconciler.core.resource import Json
+from reconciler.core.rule import View
+from reconciler.core.wire import MessagesFrom, Question, SubjectCounts, Unanswered, Version
+from reconciler.kinds.primitives import times
+from reconciler.kinds.primitives.readers import Going
+from reconciler.kinds.primitives.values import show_duration
+from reconciler.kinds.primitives.words import Amount, age, amount, exactly, size, some
+
+State = Mapping[str, Json]
+OwnName = Callable[[str], str]
+MANY_SUBJECTS = 500_000
+"""With more, asking for the number of messages on each would cost the server more than the answer is worth."""
+
+TRIMS = Version(2, 14)
+"""Before, a limit per subject where there was none trims a subject only when its next message comes, or at a restart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What goes, in words and as numbers."""
+
+    words: str
+    going: Going | None = None
+    """None: nobody counted."""
+    more: Mapping[str, int] = field(default_factory=dict)
+    """Quantities beside the number of messages."""
+
+
+def as_named(field: str) -> str:
+    return field
+
+
+def state_of(change: Change) -> State:
+    state: State = change.live.state.get("state", {}) if change.live else {}
+    return state
+
+
+def stream_of(change: Change) -> str:
+    return str((change.live.state.get("config") or {}).get("name", change.address.name)) if change.live else ""
+
+
+def questions(change: Change, own: OwnName = as_named) -> Iterator[Question]:
+    """What lowered limits must ask; `own` gives a kind's name for a stream's field."""
+    age_field, subject_field = own("max_age"), own("max_msgs_per_subject")
+    if is_lowered(change, age_field) and (asked := _since(change, age_field)):
+        yield asked
+    if is_lowered(change, subject_field):
+        yield from _per_subject(change)
+
+
+def is_lowered(change: Change, path: str) -> bool:
+    if not change.touches(path):
+        return False
+    before, after = change.was(path), change.becomes(path)
+    return after is not None and (before is None or after < before)
+
+
+def _since(change: Change, path: str) -> MessagesFrom | None:
+    """The first message young enough, by the clock of the server that answered."""
+    asked, longest = (change.live.state.get("ts") if change.live else None), change.becomes(path)
+    if not asked or not longest or not state_of(change).get("messages"):
+        return None
+    return MessagesFrom(stream=stream_of(change), start=times.before(asked, longest))
+
+
+def _per_subject(change: Change) -> Iterator[SubjectCounts]:
+    if 0 < state_of(change).get("num_subjects", 0) <= MANY_SUBJECTS:
+        yield SubjectCounts(stream=stream_of(change), filter=">")
+
+
+def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
+    messages, asked = state.get("messages", 0), _since(change, path)
+    oldest = _oldest_age(change, state)
+    if not messages or oldest is None or oldest <= change.becomes(path):
+        return None
+    limit = show_duration(change.becomes(path))
+    answer = view.facts.get(asked) if asked else None
+    if not isinstance(answer, Mapping):
+        return Loss(
+            words=f"messages older than {limit} go at apply; the oldest of {some(messages, 'message')} is {age(oldest)} "
+            f"old, how many are too old was not counted{_because(answer)}"
+        )
+    going = _older(answer, state)
+    if not going.messages.most:
+        return None
+    return Loss(
+        words=f"{amount(going.messages)} of {some(messages, 'message')}{_about(going, state)} are older than {limit} "
+        "and go at apply",
+        going=going,
+    )
+
+
+def _older(answer: Mapping[str, Json], state: State) -> Going:
+    """What lies before the first message that is young enough."""
+    messages, gaps = state.get("messages", 0), state.get("num_deleted", 0)
+    if (kept := answer["first"]) is None:
+        return Going(messages=exactly(messages), before=exactly(state.get("last_seq", 0) + 1))
+    sequences = max(0, kept - state.get("first_seq", 1))
+    bounds = Amount(max(0, sequences - gaps), min(sequences, messages))
+    if gaps and "messages" in answer:
+        older = messages - answer["messages"]  # messages may have come since the state was read
+        bounds = exactly(min(max(older, bounds.least), bounds.most))
+    return Going(messages=bounds, before=exactly(kept))
+
+
+def too_many(change: Change, path: str, state: State, _view: View) -> Loss | None:
+    surplus = state.get("messages", 0) - change.becomes(path)
+    if surplus <= 0 or keeps_old(change):
+        return None
+    kept = state.get("first_seq", 1) + surplus
+    before = Amount(kept, max(kept, min(kept + state.get("num_deleted", 0), state.get("last_seq", kept) + 1)))
+    going = Going(messages=exactly(surplus), before=before)
+    return Loss(
+        words=f"{some(surplus)} of {some(state['messages'], 'message')}{_about(going, state)} go at apply", going=going
+    )
+
+
+def too_large(change: Change, path: str, state: State, _view: View) -> Loss | None:
+    surplus = state.get("bytes", 0) - change.becomes(path)
+    if surplus <= 0 or keeps_old(change):
+        return None
+    words = f"{size(surplus)} of {size(state['bytes'])} go at apply, the oldest messages first"
+    if not (messages := state.get("messages", 0)):
+        return Loss(words=words, more={"bytes": surplus})
+    number = min(messages, -(-surplus * messages // state["bytes"]))
+    going = Going(messages=exactly(number), before=exactly(state.get("first_seq", 1) + number), is_estimate=True)
+    return Loss(
+        words=f"{words}: about {some(number)} of {some(messages, 'message')} by their average size",
+        going=going,
+        more={"bytes": surplus},
+    )
+
+
+def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
+    limit, messages = change.becomes(path), state.get("messages", 0)
+    if messages <= limit or change.becomes("discard_new_per_subject"):
+        return None
+    counts = next((view.facts.get(asked) for asked in _per_subject(change)), None)
+    if isinstance(counts, Mapping):
+        above = sum(max(0, number - limit) for number in counts.values())
+        when = (
+            "go at apply" if view.target.version >= TRIMS or change.was(path) else "go with the next message or restart"
+        )
+        words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
+        return Loss(words=words, going=Going(messages=exactly(above))) if above else None
+    sure = max(0, messages - limit * state.get("num_subjects", messages))
+    if not sure and state.get("num_subjects") == messages:
+        return None  # one message each: nothing is above the limit
+    words = f"at least {some(sure)} of {some(messages, 'message')} go at apply; how many more was not counted"
+    return Loss(words=words + _because(counts))
+
+
+def _crowded(counts: Mapping[str, int], limit: int) -> str:
+    above = sum(number > limit for number in counts.values())
+    return f"{some(above)} of {some(len(counts), 'subject')} {'holds' if above == 1 else 'hold'} more than {limit:_}"
+
+
+def _because(answer: object) -> str:
+    return f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
+
+
+def _about(going: Going, state: State) -> str:
+    """Their share of the stream's bytes, where only the average tells."""
+    if not going.messages.is_exact or not state.get("bytes"):
+        return ""
+    return f" (about {size(going.messages.most * state['bytes'] // state['messages'])})"
+
+
+def keeps_old(change: Change) -> bool:
+    """With discard new the server keeps what is there and refuses what comes; buckets never show their discard."""
+    raw = change.live.state.get("config", {}) if change.live else {}
+    return bool((change.becomes("discard") if change.touches("discard") else raw.get("discard")) == "new")
+
+
+def _oldest_age(change: Change, state: State) -> int | None:
+    """Nanoseconds between the first stored message and the server's own clock when it answered."""
+    asked, first = (change.live.state.get("ts") if change.live else None), state.get("first_ts")
+    return times.between(first, asked) if asked and first else None

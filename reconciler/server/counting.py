@@ -1,0 +1,59 @@
+"""Where a time or sequence lies in a stream, and how many messages follow: asked of the leader, counted without a consumer.
+
+STREAM.MSG.GET with `start_time` finds the first message in one request, on every supported version. A direct batch read
+says how many there are from it on (`Nats-Num-Pending`), on streams with `allow_direct`; from the beginning on, so does
+STREAM.INFO by its subjects.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reconciler.core.wire import MessagesFrom
+from reconciler.server.api import JetStream, NoAnswer, Refusal, encoded
+
+NO_MESSAGE = 10037
+PAGE = 100_000
+"""Subjects in one answer of STREAM.INFO."""
+
+
+async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any] | Refusal | NoAnswer:
+    start = "seq" if isinstance(question.start, int) else "start_time"
+    wanted = {start: question.start, "next_by_subj": question.filter}
+    said = await js.read(f"STREAM.MSG.GET.{question.stream}", wanted)
+    if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+        return {"first": None, "messages": 0}
+    if isinstance(said, Refusal | NoAnswer):
+        return said
+    first = int(said["message"]["seq"])
+    number = await _number(js, question.stream, wanted, first)
+    if number is None and question.start == 1:
+        number = await _everything(js, question)
+    return {"first": first} | ({} if number is None else {"messages": number})
+
+
+async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int) -> int | None:
+    """None: this way is closed, or a copy answered that does not begin where the leader does."""
+    if not js.prefix.startswith("$JS."):
+        return None  # an import passes on one answer, and the count stands in the second
+    subject = f"{js.prefix}DIRECT.GET.{stream}"
+    replies = await js.pipeline.stream(subject, encoded({**wanted, "batch": 1}), within=js.timeout, ends=_ends)
+    if isinstance(replies, NoAnswer) or len(replies) != 2 or replies[-1].status != "204":
+        return None
+    if replies[0].headers.get("Nats-Sequence") != str(first):
+        return None
+    return int(replies[-1].headers["Nats-Num-Pending"]) + 1
+
+
+async def _everything(js: JetStream, question: MessagesFrom) -> int | None:
+    """From the beginning on that is what the subjects hold; too many subjects are not listed for it."""
+    asked = {"subjects_filter": question.filter}
+    said = await js.read(f"STREAM.INFO.{question.stream}", asked)
+    if isinstance(said, Refusal | NoAnswer) or said.get("total", 0) > PAGE:
+        return None
+    subjects: dict[str, int] = said["state"].get("subjects") or {}
+    return sum(subjects.values())
+
+
+def _ends(reply: Any) -> bool:
+    return reply.status is not None and "Nats-Sequence" not in reply.headers

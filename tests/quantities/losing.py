@@ -1,0 +1,64 @@
+"""What is predicted beside what really goes: a stream is filled, planned over, changed, and looked at again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reconciler.core.rule import Verdict
+from reconciler.server.api import JetStream
+from reconciler.workflow.plan import PlanOptions, plan
+from tests.support.jetstream import done
+from tests.support.topologies import read
+
+
+async def publish(js: JetStream, *subjects: str) -> None:
+    for subject in subjects:
+        assert b'"seq"' in (await js.pipeline.nc.request(subject, b"0123456789", timeout=5)).data
+
+
+async def take(js: JetStream, stream: str, consumer: str, number: int, *, acknowledge: bool = True) -> list[str]:
+    """Pulls that many messages and, when they are acknowledged, waits until the server has heard of it."""
+    nc = js.pipeline.nc
+    inbox = nc.new_inbox()
+    answers = await nc.subscribe(inbox)
+    body = json.dumps({"batch": number, "expires": 5_000_000_000}).encode()
+    await nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", body, reply=inbox)
+    taken = [await answers.next_msg(timeout=5) for _ in range(number)]
+    for message in taken if acknowledge else ():
+        await nc.request(message.reply, b"+ACK", timeout=5)
+    await answers.unsubscribe()
+    return [message.subject for message in taken]
+
+
+async def planned(js: JetStream, folder: Path, text: str) -> dict[str, Verdict]:
+    """The verdicts of a plan by code; here no rule speaks twice."""
+    made = (await plan(read(folder, text), js, PlanOptions())).plan
+    return {verdict.code: verdict for change in made.changes for verdict in change.verdicts}
+
+
+async def state(js: JetStream, stream: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = done(await js.request(f"STREAM.INFO.{stream}"))["state"]
+    return found
+
+
+async def settled(js: JetStream, stream: str) -> int:
+    """How many messages are left once nothing more goes: two equal looks, some time apart, since the server trims later."""
+    before, now = -1, (await state(js, stream))["messages"]
+    while before != now:
+        await asyncio.sleep(0.3)
+        before, now = now, (await state(js, stream))["messages"]
+    return int(now)
+
+
+async def times(js: JetStream, stream: str) -> list[str]:
+    """When each stored message came in."""
+    look = await state(js, stream)
+    answers = [
+        await js.request(f"STREAM.MSG.GET.{stream}", {"seq": seq})
+        for seq in range(look["first_seq"], look["last_seq"] + 1)
+    ]
+    return [answer["message"]["time"] for answer in answers if isinstance(answer, Mapping)]

@@ -1,0 +1,132 @@
+"""What a filter change, a deletion or interest retention does to messages is what the plan said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.server.api import JetStream
+from tests.quantities.losing import planned, publish, settled, state, take
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.versions import on_every_version
+
+MIXED = ("s.a", "s.b") * 5
+
+
+async def update_consumer(js: JetStream, name: str, **config: Any) -> None:
+    wanted = {"durable_name": name, "name": name, "ack_policy": "explicit", **config}
+    body = {"stream_name": "S", "action": "update", "config": wanted}
+    done(await js.request(f"CONSUMER.CREATE.S.{name}", body))
+
+
+def text(retention: str, consumer: str) -> str:
+    return f"streams: {{S: {{subjects: [s.>], retention: {retention}, consumers: {{c: {{ack_policy: explicit{consumer}}}}}}}}}"
+
+
+@on_every_version
+@pytest.mark.parametrize("direct", [True, False])
+def test_an_interest_stream_drops_no_more_than_a_narrower_filter_was_said_to_skip(
+    account: Account, tmp_path: Path, direct: bool
+) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s.>"], retention="interest", allow_direct=direct)
+        await make_consumer(js, "S", "c")
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 3)
+        before = await settled(js, "S")
+        file = text("interest", ", filter_subject: s.b").replace(
+            "retention", f"allow_direct: {str(direct).lower()}, retention"
+        )
+        verdicts = await planned(js, tmp_path, file)
+        await update_consumer(js, "c", filter_subject="s.b")
+        return verdicts["CO301"].quantities["messages"], before - await settled(js, "S")
+
+    predicted, gone = talk(account, work)
+    assert gone == 3
+    assert predicted == (gone if direct else 7)
+
+
+@on_every_version
+def test_what_a_filter_turns_to_and_has_passed_is_never_delivered(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[dict[str, int], list[str]]:
+        await make_stream(js, "S", subjects=["s.>"], allow_direct=True)
+        await make_consumer(js, "S", "c", filter_subject="s.a")
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 3)
+        file = text("limits, allow_direct: true", ", filter_subject: s.b")
+        verdicts = await planned(js, tmp_path, file)
+        await update_consumer(js, "c", filter_subject="s.b")
+        pending = done(await js.request("CONSUMER.INFO.S.c"))["num_pending"]
+        return dict(verdicts["CO301"].quantities), await take(js, "S", "c", pending)
+
+    said, delivered = talk(account, work)
+    assert said == {"skipped": 2, "missed": 2}
+    assert delivered == ["s.b"] * (5 - said["missed"])
+
+
+@on_every_version
+def test_on_a_work_queue_what_was_skipped_never_comes_back(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[dict[str, int], int, int]:
+        await make_stream(js, "S", subjects=["s.>"], retention="workqueue")
+        await make_consumer(js, "S", "c")
+        await publish(js, *MIXED)
+        verdicts = await planned(js, tmp_path, text("workqueue", ", filter_subject: s.b"))
+        await update_consumer(js, "c", filter_subject="s.b")
+        await take(js, "S", "c", 5)
+        await update_consumer(js, "c")
+        pending = done(await js.request("CONSUMER.INFO.S.c"))["num_pending"]
+        return dict(verdicts["CO301"].quantities), pending, (await state(js, "S"))["messages"]
+
+    said, pending, stuck = talk(account, work)
+    assert said == {"skipped": 5, "missed": 0}
+    assert (pending, stuck) == (0, 5)
+
+
+@on_every_version
+@pytest.mark.parametrize("other", [True, False])
+def test_a_deleted_consumer_takes_no_more_with_it_than_was_said(account: Account, tmp_path: Path, other: bool) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s.>"], retention="interest")
+        await make_consumer(js, "S", "c")
+        file = "streams: {S: {subjects: [s.>], retention: interest}}\nremoved: [{address: consumer/S/c, reason: x}]"
+        if other:
+            await make_consumer(js, "S", "d", filter_subject="s.a")
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 2, acknowledge=False)
+        before = await settled(js, "S")
+        verdicts = await planned(js, tmp_path, file)
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        return verdicts["CO310"].quantities["dropped"], before - await settled(js, "S")
+
+    predicted, gone = talk(account, work)
+    assert (predicted, gone) == (10, 5 if other else 10)
+
+
+@on_every_version
+def test_interest_retention_drops_no_more_than_was_said(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "c")
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 4)
+        verdicts = await planned(js, tmp_path, text("interest", ""))
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["s.>"], "retention": "interest"}))
+        return verdicts["ST302"].quantities["messages"], 10 - await settled(js, "S")
+
+    assert talk(account, work) == (4, 4)
+
+
+@on_every_version
+def test_interest_retention_that_nobody_has_any_interest_in(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await publish(js, *MIXED)
+        verdicts = await planned(js, tmp_path, "streams: {S: {subjects: [s.>], retention: interest}}")
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["s.>"], "retention": "interest"}))
+        return verdicts["ST302"].quantities["messages"], 10 - await settled(js, "S")
+
+    predicted, gone = talk(account, work)
+    assert predicted == gone

@@ -1,0 +1,97 @@
+"""What a lowered limit removes is what the plan said, on every version; who has not read it is said with it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.kinds.primitives.times import before
+from reconciler.server.api import JetStream
+from tests.quantities.losing import planned, publish, settled, state, take, times
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.versions import on_every_version
+
+SUBJECTS = ("s.a", "s.b", "s.a", "s.a", "s.c", "s.b", "s.a", "s.a")
+
+
+async def filled(js: JetStream, *, gap: bool, **config: Any) -> None:
+    """Eight messages; with a gap, the third is deleted."""
+    await make_stream(js, "S", **{"subjects": ["s.>"], **config})
+    await publish(js, *SUBJECTS)
+    if gap:
+        done(await js.request("STREAM.MSG.DELETE.S", {"seq": 3}))
+
+
+@on_every_version
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize(
+    ("said", "config"), [("max_msgs: 3", {"max_msgs": 3}), ("max_msgs_per_subject: 1", {"max_msgs_per_subject": 1})]
+)
+def test_as_many_messages_go_as_the_plan_said(
+    account: Account, tmp_path: Path, gap: bool, said: str, config: dict[str, int]
+) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await filled(js, gap=gap, **dict.fromkeys(config, 100))
+        stored = (await state(js, "S"))["messages"]
+        verdicts = await planned(js, tmp_path, f"streams: {{S: {{subjects: [s.>], {said}}}}}")
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["s.>"], **config}))
+        return verdicts["ST301"].quantities["messages"], stored - await settled(js, "S")
+
+    predicted, gone = talk(account, work)
+    assert predicted == gone > 0
+
+
+@on_every_version
+def test_as_many_bytes_go_as_the_plan_said_up_to_one_message(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await filled(js, gap=False)
+        stored = (await state(js, "S"))["bytes"]
+        verdicts = await planned(js, tmp_path, "streams: {S: {subjects: [s.>], max_bytes: 100}}")
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["s.>"], "max_bytes": 100}))
+        await settled(js, "S")
+        return verdicts["ST301"].quantities["bytes"], stored - (await state(js, "S"))["bytes"]
+
+    predicted, gone = talk(account, work)
+    assert predicted <= gone < predicted + 50
+
+
+@on_every_version
+@pytest.mark.parametrize(("gap", "direct"), [(False, False), (True, True), (True, False)])
+def test_messages_too_old_are_counted_without_a_trace(
+    account: Account, tmp_path: Path, gap: bool, direct: bool
+) -> None:
+    """With gaps, and where no direct read counts them, the number is a bound."""
+
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        await filled(js, gap=gap, allow_direct=direct)
+        await asyncio.sleep(0.5)  # ages are what this is about
+        await publish(js, *SUBJECTS)
+        asked = before((await state(js, "S"))["last_ts"], 250_000_000)
+        old = sum(time < asked for time in await times(js, "S"))
+        consumers = (await state(js, "S"))["consumer_count"]
+        text = f"streams: {{S: {{subjects: [s.>], max_age: 250ms, allow_direct: {str(direct).lower()}}}}}"
+        verdicts = await planned(js, tmp_path, text)
+        return verdicts["ST301"].quantities["messages"], old, (await state(js, "S"))["consumer_count"] - consumers
+
+    predicted, old, consumers = talk(account, work)
+    newest = len(SUBJECTS)  # they too may be over a quarter of a second old by the time of the plan
+    assert predicted in ((old, old + newest) if direct or not gap else (old + 1, old + newest))
+    assert consumers == 0
+
+
+@on_every_version
+def test_readers_of_what_goes_are_named_with_what_they_miss(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> str:
+        await filled(js, gap=False)
+        for name, config in {"ahead": {}, "behind": {}, "west": {"filter_subject": "s.b"}}.items():
+            await make_consumer(js, "S", name, **config)
+        await take(js, "S", "ahead", 6)
+        await take(js, "S", "behind", 2)
+        verdicts = await planned(js, tmp_path, "streams: {S: {subjects: [s.>], max_msgs: 3}}")
+        return verdicts["ST301"].message
+
+    assert talk(account, work).endswith("behind has not processed 3 of them and west up to 2")
