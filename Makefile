@@ -61,8 +61,9 @@ bench: setup  ## speed as ratios against a floor in the same run
 curve: setup  ## what a plan costs an object, from 1,000 to 20,000 consumers
 	@$(BIN)/python -m tests.bench.plan_floor 200 1000 2000 4000
 
-schemas: $(VENV)/.dev  ## write schemas/ anew
+schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules
 	@$(BIN)/reconciler schema --write schemas
+	@$(BIN)/reconciler explain --all --format markdown > schemas/rules.md
 
 clean:  ## forget environments, caches and embedded servers
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -30,6 +30,11 @@ class Version(NamedTuple):
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}"
 
+    @property
+    def short(self) -> str:
+        """`2.12`, and `2.12.5` where the patch says something."""
+        return str(self) if self.patch else f"{self.major}.{self.minor}"
+
 
 SUPPORTED = (Version(2, 11), Version(2, 12), Version(2, 14), Version(2, 15))
 """First patch of each supported minor; newer minors are judged by the newest rules we know."""

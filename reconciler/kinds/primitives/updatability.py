@@ -42,8 +42,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str) -> Rule:
         )
 
     judge.__doc__ = (
-        f"A change of `{field}` of an existing {of}: {about.update if isinstance(about.update, str) else 'by version'}.\n\n"
-        f"{words.why}\n\nInstead: {words.instead}"
+        f"A change of `{field}` of an existing {of}: {_by_version(about)}.\n\n{words.why}\n\nInstead: {words.instead}."
     )
     return rule(
         words.code,
@@ -53,6 +52,14 @@ def _rule(field: str, about: Known, words: Fixed, of: str) -> Rule:
         since=about.since,  # a server that does not know the field refuses no change of it
         err_code=about.err_code or (),
     )(judge)
+
+
+def _by_version(about: Known) -> str:
+    """`fixed at creation`, or `fixed at creation before 2.12, then removable`."""
+    if isinstance(about.update, str):
+        return about.update
+    (_, first), *later = about.update
+    return str(first) + "".join(f" before {since.short}, then {update}" for since, update in later)
 
 
 def _shown(value: object, about: Known) -> str:
