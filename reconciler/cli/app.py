@@ -16,6 +16,7 @@ COMMANDS = {
     "plan": "Show what would be changed, and what is refused and why.",
     "apply": "Show the plan, ask, and make it so.",
     "export": "Write what is live as YAML.",
+    "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
     "explain": "Say what a code means and what to do instead.",
     "schema": "Print the JSON Schema of files, for editors, or of plans.",
     "dev": "This folder's own embedded server: start, status, stop, wipe.",
@@ -34,7 +35,7 @@ class _Modules(MutableMapping[str, Any]):
         if name not in COMMANDS:
             raise KeyError(name)
         if name not in self._made:
-            command = typer.main.get_command(import_module(f"reconciler.cli.{name}").app)
+            command = typer.main.get_command(import_module(f"reconciler.cli.{name.replace('-', '_')}").app)
             command.name = name
             self._made[name] = command
         return self._made[name]
@@ -78,7 +79,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback(
     epilog="Exit codes: 0 fine, 1 could not do it, 2 changes pending (with --exit-code), "
-    "4 refused or consent missing, 64 wrong usage, 130 interrupted."
+    "4 refused, consent missing, or lost by an upgrade, 64 wrong usage, 130 interrupted."
 )
 def root(
     version: Annotated[

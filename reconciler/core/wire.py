@@ -32,8 +32,8 @@ class Version(NamedTuple):
 
     @property
     def short(self) -> str:
-        """`2.12`, and `2.12.5` where the patch says something."""
-        return str(self) if self.patch else f"{self.major}.{self.minor}"
+        """`2.12`, and `2.12.5` where the patch says something: neither the first one nor the newest to come."""
+        return str(self) if 0 < self.patch < 999 else f"{self.major}.{self.minor}"
 
 
 SUPPORTED = (Version(2, 11), Version(2, 12), Version(2, 14), Version(2, 15))

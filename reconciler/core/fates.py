@@ -1,0 +1,108 @@
+"""What becomes of what is there when a server of another version starts on it: judged by the very rules of plans.
+
+A server checks every configuration it finds as if it were created anew, and every update checks all of it. So what is
+refused both as a creation and as an update that changes nothing is lost; what is refused as an update alone is kept and
+can only not be changed any more. What only a creation is refused (a sealed stream, one too many) is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from reconciler.core.diagnostic import SourceSpan
+from reconciler.core.diff import Action, Change
+from reconciler.core.kind import Registry
+from reconciler.core.resource import Address, Resource
+from reconciler.core.rule import Outcome, Reaction, Rule, Verdict, View, judged
+
+
+class Fate(StrEnum):
+    """Worst first."""
+
+    LOST = "lost"
+    OFFLINE = "offline"
+    """Kept on disk, and not served by that version."""
+    REFUSED = "refused"
+    """Kept, but no update is accepted before this is mended; or, of a file, refused there."""
+    CAPPED = "capped"
+    REWRITTEN = "rewritten"
+
+    @property
+    def hurts(self) -> bool:
+        return self in (Fate.LOST, Fate.OFFLINE, Fate.REFUSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that happens to one object there."""
+
+    fate: Fate
+    address: str
+    path: str = ""
+    message: str
+    code: str = ""
+    name: str = ""
+    fix: str | None = None
+    span: SourceSpan | None = None
+    already: bool = False
+    """It would happen on the version that runs now, at its next start."""
+
+
+def verdicts(
+    live: Mapping[Address, Resource], view: View, registry: Registry, of_room: frozenset[int]
+) -> Iterator[Finding]:
+    """What such a server loses of what is live, and what it keeps but never lets change; `view` says which server. Rules
+    with one of the err_codes `of_room` are not about configurations."""
+    rules = {kind: _about_configurations(registry, kind, of_room) for kind in {address.kind for address in live}}
+    made, changed, kept = (_all(action, live, view) for action in (Action.CREATE, Action.UPDATE, Action.KEEP))
+    for address in live:
+        about = rules[address.kind]
+        refused_new = {one.code for one in _judged(about, address, made) if one.reaction is Reaction.REFUSES}
+        for one in _judged(about, address, changed):
+            if one.reaction is Reaction.REFUSES:
+                yield finding(one, Fate.LOST if one.code in refused_new else Fate.REFUSED)
+        yield from (finding(one, Fate.LOST) for one in _judged(about, address, kept) if one.reaction is Reaction.DOOMS)
+
+
+def finding(verdict: Verdict, fate: Fate) -> Finding:
+    return Finding(
+        fate=fate, address=verdict.address, path=verdict.path, message=verdict.message, code=verdict.code,
+        name=verdict.name, fix=verdict.fix, span=verdict.span,
+    )  # fmt: skip
+
+
+def _about_configurations(registry: Registry, kind: str, of_room: frozenset[int]) -> list[Rule]:
+    return [one for one in (*registry[kind].rules, *registry.across) if not of_room & set(one.err_codes)]
+
+
+def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
+    """Everything that is there, made anew, written again as it is, or left alone."""
+    changes = {
+        address: Change(
+            address=address,
+            action=action,
+            desired=resource,
+            live=None if action is Action.CREATE else resource,
+            where=resource.where,
+        )
+        for address, resource in live.items()
+    }
+    return replace(view, desired=live, live={} if action is Action.CREATE else live, changes=changes)
+
+
+def _judged(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict]:
+    found = judged(rules, view.changes[address], view)
+    return [one for one in found if one.outcome is Outcome.REFUSED or one.reaction is Reaction.DOOMS]
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    order = list(Fate)
+    return sorted(findings, key=lambda one: (order.index(one.fate), one.address, one.path))
+
+
+def marked(there: Iterable[Finding], here: Iterable[Finding]) -> list[Finding]:
+    """What would happen on the version that runs now as well, said as such."""
+    known = {(one.fate, one.address, one.code, one.path) for one in here}
+    return [replace(one, already=(one.fate, one.address, one.code, one.path) in known) for one in there]

@@ -1,0 +1,81 @@
+"""What a newer or older server does with what it finds in its store, beside refusing it: rewrites, caps, what is new there.
+
+Measured by starting each version on stores that another one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from reconciler.core.resource import Config, Json
+from reconciler.core.wire import Target, Version
+from reconciler.kinds.primitives.known import V2_12
+from reconciler.kinds.primitives.stream_settle import LIMITS
+from reconciler.kinds.primitives.words import some
+
+OF_ROOM = frozenset({10005, 10026, 10027, 10028, 10047, 10113, 10120, 10122})
+"""err_codes about room, not about a configuration: a store that is there is opened all the same."""
+
+CAP, CAPPED_SINCE = 1000, Version(2, 15)
+"""Consumers of a stream that names no limit, unless the server's settings say otherwise; no answer of the API shows it."""
+
+
+class Rewrite(NamedTuple):
+    path: str
+    before: Json
+    after: Json
+
+
+def rewrites(kind: str, raw: Config, version: Version) -> Iterator[Rewrite]:
+    """Fields whose stored value such a server replaces when it starts; `raw` as 2.11 kept it."""
+    if version < V2_12:
+        return
+    becomes: Mapping[str, Json] = _STREAM if kind == "stream" else _CONSUMER
+    for path, after in becomes.items():
+        value = raw.get(path)
+        if isinstance(value, int) and value < (-1 if after == -1 else 0):
+            yield Rewrite(path, value, after)
+    if kind == "stream" and raw.get("sealed") and raw.get("subject_delete_marker_ttl") and raw.get("deny_purge"):
+        yield Rewrite("deny_purge", True, False)
+
+
+_STREAM = dict.fromkeys(LIMITS, -1)
+_CONSUMER = {
+    "max_deliver": -1, "max_ack_pending": -1, "idle_heartbeat": None, "inactive_threshold": None, "max_bytes": None,
+    "max_batch": None, "priority_timeout": 120_000_000_000,
+}  # fmt: skip
+
+
+def capped(raw: Config, consumers: int, target: Target) -> str | None:
+    """Why no further consumer can be made of a stream that has so many; those there are stay."""
+    named = max(raw.get("max_consumers", -1), target.limits.get("max_consumers", -1))
+    if target.version < CAPPED_SINCE or named > 0 or consumers < CAP:
+        return None
+    return f"it has {some(consumers, 'consumer')}; from {CAPPED_SINCE.short} on a stream without max_consumers takes no more than {CAP:_}"
+
+
+class News(NamedTuple):
+    """What applications will notice."""
+
+    since: Version
+    words: str
+
+
+NEWS = (
+    News(V2_12, "Requests with a field the server does not know are refused (10025); 2.11 said ok and dropped the field."),
+    News(V2_12, "A mirror can be promoted by removing `mirror`, for good."),
+    News(Version(2, 12, 5), "max_consumers of a stream may change."),
+    News(Version(2, 14), "num_replicas above 1 is refused on a single server; before, an update was accepted, and the stream "
+         "was gone at the next start."),
+    News(Version(2, 14), "A first max_msgs_per_subject trims at once; before, each subject with its next message."),
+    News(Version(2, 14, 4), "mem_storage of an existing consumer cannot change: applications that update it so are refused "
+         "(10012)."),
+    News(Version(2, 15), "Retention changed to interest while nobody consumes removes every stored message."),
+    News(Version(2, 15), "A stream without max_consumers takes no more than 1_000, and no answer of the API shows it."),
+)  # fmt: skip
+
+
+def news(before: Version, after: Version) -> list[str]:
+    """What comes on the way from one version to a newer one."""
+    return [one.words for one in NEWS if before < one.since <= after]

@@ -1,0 +1,143 @@
+"""What another nats-server version would make of an account, or of files: lost, out of reach, refused, rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reconciler.core.decide import judged_all
+from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.core.fates import Fate, Finding, finding, marked, verdicts, worst_first
+from reconciler.core.kind import Raw, Registry
+from reconciler.core.reconcile import recognised, reconcile
+from reconciler.core.resource import Address, Resource
+from reconciler.core.rule import Outcome, View
+from reconciler.core.topology import Topology
+from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.primitives import consumer_config, stream_config, upgrades
+from reconciler.kinds.primitives.upgrades import OF_ROOM
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.workflow.files import load
+from reconciler.workflow.validate import OFFLINE
+
+TOO_YOUNG = "401"
+"""Last digits of the rules about fields and values a version does not know."""
+CANON = {"stream": stream_config.canonical, "consumer": consumer_config.canonical}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What was found, worst first, and what was looked at."""
+
+    before: Version
+    after: Version
+    findings: tuple[Finding, ...]
+    news: tuple[str, ...] = ()
+    """What applications will notice, whatever is in the account."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Scope → why it could not be judged."""
+    read: Mapping[str, int] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+async def check_account(js: JetStream, after: Version) -> Checked:
+    """Everything live, managed or not."""
+    return checked(await observe(js), after)
+
+
+def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -> Checked:
+    before, live = snapshot.target.version, _live(snapshot)
+    there = verdicts(live, _view(snapshot, after), registry, OF_ROOM)
+    here = list(verdicts(live, _view(snapshot, before), registry, OF_ROOM))
+    found = [*map(_downgraded, marked(there, here)), *_rewritten(live, after), *_capped(snapshot, after)]
+    named = _names(snapshot, registry)
+    return Checked(
+        before=before,
+        after=after,
+        findings=tuple(worst_first(replace(one, address=named.get(one.address, one.address)) for one in found)),
+        news=tuple(upgrades.news(before, after)),
+        unknown=snapshot.unknown,
+        read={"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values()))},
+    )
+
+
+def _view(snapshot: Snapshot, version: Version) -> View:
+    target = replace(snapshot.target, version=version)
+    return View(target=target, snapshot=replace(snapshot, target=target))
+
+
+def _live(snapshot: Snapshot) -> dict[Address, Resource]:
+    """Every stream, also those behind buckets and groups, and every durable consumer, also those of groups."""
+    found = {}
+    for name, info in snapshot.streams.items():
+        address = Address.of("stream", name)
+        found[address] = Resource(address=address, config=CANON["stream"](info["config"]), state=info)
+    for stream, consumers in snapshot.consumers.items():
+        for name, info in consumers.items():
+            if info["config"].get("durable_name"):
+                address = Address("consumer", (stream, name))
+                found[address] = Resource(address=address, config=CANON["consumer"](info["config"]), state=info)
+    return found
+
+
+def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
+    """`stream/KV_CONFIG` is `kv_bucket/CONFIG` to people."""
+    return {
+        str(Address.of("stream", raw.on[0])): str(address)
+        for address in recognised(snapshot, registry, {})
+        if (raw := registry.of(address).primary(address)) == Raw("stream", raw.on)
+    }
+
+
+def _downgraded(one: Finding) -> Finding:
+    """A field the version does not know keeps a stream from being served; of a consumer it makes a file nobody reads."""
+    if one.code.endswith(TOO_YOUNG) and one.address.startswith("stream/"):
+        return replace(one, fate=Fate.OFFLINE)
+    return one
+
+
+def _rewritten(live: Mapping[Address, Resource], after: Version) -> Iterator[Finding]:
+    for address, resource in live.items():
+        for path, old, new in upgrades.rewrites(address.kind, resource.state["config"], after):
+            becomes = "goes" if new is None else f"becomes {new}"
+            yield Finding(fate=Fate.REWRITTEN, address=str(address), path=path, message=f"{path} {old} {becomes}")
+
+
+def _capped(snapshot: Snapshot, after: Version) -> Iterator[Finding]:
+    target = replace(snapshot.target, version=after)
+    for name, info in snapshot.streams.items():
+        number = info["state"].get("consumer_count", len(snapshot.consumers.get(name, {})))
+        if why := upgrades.capped(info["config"], number, target):
+            fix = f"write max_consumers: {2 * number} before anything must be added"
+            yield Finding(fate=Fate.CAPPED, address=f"stream/{name}", path="max_consumers", message=why, fix=fix)
+
+
+def check_files(paths: Sequence[Path], after: Version) -> Checked:
+    """What such a server would refuse of the files, judged as if everything were made there anew."""
+    loaded = load(paths)
+    if loaded.topology is None:
+        raise CannotContinue(*loaded.diagnostics)
+    topology = loaded.topology
+    oldest = topology.expect.min_server
+    before = Version.parse(oldest) if oldest else SUPPORTED[-1]
+    return Checked(
+        before=before,
+        after=after,
+        findings=tuple(worst_first(marked(_refused(topology, after), _refused(topology, before)))),
+        news=tuple(upgrades.news(before, after)),
+        read={"resources": len(topology.resources)},
+        diagnostics=loaded.diagnostics,
+    )
+
+
+def _refused(topology: Topology, version: Version) -> list[Finding]:
+    snapshot = Snapshot(target=Target(version=version, cluster="(offline)"))
+    world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
+    view = View(
+        target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes
+    )
+    found = judged_all(world, view, REGISTRY, needing=OFFLINE).values()
+    return [finding(one, Fate.REFUSED) for verdicts_ in found for one in verdicts_ if one.outcome is Outcome.REFUSED]
