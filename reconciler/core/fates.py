@@ -1,8 +1,9 @@
 """What becomes of what is there when a server of another version starts on it: judged by the very rules of plans.
 
-A server checks every configuration it finds as if it were created anew, and every update checks all of it. So what is
-refused both as a creation and as an update that changes nothing is lost; what is refused as an update alone is kept and
-can only not be changed any more. What only a creation is refused (a sealed stream, one too many) is opened.
+A server checks every configuration it finds as if it were created anew, and every update checks all of it. So what it
+refuses both as a creation and as an update that changes nothing is lost, and so is what it takes as an update to its
+doom; what is refused as an update alone is kept and can only not be changed any more. What only a creation is refused (a
+sealed stream, one too many) is opened.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from reconciler.core.diagnostic import SourceSpan
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Resource
-from reconciler.core.rule import Outcome, Reaction, Rule, Verdict, View, judged
+from reconciler.core.rule import Reaction, Rule, Verdict, View, judged
 
 
 class Fate(StrEnum):
@@ -56,14 +57,15 @@ def verdicts(
     """What such a server loses of what is live, and what it keeps but never lets change; `view` says which server. Rules
     with one of the err_codes `of_room` are not about configurations."""
     rules = {kind: _about_configurations(registry, kind, of_room) for kind in {address.kind for address in live}}
-    made, changed, kept = (_all(action, live, view) for action in (Action.CREATE, Action.UPDATE, Action.KEEP))
+    made, changed = (_all(action, live, view) for action in (Action.CREATE, Action.UPDATE))
     for address in live:
         about = rules[address.kind]
         refused_new = {one.code for one in _judged(about, address, made) if one.reaction is Reaction.REFUSES}
         for one in _judged(about, address, changed):
-            if one.reaction is Reaction.REFUSES:
-                yield finding(one, Fate.LOST if one.code in refused_new else Fate.REFUSED)
-        yield from (finding(one, Fate.LOST) for one in _judged(about, address, kept) if one.reaction is Reaction.DOOMS)
+            if one.code in refused_new:
+                yield finding(one, Fate.LOST)
+            elif one.reaction is Reaction.REFUSES:
+                yield finding(one, Fate.REFUSED)
 
 
 def finding(verdict: Verdict, fate: Fate) -> Finding:
@@ -78,7 +80,7 @@ def _about_configurations(registry: Registry, kind: str, of_room: frozenset[int]
 
 
 def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
-    """Everything that is there, made anew, written again as it is, or left alone."""
+    """Everything that is there, made anew, or written again as it is."""
     changes = {
         address: Change(
             address=address,
@@ -93,13 +95,16 @@ def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
 
 
 def _judged(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict]:
+    """What such a server itself minds; where the objection is ours alone, it opens its store all the same."""
     found = judged(rules, view.changes[address], view)
-    return [one for one in found if one.outcome is Outcome.REFUSED or one.reaction is Reaction.DOOMS]
+    return [one for one in found if one.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """By what happens, then by address; what one rule says twice about one field is said once."""
     order = list(Fate)
-    return sorted(findings, key=lambda one: (order.index(one.fate), one.address, one.path))
+    once = {(one.fate, one.address, one.code, one.path): one for one in reversed(list(findings))}
+    return sorted(once.values(), key=lambda one: (order.index(one.fate), one.address, one.path))
 
 
 def marked(there: Iterable[Finding], here: Iterable[Finding]) -> list[Finding]:

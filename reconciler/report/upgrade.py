@@ -38,7 +38,7 @@ def upgrade_text(
         lines += [line for entry in _alike(members) for line in _entry(entry, paper)]
         lines.append("")
     if news:
-        lines += [f"New on the way to {after.short}, for applications:"]
+        lines += ["To know beside that:"]
         lines += [line for one in news for line in _item(one, paper)] + [""]
     return "\n".join([*lines, *paper.wrapped(_sum(findings, after))]) + "\n"
 

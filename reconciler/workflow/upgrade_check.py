@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.fates import Fate, Finding, finding, marked, verdicts, worst_first
 from reconciler.core.kind import Raw, Registry
 from reconciler.core.reconcile import recognised, reconcile
-from reconciler.core.resource import Address, Resource
+from reconciler.core.resource import Address, Json, Resource
 from reconciler.core.rule import Outcome, View
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
@@ -49,16 +49,18 @@ async def check_account(js: JetStream, after: Version) -> Checked:
 
 
 def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -> Checked:
-    before, live = snapshot.target.version, _live(snapshot)
+    before, live = snapshot.target.version, _live(snapshot, after)
     there = verdicts(live, _view(snapshot, after), registry, OF_ROOM)
-    here = list(verdicts(live, _view(snapshot, before), registry, OF_ROOM))
-    found = [*map(_downgraded, marked(there, here)), *_rewritten(live, after), *_capped(snapshot, after)]
+    here = list(verdicts(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
+    found = [
+        *_known(marked(there, here)), *_offline(live, after), *_rewritten(snapshot, after), *_capped(snapshot, after),
+    ]  # fmt: skip
     named = _names(snapshot, registry)
     return Checked(
         before=before,
         after=after,
         findings=tuple(worst_first(replace(one, address=named.get(one.address, one.address)) for one in found)),
-        news=tuple(upgrades.news(before, after)),
+        news=(*upgrades.news(before, after), *upgrades.in_memory(snapshot)),
         unknown=snapshot.unknown,
         read={"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values()))},
     )
@@ -69,18 +71,25 @@ def _view(snapshot: Snapshot, version: Version) -> View:
     return View(target=target, snapshot=replace(snapshot, target=target))
 
 
-def _live(snapshot: Snapshot) -> dict[Address, Resource]:
+def _raw(snapshot: Snapshot) -> Iterator[tuple[Address, Mapping[str, Json]]]:
     """Every stream, also those behind buckets and groups, and every durable consumer, also those of groups."""
-    found = {}
     for name, info in snapshot.streams.items():
-        address = Address.of("stream", name)
-        found[address] = Resource(address=address, config=CANON["stream"](info["config"]), state=info)
+        yield Address.of("stream", name), info
     for stream, consumers in snapshot.consumers.items():
         for name, info in consumers.items():
             if info["config"].get("durable_name"):
-                address = Address("consumer", (stream, name))
-                found[address] = Resource(address=address, config=CANON["consumer"](info["config"]), state=info)
-    return found
+                yield Address("consumer", (stream, name)), info
+
+
+def _live(snapshot: Snapshot, version: Version) -> dict[Address, Resource]:
+    """As this version has them once it has started."""
+    return {address: _resource(address, info, version) for address, info in _raw(snapshot)}
+
+
+def _resource(address: Address, info: Mapping[str, Json], version: Version) -> Resource:
+    raw = info["config"]
+    config = {**raw, **{one.path: one.after for one in upgrades.rewrites(address.kind, raw, version)}}
+    return Resource(address=address, config=CANON[address.kind](config), state={**info, "config": config})
 
 
 def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
@@ -92,16 +101,24 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
     }
 
 
-def _downgraded(one: Finding) -> Finding:
-    """A field the version does not know keeps a stream from being served; of a consumer it makes a file nobody reads."""
-    if one.code.endswith(TOO_YOUNG) and one.address.startswith("stream/"):
-        return replace(one, fate=Fate.OFFLINE)
-    return one
+def _known(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Without streams whose fields that version does not know: it does not judge them at all."""
+    return (one for one in findings if not (one.code.endswith(TOO_YOUNG) and one.address.startswith("stream/")))
 
 
-def _rewritten(live: Mapping[Address, Resource], after: Version) -> Iterator[Finding]:
+def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[Finding]:
     for address, resource in live.items():
-        for path, old, new in upgrades.rewrites(address.kind, resource.state["config"], after):
+        if address.kind == "stream" and (young := stream_config.unknown_fields(resource.config, after)):
+            message = f"{' and '.join(young)} {'is' if len(young) == 1 else 'are'} unknown to it, so it does not open this stream"
+            yield Finding(
+                fate=Fate.OFFLINE, address=str(address), path=young[0], message=message,
+                fix="go back only to a version that knows it; the messages are there again after the next upgrade",
+            )  # fmt: skip
+
+
+def _rewritten(snapshot: Snapshot, after: Version) -> Iterator[Finding]:
+    for address, info in _raw(snapshot):
+        for path, old, new in upgrades.rewrites(address.kind, info["config"], after):
             becomes = "goes" if new is None else f"becomes {new}"
             yield Finding(fate=Fate.REWRITTEN, address=str(address), path=path, message=f"{path} {old} {becomes}")
 

@@ -9,6 +9,8 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config, Resource
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.bucket import MISSING, RESERVED, Shape, stream_body
+from reconciler.kinds.primitives.copies import CHECKS as COPIES
+from reconciler.kinds.primitives.doomed import doomed_live
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.ranges import CHECKS as RANGES
 from reconciler.kinds.primitives.reserved import reserved_metadata
@@ -40,6 +42,7 @@ def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
         _bad_name(family),
         reserved_metadata(family),
         *bucket_checks(family, shape, RANGES),
+        doomed_live(family, (*RANGES, *COPIES), shape.ours),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Target, Version
+from reconciler.core.wire import Snapshot, Target, Version
 from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.stream_settle import LIMITS
 from reconciler.kinds.primitives.words import some
@@ -29,17 +29,24 @@ class Rewrite(NamedTuple):
 
 def rewrites(kind: str, raw: Config, version: Version) -> Iterator[Rewrite]:
     """Fields whose stored value such a server replaces when it starts; `raw` as 2.11 kept it."""
-    if version < V2_12:
-        return
-    becomes: Mapping[str, Json] = _STREAM if kind == "stream" else _CONSUMER
+    if version >= V2_12:
+        yield from _positive(_STREAM if kind == "stream" else _CONSUMER, raw)
+    if kind == "stream" and raw.get("sealed") and any(raw.get(name) for name in FORCING):
+        yield from (
+            Rewrite(path, raw[path], after) for path, after in _UNSEALED.items() if raw.get(path, after) != after
+        )
+
+
+def _positive(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
     for path, after in becomes.items():
         value = raw.get(path)
         if isinstance(value, int) and value < (-1 if after == -1 else 0):
             yield Rewrite(path, value, after)
-    if kind == "stream" and raw.get("sealed") and raw.get("subject_delete_marker_ttl") and raw.get("deny_purge"):
-        yield Rewrite("deny_purge", True, False)
 
 
+FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
+"""They turn roll-ups on and `deny_purge` off whenever the server reads the configuration, also that of a sealed stream."""
+_UNSEALED = {"deny_purge": False, "allow_rollup_hdrs": True}
 _STREAM = dict.fromkeys(LIMITS, -1)
 _CONSUMER = {
     "max_deliver": -1, "max_ack_pending": -1, "idle_heartbeat": None, "inactive_threshold": None, "max_bytes": None,
@@ -53,6 +60,9 @@ def capped(raw: Config, consumers: int, target: Target) -> str | None:
     if target.version < CAPPED_SINCE or named > 0 or consumers < CAP:
         return None
     return f"it has {some(consumers, 'consumer')}; from {CAPPED_SINCE.short} on a stream without max_consumers takes no more than {CAP:_}"
+
+
+SHOWN = 5
 
 
 class News(NamedTuple):
@@ -74,6 +84,23 @@ NEWS = (
     News(Version(2, 15), "Retention changed to interest while nobody consumes removes every stored message."),
     News(Version(2, 15), "A stream without max_consumers takes no more than 1_000, and no answer of the API shows it."),
 )  # fmt: skip
+
+
+def in_memory(snapshot: Snapshot) -> Iterator[str]:
+    """What no single server brings through a restart, of whatever version."""
+    if snapshot.target.is_clustered:
+        return
+    streams = [name for name, info in snapshot.streams.items() if info["config"].get("storage") == "memory"]
+    consumers = [
+        f"{stream}/{name}"
+        for stream, infos in snapshot.consumers.items()
+        for name, info in infos.items()
+        if info["config"].get("mem_storage") and info["config"].get("durable_name") and stream not in streams
+    ]
+    if streams or consumers:
+        what = [*(f"stream/{name}" for name in streams), *(f"consumer/{name}" for name in consumers)]
+        rest = f" and {len(what) - SHOWN:_} more" if len(what) > SHOWN else ""
+        yield f"Kept in memory, and gone with any restart of a single server: {', '.join(what[:SHOWN])}{rest}."
 
 
 def news(before: Version, after: Version) -> list[str]:

@@ -8,6 +8,7 @@ from reconciler.core.diff import Action, Change, FieldChange
 from reconciler.core.resource import Config, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives.copies import CHECKS as COPIES
+from reconciler.kinds.primitives.doomed import doomed_live
 from reconciler.kinds.primitives.ranges import CHECKS as RANGES
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.rewriting import CHECKS as REWRITING
@@ -179,6 +180,8 @@ def _configurations(change: Change) -> tuple[Config, Config]:
     return change.desired.config if change.desired else {}, change.live.config if change.live else {}
 
 
+CHECKS = (*RANGES, *COPIES, *REWRITING, *FIELDS_TOGETHER)
+
 RULES = (
     *updatability_rules(FIELDS, FIXED, of="stream"),
     first_sequence_change,
@@ -191,5 +194,6 @@ RULES = (
     too_young("ST", unknown_fields, unknown_values),
     external_with_configuration,
     reserved_metadata("ST"),
-    *stamped("ST", (*RANGES, *COPIES, *REWRITING, *FIELDS_TOGETHER), _configurations),
+    *stamped("ST", CHECKS, _configurations),
+    doomed_live("ST", CHECKS),
 )

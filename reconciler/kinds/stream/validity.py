@@ -112,13 +112,16 @@ def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
 
 
 FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
-"""They turn roll-ups on and `deny_purge` off, which sealing turns round: such a stream contradicts itself."""
+"""They turn roll-ups on and `deny_purge` off, which sealing turns round: such a stream contradicts itself, until a restart
+turns both round again."""
 
 
 def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
     forcing = [name for name in FORCING if name in sent.config and FIELDS[name].since <= sent.version]
     if not forcing or "sealed" not in sent.config:
         return
+    if "sealed" in sent.live and "deny_purge" not in sent.live:
+        return  # a restart has lifted it already
     if "sealed" in sent.live:
         yield objection(
             "sealed",

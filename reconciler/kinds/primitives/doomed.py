@@ -1,0 +1,54 @@
+"""What is live and will not survive the next start: an update was taken whose result the server refuses when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Json
+from reconciler.core.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.primitives.stream_config import canonical
+from reconciler.kinds.primitives.validity import OwnName, Sent, Validity
+from reconciler.kinds.primitives.words import size, some
+
+STANDING = (Action.KEEP, Action.ADOPT, Action.ORPHAN)
+"""Nothing is written; every other action is judged by what it writes."""
+
+
+def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda name: name) -> Rule:
+    """The 320 of a family: the checks that servers make at every start, on what is there."""
+
+    def judge(change: Change, view: View) -> Iterator[Finding]:
+        """A live stream has a configuration that this server refuses when it starts, or that the next version refuses.
+
+        Updates are checked less strictly than what is found in the store: the server said ok to one, and after its next
+        restart or upgrade the stream is gone, with everything in it. Nothing needs to change for that, so every plan says it.
+
+        Instead: write the configuration that the message asks for and apply it before any server restarts.
+        """
+        if change.live is None:
+            return
+        config = canonical(change.live.state["config"])
+        as_it_is = Sent(config=config, target=view.target, is_new=False, own=own)
+        for one in checks:
+            for found in one.check(as_it_is) if one.err_codes else ():
+                if found.outcome is Outcome.REFUSED and found.reaction in (None, Reaction.REFUSES, Reaction.DOOMS):
+                    yield _doom(found, change.live.state)
+
+    rules = rule(f"{family}320", "doomed-live", on=STANDING, needs=("live",), reaction=Reaction.DOOMS)
+    return rules(judge)
+
+
+def _doom(found: Finding, info: Json) -> Finding:
+    """Said as the check says it, with what goes and that it is urgent."""
+    state = info.get("state", {})
+    messages = some(state.get("messages", 0), "message")
+    when = "upgrade" if "next version" in found.message else "restart"
+    return Finding(
+        outcome=Outcome.WARNS,
+        path=found.path,
+        message=f"this stream and its {messages} ({size(state.get('bytes', 0))}) will be gone after the next {when} of "
+        f"the server: {found.message}",
+        fix=f"before any server restarts: {found.fix}",
+        quantities={"messages": state.get("messages", 0), "bytes": state.get("bytes", 0)},
+    )

@@ -1,0 +1,67 @@
+"""`reconciler upgrade-check` from a shell: exit codes, text and JSON, accounts and files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Shell
+from tests.support.binaries import VERSIONS
+from tests.support.jetstream import make_stream, talk
+from tests.support.servers import NatsServer, running
+from tests.upgrades.stores import LEFT, Place, filled
+
+
+@pytest.fixture
+def server() -> Iterator[NatsServer]:
+    with running("2.12") as started:
+        filled(started, LEFT["2.12"])
+        yield started
+
+
+def test_an_account_with_something_to_lose_ends_with_4_and_the_worst_comes_first(
+    shell: Shell, server: NatsServer
+) -> None:
+    ran = shell("upgrade-check", "--server", server.url, "--server-version", "2.14.6")
+    assert ran.code == 4, ran
+    assert ran.out.index("stream/BOTH") < ran.out.index("To know beside that")
+    assert "4 lost" in ran.out.splitlines()[-1]
+
+
+def test_the_same_for_tools(shell: Shell, server: NatsServer) -> None:
+    ran = shell("upgrade-check", "--server", server.url, "--server-version", "2.14", "--format", "json")
+    data = json.loads(ran.out)
+    assert (ran.code, data["from"], data["to"]) == (4, VERSIONS["2.12"], "2.14")
+    assert data["findings"][0]["fate"] == "lost"
+
+
+def test_an_account_that_loses_nothing_ends_with_0(shell: Shell) -> None:
+    with running("2.14") as server:
+        talk(Place(server), lambda js: make_stream(js, "S", subjects=["s.>"]))
+        ran = shell("upgrade-check", "--server", server.url, "--server-version", "2.15")
+    assert ran.code == 0, ran
+    assert "Nothing is lost, refused or rewritten on nats-server 2.15." in ran.out
+
+
+def test_files_are_judged_alone(shell: Shell) -> None:
+    file = shell.write("""reconciler: 1
+topology: t
+expect: {min_server: "2.12.8"}
+streams:
+  LATER:
+    subjects: [later.>]
+    allow_msg_schedules: true
+    discard: new
+""")
+    fine, refused = (shell("upgrade-check", file, "--server-version", version) for version in ("2.12.8", "2.14.6"))
+    assert fine.code == 4 or "stream/LATER" not in fine.out
+    assert refused.code == 4, refused
+    assert "Refused by nats-server 2.14.6" in refused.out
+    assert f"{Path(file).name}:7" in refused.out
+
+
+def test_a_version_that_is_none_is_wrong_usage(shell: Shell) -> None:
+    assert shell("upgrade-check", "x.yaml", "--server-version", "newest").code == 64

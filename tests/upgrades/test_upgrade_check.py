@@ -1,0 +1,54 @@
+"""What is said to be lost, out of reach or rewritten is what really happens when that version starts on the same store."""
+
+from __future__ import annotations
+
+import pytest
+
+from reconciler.core.fates import Fate
+from reconciler.core.wire import Version
+from reconciler.server.api import JetStream, Refusal
+from reconciler.workflow.upgrade_check import Checked, checked
+from tests.support.binaries import VERSIONS
+from tests.support.jetstream import talk
+from tests.support.servers import running
+from tests.upgrades.stores import LEFT, Place, filled, look, objects, rewritten
+
+UP = [("2.11", "2.12"), ("2.11", "2.15"), ("2.12", "2.14"), ("2.12", "2.15"), ("2.14", "2.15")]
+AGAIN = [(minor, minor) for minor in LEFT]
+DOWN = [("2.14", "2.12"), ("2.12", "2.11")]
+
+
+def addresses(found: Checked, *fates: Fate) -> set[str]:
+    return {one.address for one in found.findings if one.fate in fates}
+
+
+def below(gone: set[str], address: str) -> bool:
+    """A consumer of a stream that is gone is gone with it."""
+    return address.startswith("consumer/") and f"stream/{address.split('/')[1]}" in gone
+
+
+@pytest.mark.parametrize(("before", "after"), [*UP, *AGAIN, *DOWN])
+def test_what_is_said_of_a_store_happens_to_it(before: str, after: str) -> None:
+    with running(before) as server:
+        snapshot = filled(server, LEFT[before])
+        found = checked(snapshot, Version.parse(VERSIONS[after]))
+        there = objects(snapshot)
+        left = objects(look(server.restart(after)))
+    gone = set(there.keys() - left.keys())
+    assert addresses(found, Fate.LOST, Fate.OFFLINE) == {one for one in gone if not below(gone, one)}
+    said = {(one.address, one.path) for one in found.findings if one.fate is Fate.REWRITTEN}
+    assert {one for one in said if one[0] not in gone} == rewritten(there, left)
+
+
+@pytest.mark.parametrize(("before", "after"), [("2.12", "2.12"), ("2.11", "2.12"), ("2.12", "2.15")])
+def test_what_is_not_said_to_be_refused_can_be_updated_there(before: str, after: str) -> None:
+    with running(before) as server:
+        found = checked(filled(server, LEFT[before]), Version.parse(VERSIONS[after]))
+        left = look(server.restart(after)).streams
+
+        async def refused(js: JetStream) -> set[str]:
+            asked = {name: await js.request(f"STREAM.UPDATE.{name}", left[name]["config"]) for name in left}
+            return {f"stream/{name}" for name, answer in asked.items() if isinstance(answer, Refusal)}
+
+        unchangeable = talk(Place(server), refused)
+    assert unchangeable == {one for one in addresses(found, Fate.REFUSED) if one.startswith("stream/")}
