@@ -16,9 +16,10 @@ from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, un
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.validity import stamped
 from reconciler.kinds.primitives.versions import too_young
-from reconciler.kinds.primitives.words import consent_to, in_words
+from reconciler.kinds.primitives.words import in_words
 from reconciler.kinds.stream.consumers import RULES as CONSUMERS
 from reconciler.kinds.stream.losses import RULES as LOSSES
+from reconciler.kinds.stream.one_way import RULES as ONE_WAY
 from reconciler.kinds.stream.subjects import RULES as SUBJECTS
 from reconciler.kinds.stream.validity import CHECKS as FIELDS_TOGETHER
 
@@ -95,38 +96,6 @@ def seal_at_creation(change: Change, _view: View) -> Found:
     )
 
 
-@rule("ST206", "one-way-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.ONE_WAY)
-def one_way_change(change: Change, _view: View) -> Iterator[Finding]:
-    """A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
-
-    The server does it, and refuses the way back for as long as the stream lives.
-
-    Instead: leave it as it is; or consent, with a reason: `allow: [{code: ST206, to: true, reason: …}]`.
-    """
-    for path, what in ONE_WAY.items():
-        if change.becomes(path) and not change.was(path):
-            yield _one_way(path, True, what)
-    if change.was("mirror") and not change.becomes("mirror"):
-        yield _one_way("mirror", None, "the stream stops copying and becomes an ordinary stream")
-
-
-ONE_WAY = {
-    "sealed": "nothing can be stored, deleted or purged any more, and max_age no longer removes anything",
-    "deny_delete": "single messages can never again be deleted through the API",
-    "deny_purge": "the stream can never again be purged",
-}
-
-
-def _one_way(path: str, value: object, what: str) -> Finding:
-    return Finding(
-        outcome=Outcome.NEEDS_CONSENT,
-        path=path,
-        to=value,
-        message=f"{path} cannot be taken back: {what}, for as long as this stream lives",
-        fix=f"consent here if that is meant: {consent_to('ST206', value)}",
-    )
-
-
 @rule("ST109", "external-mismatch", on=(Action.CREATE, Action.UPDATE), needs=("live",))
 def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
     """A stream that someone else manages is missing, or is not what this file expects.
@@ -187,7 +156,7 @@ RULES = (
     first_sequence_change,
     seal_at_creation,
     external_mismatch,
-    one_way_change,
+    *ONE_WAY,
     *LOSSES,
     *SUBJECTS,
     *CONSUMERS,

@@ -1,0 +1,70 @@
+"""Stream changes that nothing takes back: sealing, denying, promoting a mirror; with what that means for what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.kinds.primitives.surplus import state_of
+from reconciler.kinds.primitives.values import show_duration
+from reconciler.kinds.primitives.words import consent_to, size, some
+
+
+@rule("ST206", "one-way-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.ONE_WAY)
+def one_way_change(change: Change, _view: View) -> Iterator[Finding]:
+    """A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
+
+    The server does it, and refuses the way back for as long as the stream lives.
+
+    Instead: leave it as it is; or consent, with a reason: `allow: [{code: ST206, to: true, reason: …}]`.
+    """
+    denied = {
+        "deny_delete": "single messages can never again be deleted through the API",
+        "deny_purge": "the stream can never again be purged",
+    }
+    seals = change.becomes("sealed") and not change.was("sealed")
+    for path, what in {"sealed": _sealing(change)}.items() if seals else denied.items():  # sealing denies both
+        if change.becomes(path) and not change.was(path):
+            yield _one_way(path, True, what)
+    if change.was("mirror") and not change.becomes("mirror"):
+        what, behind = _promotion(change)
+        yield _one_way("mirror", None, what, behind)
+
+
+def _sealing(change: Change) -> str:
+    """Consumers of interest streams and work queues go on removing what they acknowledge, also from sealed ones."""
+    messages, stored = state_of(change).get("messages", 0), state_of(change).get("bytes", 0)
+    shut = "nothing can be stored, deleted or purged any more"
+    if not messages:
+        return f"{shut}, and the stream is empty"
+    kept = f"its {some(messages, 'message')} ({size(stored)}) stay{'s' if messages == 1 else ''}"
+    if change.was("retention"):
+        return f"{shut}; {kept} until consumers have acknowledged them"
+    age = change.was("max_age")
+    return f"{shut}; {kept}" + (f", and max_age {show_duration(age)} no longer removes any" if age else "")
+
+
+def _promotion(change: Change) -> tuple[str, int | None]:
+    copied = (change.live.state.get("mirror") or {}) if change.live else {}
+    origin, behind = copied.get("name") or change.was("mirror").get("name", "its origin"), copied.get("lag")
+    what = f"the stream stops copying {origin} and becomes an ordinary stream"
+    if error := (copied.get("error") or {}).get("description"):
+        return f"{what}; it does not copy now ({error}), so how far it is behind is not known", None
+    if behind is None:
+        return f"{what}; how far it is behind was not told", None
+    return f"{what}; {some(behind, 'message')} that it has yet to copy never come{'s' if behind == 1 else ''}", behind
+
+
+def _one_way(path: str, value: object, what: str, lost: int | None = None) -> Finding:
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=path,
+        to=value,
+        quantities={} if lost is None else {"messages": lost},
+        message=f"{path} cannot be taken back as long as this stream lives: {what}",
+        fix=f"consent here if that is meant: {consent_to('ST206', value)}",
+    )
+
+
+RULES = (one_way_change,)
