@@ -17,6 +17,7 @@ OBJECTS: Body = {
     "storage": "memory", "subjects": ["$O.@b.C.>", "$O.@b.M.>"], "discard": "new", "allow_rollup_hdrs": True, "allow_direct": True,
 }  # fmt: skip
 SHAPES = {"kv_bucket": ("KV_@b", KV), "object_store": ("OBJ_@b", OBJECTS)}
+MIRRORED = Live(on=("OBJ_@b",), body={"storage": "memory", "mirror": {"name": "KV_@o"}})
 QUEUE: Body = {
     "type": "elastic", "max_members": 2, "partitioning_filters": [{"filter": "@.*", "partitioning_wildcards": [1]}],
 }  # fmt: skip
@@ -139,6 +140,12 @@ ROWS = (
         (),
         since=(2, 12),
         until=(2, 14),
+    ),
+    row(
+        "object_store, mirror promoted",
+        10055,
+        [Case(at=Address.of("object_store", "@b"), body={"storage": "memory"}, live=(ORIGIN, MIRRORED))],
+        until=(2, 12),
     ),
     row(
         "elastic group, queue's name taken",

@@ -201,13 +201,13 @@ ROWS = (
         [
             updated({}, then=[neighbour("c", max_ack_pending=100)], consumer_limits={"max_ack_pending": 50}),
             updated(
-                {}, then=[neighbour("c", inactive_threshold=10 * S)], consumer_limits={"inactive_threshold": 5 * S}
+                {}, then=[neighbour("c", inactive_threshold=10 * M)], consumer_limits={"inactive_threshold": 5 * M}
             ),
             updated({}, then=[neighbour("c")], consumer_limits={"max_ack_pending": 500}),
         ],
         [
             updated({}, then=[neighbour("c", max_ack_pending=100)], consumer_limits={"max_ack_pending": 100}),
-            updated({}, then=[neighbour("c", inactive_threshold=5 * S)], consumer_limits={"inactive_threshold": 5 * S}),
+            updated({}, then=[neighbour("c", inactive_threshold=5 * M)], consumer_limits={"inactive_threshold": 5 * M}),
             updated({}, consumer_limits={"max_ack_pending": 5}),
         ],
     ),

@@ -16,7 +16,7 @@ from tests.agreement.case import Case, Live
 from tests.agreement.ours import Ours, compared, judged, restricted
 from tests.agreement.rooms import Ground, seated
 from tests.agreement.row import S
-from tests.agreement.sending import Sent, sent, unlike
+from tests.agreement.sending import send, unlike
 
 _numbers = itertools.count()
 
@@ -76,27 +76,20 @@ async def _sitting(ground: Ground, sitting: Mapping[str, Sequence[Case]], *, res
 
 async def _room(js: JetStream, cases: Sequence[Case], folder: Path) -> list[Outcome]:
     outcomes = [Outcome(drawn=case, case=case.named(f"c{next(_numbers)}")) for case in cases]
+    listeners = [await js.pipeline.nc.subscribe(subject) for one in outcomes for subject in one.case.listens]
     await asyncio.gather(*(_make(js, one) for one in outcomes))
     before = await observe(js)
     alive = [one for one in outcomes if not one.unborn]
     await asyncio.gather(*(_judge(js, one, restricted(before, one.case), folder) for one in alive))
-    sent = await asyncio.gather(*(_send(js, one, restricted(before, one.case)) for one in alive))
+    answers = await asyncio.gather(*(send(js, one.ours, restricted(before, one.case)) for one in alive if one.ours))
     after = await observe(js)
-    for one, said in zip(alive, sent, strict=True):
+    for one, said in zip(alive, answers, strict=True):
         one.answer = said.answer
         if one.ours and not one.ours.blocks:
             one.surprises = (*said.surprises, *said.unlisted(after))
+    for listener in listeners:
+        await listener.unsubscribe()
     return outcomes
-
-
-async def _send(js: JetStream, one: Outcome, before: Snapshot) -> Sent:
-    assert one.ours
-    heard = [await js.pipeline.nc.subscribe(subject) for subject in one.case.listens]
-    try:
-        return await sent(js, one.ours, before)
-    finally:
-        for subscription in heard:
-            await subscription.unsubscribe()
 
 
 async def _make(js: JetStream, one: Outcome) -> None:

@@ -45,7 +45,7 @@ class Sent:
         return wrong
 
 
-async def sent(js: JetStream, ours: Ours, before: Snapshot) -> Sent:
+async def send(js: JetStream, ours: Ours, before: Snapshot) -> Sent:
     """Every step until one is refused."""
     found, foretold = Sent(), forms(before)
     if ours.request:
@@ -65,6 +65,8 @@ async def sent(js: JetStream, ours: Ours, before: Snapshot) -> Sent:
             found.echoes[step.on] = said["config"]
         elif step.call in (Call.STREAM_DELETE, Call.CONSUMER_DELETE):
             found.echoes[step.on] = None
+        else:
+            found.echoes.pop(step.on, None)  # a pause or an unpinning moves what was echoed
     return found
 
 

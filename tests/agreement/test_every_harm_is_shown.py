@@ -11,6 +11,15 @@ from reconciler.core.rule import Reaction
 from reconciler.kinds import REGISTRY
 from tests.agreement.harm import SHOWN
 
+ELSEWHERE = {
+    "ST555": "kinds/test_stream_consumers.py::test_a_consumer_whose_deliver_subject_is_taken_in_is_gone_after_the_next_start",
+    **dict.fromkeys(
+        ("ST545", "ST547"),
+        "kinds/test_stream_validity.py::test_what_the_rules_call_doomed_is_gone_after_the_next_start",
+    ),
+}
+"""Shown by tests of other folders."""
+
 HARMFUL = sorted(
     rule.code for rule in REGISTRY.rules() if rule.reaction not in (Reaction.REFUSES, Reaction.DOES)
 )  # fmt: skip
@@ -20,7 +29,7 @@ HARMFUL = sorted(
 def shown() -> dict[str, str]:
     for file in Path(__file__).parent.glob("test_harms_of_*.py"):
         importlib.import_module(f"tests.agreement.{file.stem}")
-    return SHOWN
+    return {**SHOWN, **ELSEWHERE}
 
 
 @pytest.mark.parametrize("code", HARMFUL)
@@ -28,6 +37,12 @@ def test_its_harm_is_shown_on_a_real_server(code: str, shown: dict[str, str]) ->
     assert code in shown, (
         f"{code} says that the server {_reaction(code)}: show it in tests/agreement/test_harms_of_*.py"
     )
+
+
+def test_tests_of_other_folders_are_there() -> None:
+    tests = Path(__file__).parents[1]
+    for file, name in (place.split("::") for place in ELSEWHERE.values()):
+        assert f"def {name}(" in (tests / file).read_text(encoding="utf-8"), f"{file} has no {name}"
 
 
 def _reaction(code: str) -> str:
