@@ -29,7 +29,7 @@ def test_the_version_is_found_without_importing_the_command_line(shell: Shell) -
 
 def test_help_names_every_command_and_imports_none(shell: Shell) -> None:
     ran = shell("--help")
-    named = re.findall(r"^  ([a-z]+) {2,}\S", ran.out, flags=re.MULTILINE)
+    named = re.findall(r"^  ([a-z-]+) {2,}\S", ran.out, flags=re.MULTILINE)
     assert (ran.code, named) == (
         0, ["validate", "plan", "apply", "export", "upgrade-check", "explain", "schema", "dev", "demo", "completion"],
     )  # fmt: skip
