@@ -15,14 +15,17 @@ from reconciler.core.resource import Consent, Json, Resource, Terms
 from reconciler.core.rule import Verdict
 
 
-def consented(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Verdict:
-    """The verdict with the reason of the first consent that covers it: same code, same value, not expired, within bounds."""
+def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:
+    """The first consent that covers a verdict: same code, same value, not expired, within bounds."""
     if not verdict.consentable:
-        return verdict
-    for allow in allows:
-        if covers(allow, verdict, today, spec):
-            return replace(verdict, consented=allow.reason)
-    return verdict
+        return None
+    return next((allow for allow in allows if covers(allow, verdict, today, spec)), None)
+
+
+def consented(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Verdict:
+    """The verdict with the reason of the consent that covers it, if there is one."""
+    found = given(verdict, allows, today, spec)
+    return replace(verdict, consented=found.reason) if found else verdict
 
 
 def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cache
 
-from reconciler.core import consent, order
+from reconciler.core import consent, order, replacement
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Kind, Registry
@@ -50,13 +51,18 @@ def decide(world: World, view: View, registry: Registry, options: Options) -> Pl
         address: tuple(_consented(verdict, world.changes[address], registry.of(address), options) for verdict in found)
         for address, found in judged_all(world, view, registry).items()
     }
+    changes = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in world.changes.items()}
+    world, view = replace(world, changes=changes), replace(view, changes=changes)
     hidden = {address for address, change in world.changes.items() if not selected(change, options)}
     blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
     blocked |= {a for a, change in world.changes.items() if change.action is Action.UNKNOWN}
     edges = order.graph(world.changes, registry)
     waiting = order.blocked_by(edges, world.changes, blocked, registry)
     going = {a: c for a, c in world.changes.items() if c.action.writes and a not in blocked and a not in waiting}
-    made = {address: _steps(change, world, registry.of(address), view) for address, change in going.items()}
+    made = {
+        address: _steps(change, world, registry.of(address), view, verdicts.get(address, ()), options)
+        for address, change in going.items()
+    }
     planned = [
         _planned(change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options)
         for address, change in world.changes.items()
@@ -81,8 +87,14 @@ def judged_all(
 ) -> dict[Address, list[Verdict]]:
     """Verdicts by address, from the rules that need no more than `needing`."""
     found = {}
-    for address, change, rules in _with_rules(world, registry):
-        if verdicts := judged([one for one in rules if one.needs <= needing], change, view):
+    rules = _rules_by_action(registry, needing)
+    for address, change in world.changes.items():
+        alone = replacement.alone(change)
+        verdicts = judged(rules(address.kind, alone.action), alone, view)
+        if change.action is Action.REPLACE or replacement.replaces(verdicts):
+            further = (one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on)
+            verdicts += judged(further, replace(change, action=Action.REPLACE), view)
+        if verdicts:
             found[address] = verdicts
     return found
 
@@ -100,34 +112,56 @@ def _matches(change: Change, pattern: str) -> bool:
     return fnmatchcase(str(change.address), pattern)
 
 
-def _with_rules(world: World, registry: Registry) -> Iterable[tuple[Address, Change, Sequence[Rule]]]:
-    """Every change with the rules that apply to its kind and action; most kept resources have none."""
-    table: dict[tuple[str, Action], list[Rule]] = {}
-    for address, change in world.changes.items():
-        key = (address.kind, change.action)
-        if key not in table:
-            table[key] = [r for r in (*registry.of(address).rules, *registry.across) if change.action in r.on]
-        if table[key]:
-            yield address, change, table[key]
+def _rules_by_action(registry: Registry, needing: frozenset[str]) -> Callable[[str, Action], Sequence[Rule]]:
+    """The rules for a kind and an action; most kept resources have none."""
+
+    @cache
+    def rules(kind: str, action: Action) -> Sequence[Rule]:
+        return [r for r in (*registry[kind].rules, *registry.across) if action in r.on and r.needs <= needing]
+
+    return rules
 
 
 def _consented(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Verdict:
-    for code, pattern in options.allow:
-        if code == verdict.code and fnmatchcase(verdict.address, pattern):
-            one_run = Consent(code=code, to=verdict.to, reason="allowed for this run on the command line")
-            return consent.consented(verdict, (one_run,), options.today, kind.spec)
-    return consent.consented(verdict, change.terms.allow, options.today, kind.spec)
+    found = _given(verdict, change, kind, options)
+    return replace(verdict, consented=found.reason) if found else verdict
 
 
-def _steps(change: Change, world: World, kind: Kind, view: View) -> tuple[Step, ...]:
+def _given(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Consent | None:
+    """The consent to this: from the command line, from the file, or with which an unfinished replacement was begun."""
+    one_run = (
+        Consent(code=code, to=verdict.to, reason="allowed for this run on the command line")
+        for code, pattern in options.allow
+        if code == verdict.code and fnmatchcase(verdict.address, pattern)
+    )
+    begun_with = change.intent.allow if change.intent else ()
+    return consent.given(verdict, (*one_run, *change.terms.allow, *begun_with), options.today, kind.spec)
+
+
+def _steps(
+    change: Change, world: World, kind: Kind, view: View, verdicts: Sequence[Verdict], options: Options
+) -> tuple[Step, ...]:
+    if _goes_with_its_parent(change, world, kind):
+        return ()
+    record = remembered(change, view, options)
+    if change.action is Action.REPLACE and replacement.replaces(verdicts) and record:
+        given = [found for verdict in verdicts if (found := _given(verdict, change, kind, options))]
+        intent = replacement.begun(change, verdicts, given, record, view)
+        return replacement.carried_out(change, intent, kind, view, record)
+    if change.intent:
+        return replacement.finished(change, kind, view, record)
+    return tuple(kind.steps(change, view))
+
+
+def _goes_with_its_parent(change: Change, world: World, kind: Kind) -> bool:
     """A delete that its parent's delete includes needs no step of its own."""
     parent = world.changes.get(Address(kind.place.within, change.address.names[:-1])) if kind.place.within else None
-    goes_with_parent = (
-        parent is not None and parent.action is Action.DELETE and kind.primary(change.address).type == "consumer"
+    return (
+        change.action is Action.DELETE
+        and parent is not None
+        and parent.action is Action.DELETE
+        and kind.primary(change.address).type == "consumer"
     )
-    if change.action is Action.DELETE and goes_with_parent:
-        return ()
-    return tuple(kind.steps(change, view))
 
 
 def _planned(
@@ -160,6 +194,7 @@ def remembered(change: Change, view: View, options: Options) -> Owned | None:
         protected=change.desired.terms.protect,
         knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
         revision=change.owned.revision if change.owned else 0,
+        start=change.owned.start if change.owned and change.action not in (Action.CREATE, Action.REPLACE) else {},
     )
 
 

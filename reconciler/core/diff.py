@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from reconciler.core.intents import Intent
 from reconciler.core.kind import FieldInfo
 from reconciler.core.rebase import keep_order, rebase
 from reconciler.core.records import Owned
@@ -23,6 +24,7 @@ class Action(StrEnum):
     CREATE = "create"
     UPDATE = "update"
     REPLACE = "replace"
+    """Deleted and made anew where it stood; with nothing live, or the new one live, that is finished."""
     DELETE = "delete"
     ADOPT = "adopt"
     """Live already equals the file; only our memory of it is new."""
@@ -88,6 +90,8 @@ class Change:
     live: Resource | None = None
     fields: tuple[FieldChange, ...] = ()
     owned: Owned | None = None
+    intent: Intent | None = None
+    """A replacement of it that was begun and not finished."""
     where: Where = nowhere
     reason: str = ""
     """Why, where the action alone does not say it (a removal's reason, why something is unknown)."""

@@ -58,6 +58,22 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """How one object is deleted and made anew where it stood, in steps that follow one another."""
+
+    before: Sequence[Step] = ()
+    """What must be in place, and known, before the old object may go."""
+    swap: Sequence[Step]
+    """The old one goes, the new one comes."""
+    start: Config = field(default_factory=dict)
+    """Fields the new one is made with instead of the file's words (null: without), as far as they are known now."""
+    bound: Mapping[str, str] = field(default_factory=dict)
+    """Fields of `start` that only a step knows → its id."""
+    notes: Config = field(default_factory=dict)
+    """What `tidy` must find again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """Everything the engine may ask about a kind. Adding a kind is one place and one registry line."""
 
@@ -88,6 +104,10 @@ class Kind:
     """Reads that depend on the change."""
     consequences: Callable[[Change, View], Iterable[Consequence]] = lambda _change, _view: ()
     """What the change does to messages and clients, in quantities."""
+    replace: Callable[[Change, View], Replacement] | None = None
+    """How a change that replaces is carried out; None where no rule of the kind ever lets one."""
+    tidy: Callable[[Change, View], Sequence[Step]] = lambda _change, _view: ()
+    """What an unfinished replacement (`change.intent`) leaves to be cleared away once its object is as wanted."""
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None
     """Why nobody can say what is live at this address; None when the snapshot can."""
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.core.diff import Action, Consequence, FieldChange
-from reconciler.core.records import Owned
+from reconciler.core.records import BUCKET, Owned, encode_key
+from reconciler.core.resource import Address
 from reconciler.core.rule import Verdict
-from reconciler.core.wire import Step, Target
+from reconciler.core.wire import Call, Step, Target
 
 FORMAT = 1
 """Version of the JSON form; another number is refused, never guessed at."""
@@ -86,6 +87,16 @@ class Plan:
     @property
     def blocked(self) -> tuple[PlannedChange, ...]:
         return tuple(change for change in self.changes if change.is_blocked)
+
+    @property
+    def records(self) -> dict[Address, Owned | None]:
+        """What to remember, or to forget (None), when its change is done: everything of ours that really happens. What
+        was replaced is remembered by a step of its own."""
+        by_step = {step.on[1] for step in self.steps if step.call is Call.ENTRY_PUT and step.on[0] == BUCKET}
+        at_rest = (Action.KEEP, Action.ORPHAN, Action.ABSENT)
+        happening = (one for one in self.changes if not one.is_blocked and one.action not in at_rest)
+        records = {Address.parse(change.address): change.record for change in happening}
+        return {address: record for address, record in records.items() if encode_key(address) not in by_step}
 
     @property
     def exit_code(self) -> int:

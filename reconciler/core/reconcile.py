@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from reconciler.core.diff import Action, Change, compare
+from reconciler.core import unfinished
+from reconciler.core.diff import Action, Change
+from reconciler.core.intents import Intent, intents
 from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.core.rebase import rebase
 from reconciler.core.records import Owned
@@ -94,25 +96,44 @@ def reconcile(
     """Pair desired, live and owned, and say what becomes of each address. `today` ends removals that are dated."""
     live = recognised(snapshot, registry, by_kind(d.address for d in topology.resources))
     desired = settled(topology, snapshot, registry, live)
+    begun = intents(snapshot)
     changes = {
-        address: _wanted(resource, live.get(address), ledger.get(address), registry.of(address), snapshot, ledger_known)
+        address: _wanted(
+            resource, live.get(address), ledger.get(address), begun.get(address), registry.of(address), snapshot
+        )
         for address, resource in desired.items()
     }
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     changes |= _unwanted(topology, live, ledger, ours, registry, snapshot, today)
+    changes |= unfinished.undeclared(topology, begun, changes)
+    if not ledger_known:
+        changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
     unmanaged = tuple(sorted(a for a in live if a not in desired and a not in ours))
     return World(desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged)
 
 
 def _wanted(
-    desired: Resource, live: Resource | None, owned: Owned | None, kind: Kind, snapshot: Snapshot, ledger_known: bool
+    desired: Resource,
+    live: Resource | None,
+    owned: Owned | None,
+    intent: Intent | str | None,
+    kind: Kind,
+    snapshot: Snapshot,
 ) -> Change:
-    if live is None and (why := kind.unknown(desired.address, snapshot)):
-        return Change(address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=why)
-    change = compare(desired, live, owned, kind.fields)
-    if change.action is Action.ADOPT and not ledger_known:
-        return Change(address=change.address, action=Action.KEEP, desired=change.desired, live=live, where=change.where)
-    return change
+    why = kind.unknown(desired.address, snapshot) if live is None else None
+    if why or isinstance(intent, str):
+        reason = why or f"{unfinished.UNREADABLE}: {intent}"
+        return Change(
+            address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
+        )
+    return unfinished.compared(desired, live, owned, intent, kind.fields)
+
+
+def _not_adopted(change: Change) -> Change:
+    """What cannot be remembered is merely as declared."""
+    return Change(
+        address=change.address, action=Action.KEEP, desired=change.desired, live=change.live, where=change.where
+    )
 
 
 def _unwanted(

@@ -12,6 +12,7 @@ from reconciler.core.resource import Address, Config, Json
 from reconciler.core.wire import Entry
 
 FORMAT = 1
+BUCKET = "reconciler"
 PREFIX = "owned"
 
 
@@ -31,6 +32,9 @@ class Owned:
     """It was applied with `protect: true`."""
     knows: str = ""
     """Newest server minor the writing tool knew; a field of a later one is not in this record."""
+    start: Config = field(default_factory=dict)
+    """What a replacement had to make it with instead of what the file says (`fields`), null where nothing: it stands
+    for the file's words for as long as it is live."""
     revision: int = 0
     """Revision of the KV entry this was read from, for compare-and-set; not part of the record itself."""
 
@@ -50,6 +54,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
         "left": list(owned.left),
         "protected": owned.protected,
         "knows": owned.knows,
+        "start": owned.start,
     }
     return {name: value for name, value in record.items() if value or name == "topology"}
 
@@ -78,17 +83,18 @@ def _owned(record: Mapping[str, Json], revision: int) -> Owned:
         left=tuple(str(name) for name in record.get("left", ())),
         protected=bool(record.get("protected")),
         knows=str(record.get("knows", "")),
+        start=record["start"] if isinstance(record.get("start"), dict) else {},
         revision=revision,
     )
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
-_PLAIN_KEY = re.compile(rf"{PREFIX}(\.[A-Za-z0-9_-]+){{2,}}")
+_PLAIN_KEY = re.compile(r"[a-z]+(\.[A-Za-z0-9_-]+){2,}")
 
 
-def encode_key(address: Address) -> str:
+def encode_key(address: Address, prefix: str = PREFIX) -> str:
     """`owned.stream.ORDERS`: bytes that KV keys cannot hold become `=XX`, so that every legal name fits."""
-    return ".".join((PREFIX, *(_escape(part) for part in (address.kind, *address.names))))
+    return ".".join((prefix, *(_escape(part) for part in (address.kind, *address.names))))
 
 
 def _escape(text: str) -> str:
@@ -97,20 +103,22 @@ def _escape(text: str) -> str:
     return "".join(chr(b) if _PLAIN.match(chr(b)) else f"={b:02X}" for b in text.encode())
 
 
-def decode_key(key: str) -> Address | None:
-    """The address a key stands for; None when it is no ownership record."""
+def decode_key(key: str, prefix: str = PREFIX) -> Address | None:
+    """The address a key stands for; None when it is no record of this sort."""
+    if not key.startswith(f"{prefix}."):
+        return None
     if _PLAIN_KEY.fullmatch(key):  # nearly every key; thousands are read at once
         _, kind, *names = key.split(".")
         return Address(kind, tuple(names))
-    prefix, *parts = key.split(".")
-    if prefix != PREFIX or len(parts) < 2 or not all(parts):
+    _, *parts = key.split(".")
+    if len(parts) < 2 or not all(parts):
         return None
     try:
         kind, *names = (_unescape(part) for part in parts)
     except ValueError:
         return None
     address = Address(kind, tuple(names))
-    return address if encode_key(address) == key else None  # one address, one key: other spellings are not ours
+    return address if encode_key(address, prefix) == key else None  # one address, one key: other spellings are not ours
 
 
 def _unescape(text: str) -> str:

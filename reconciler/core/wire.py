@@ -172,6 +172,8 @@ class Call(StrEnum):
     CONSUMER_DELETE = "consumer.delete"
     CONSUMER_PAUSE = "consumer.pause"
     CONSUMER_UNPIN = "consumer.unpin"
+    CONSUMER_READ = "consumer.read"
+    """Changes nothing: what it reads is bound for later steps."""
     ENTRY_PUT = "entry.put"
     ENTRY_DELETE = "entry.delete"
     GATE_CONSUMERS_GONE = "gate.consumers_gone"
@@ -186,11 +188,12 @@ class Step:
     """Unique in its plan and stable between plans; steps of several changes with one id are one step."""
     call: Call
     on: tuple[str, ...]
-    """What it is done to: (stream,), (stream, consumer) or (bucket, key)."""
+    """What it is done to, or read of: (stream,), (stream, consumer) or (bucket, key)."""
     address: str
     """The resource this serves."""
     body: Config = field(default_factory=dict)
-    """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. gate: {"names": […], "timeout": ns}."""
+    """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. gate: {"names": […], "timeout": ns}.
+    read: {"paused": true} waits a moment until a pause is in effect."""
     set: Config = field(default_factory=dict)
     """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
     unset: tuple[str, ...] = ()
@@ -200,9 +203,13 @@ class Step:
     revision: int | None = None
     """entry.*: the revision to expect; 0: the key must not exist."""
     before: Config | None = None
-    """update, delete: the planned-from values of what is touched, raw, absent fields as null; a live difference stops this branch."""
+    """update, delete, read: the planned-from values of what is touched, raw, absent fields as null; a live difference stops this branch."""
     level: int = 0
     """`Nats-Required-Api-Level` to send."""
+    bind: str | None = None
+    """Name of the function (`core.binds`) that makes a value of this step's answer, for later steps that use it."""
+    uses: Mapping[str, str] = field(default_factory=dict)
+    """Where such values belong, by the step that binds them: dotted path in `body`, or in the record of entry.put."""
     after: tuple[str, ...] = ()
     """Ids of steps that must have succeeded before."""
     undoes: str | None = None

@@ -106,7 +106,7 @@ def _asides(change: PlannedChange, paper: Paper) -> list[str]:
     lines: list[str] = []
     if change.action is Action.UNKNOWN and change.reason:
         lines += paper.wrapped(f"unknown, so nothing is done here: {change.reason}", 4)
-    if change.action is Action.ORPHAN and change.reason:
+    if change.action in (Action.ORPHAN, Action.UPDATE, Action.REPLACE) and change.reason:
         lines += paper.wrapped(change.reason, 4)
     if change.blocked_by is not None:
         lines += paper.wrapped(f"waits for {change.blocked_by}", 4)

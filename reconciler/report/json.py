@@ -129,7 +129,7 @@ def _owned(owned: Owned | None) -> dict[str, Any] | None:
         "topology": owned.topology,
         **_present(source=owned.source, git_revision=owned.git_revision),
         "fields": dict(owned.fields),
-        **_some(left=list(owned.left), protected=owned.protected, knows=owned.knows),
+        **_some(left=list(owned.left), protected=owned.protected, knows=owned.knows, start=dict(owned.start)),
         "revision": owned.revision,
     }
 
@@ -145,10 +145,11 @@ def _step(step: Step) -> dict[str, Any]:
             value=step.value,
             revision=step.revision,
             undoes=step.undoes,
+            bind=step.bind,
             before=None if step.before is None else dict(step.before),
         ),
         **({"level": step.level} if step.level else {}),
-        **_some(after=list(step.after), effect=step.effect),
+        **_some(uses=dict(step.uses), after=list(step.after), effect=step.effect),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from reconciler.core.binds import Bind
 from reconciler.core.diagnostic import Severity
 from reconciler.core.diff import Action, FieldClass
 from reconciler.core.plan import FORMAT
@@ -112,7 +113,7 @@ def _changes() -> dict[str, Schema]:
         "consequence": _object({"message": TEXT}, quantities=COUNTS, detail=CONFIG),
         "record": _object(
             {"topology": TEXT, "fields": CONFIG, "revision": COUNT},
-            source=TEXT, git_revision=TEXT, left=TEXTS, protected=FLAG, knows=TEXT,
+            source=TEXT, git_revision=TEXT, left=TEXTS, protected=FLAG, knows=TEXT, start=CONFIG,
         ),
     }  # fmt: skip
 
@@ -121,5 +122,5 @@ def _step() -> Schema:
     return _object(
         {"id": TEXT, "call": _one_of(Call), "on": TEXTS, "address": ADDRESS},
         body=CONFIG, set=CONFIG, unset=TEXTS, value=TEXT, revision=COUNT, before=CONFIG, level=COUNT,
-        after=TEXTS, undoes=TEXT, effect=TEXT,
+        bind=_one_of(Bind), uses={"type": "object", "additionalProperties": TEXT}, after=TEXTS, undoes=TEXT, effect=TEXT,
     )  # fmt: skip

@@ -39,6 +39,8 @@ class Run:
     tell: Callable[[Step, str], None]
     written: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Revisions this run wrote, by (bucket, key): a later step on the same key expects those."""
+    bound: dict[str, Json] = field(default_factory=dict)
+    """Values that steps of this run bound, by step id."""
 
 
 def changes_since(step: Step, live: Config) -> list[str]:

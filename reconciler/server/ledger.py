@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.records import Owned, decode_key, decode_owned, encode_key, encode_owned
+from reconciler.core.records import BUCKET, Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.core.resource import Address
 from reconciler.core.wire import Snapshot, Target
 from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Stored
 
-BUCKET = "reconciler"
 ID_KEY = "id"
 """A random id that tells this account from every other one, whatever URL leads to it."""
 EXISTS = 10058

@@ -21,6 +21,7 @@ DEEDS = {
     Call.CONSUMER_DELETE: "delete consumer {}",
     Call.CONSUMER_PAUSE: "pause consumer {}",
     Call.CONSUMER_UNPIN: "unpin consumer {}",
+    Call.CONSUMER_READ: "read consumer {}",
     Call.ENTRY_PUT: "write entry {}",
     Call.ENTRY_DELETE: "delete entry {}",
     Call.GATE_CONSUMERS_GONE: "see the consumers of {} gone",
@@ -92,6 +93,12 @@ def still_there(step: Step, names: Sequence[str]) -> Unsuccessful:
     message = f"Members of {step.address} are still consuming after {seconds:g} s: {', '.join(names)}."
     fix = "Stop these members, then run apply again; what was queued on their partitions is still there."
     return Unsuccessful(_diagnostic(step, "AP106", "members-stay", message, fix), nothing_done=True)
+
+
+def unbound(step: Step) -> Unsuccessful:
+    message = f"Consumer {'/'.join(step.on)} does not say where it stands, so it was not replaced."
+    fix = "Before 2.14 it says so from the first acknowledgement on: acknowledge its first message, then plan again."
+    return Unsuccessful(_diagnostic(step, "AP108", "position-unknown", message, fix), nothing_done=True)
 
 
 def in_doubt(step: Step, silence: NoAnswer) -> Doubtful:

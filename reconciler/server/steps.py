@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.core.binds import BINDS, Bind, filled
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Step
 from reconciler.server import entry_steps, problems
@@ -23,8 +24,16 @@ POLL = 0.25
 """Seconds between two looks at consumers that are to disappear."""
 
 
+PAUSES_WITHIN = 2.0
+"""Seconds in which a cluster makes a pause felt; without it a little more is delivered twice, and nothing is lost."""
+
+
 async def carry_out(run: Run, step: Step) -> Result:
-    return await _HANDLERS[step.call](run, step)
+    result = await _HANDLERS[step.call](run, filled(step, run.bound))
+    if step.bind is None or not isinstance(result, Succeeded):
+        return result
+    run.bound[step.id] = BINDS[Bind(step.bind)](result.echo)
+    return problems.unbound(step) if run.bound[step.id] is None else result
 
 
 async def _create(run: Run, step: Step) -> Result:
@@ -107,6 +116,21 @@ async def _unpin(run: Run, step: Step) -> Result:
     return _plain(step, await run.js.write(f"CONSUMER.UNPIN.{'.'.join(step.on)}", step.body))
 
 
+async def _read(run: Run, step: Step) -> Result:
+    """What later steps need to know, of the very object the plan was made for."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + PAUSES_WITHIN
+    while True:
+        live = await run.js.read(_info(step))
+        if not isinstance(live, Mapping):
+            return _gone(step) if _is_missing(live) else problems.unreadable(step, live)
+        if changed := changes_since(step, live["config"]):
+            return problems.changed(step, changed)
+        if live.get("paused") or not step.body.get("paused") or loop.time() > deadline:
+            return Succeeded(live)
+        await asyncio.sleep(POLL / 5)
+
+
 async def _consumers_gone(run: Run, step: Step) -> Result:
     """Members delete their consumers themselves when they see the record gone; nobody can do it for them safely."""
     loop = asyncio.get_running_loop()
@@ -132,6 +156,7 @@ _HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
     Call.CONSUMER_DELETE: _delete,
     Call.CONSUMER_PAUSE: _pause,
     Call.CONSUMER_UNPIN: _unpin,
+    Call.CONSUMER_READ: _read,
     Call.ENTRY_PUT: entry_steps.put,
     Call.ENTRY_DELETE: entry_steps.remove,
     Call.GATE_CONSUMERS_GONE: _consumers_gone,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from reconciler.core.diff import Action
 from reconciler.core.events import Done, Event, Finished
-from reconciler.core.plan import Plan, PlannedChange
+from reconciler.core.plan import Plan
 from reconciler.core.resource import Address
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
@@ -53,7 +52,7 @@ class _Book:
 
     @classmethod
     def of(cls, plan: Plan, known: Mapping[Address, int]) -> _Book:
-        records = {Address.parse(change.address): change.record for change in _remembered(plan)}
+        records = plan.records
         book = cls(waiting={}, records=records, at_once={}, known=known)
         for step in plan.steps:
             if step.undoes is None and (address := Address.parse(step.address)) in records:
@@ -71,10 +70,3 @@ class _Book:
     def take(self) -> dict[Address, ledger.Record]:
         taken, self.ready = self.ready, {}
         return taken
-
-
-def _remembered(plan: Plan) -> Iterator[PlannedChange]:
-    """Changes whose record is written or dropped: everything of ours that really happens."""
-    for change in plan.changes:
-        if not change.is_blocked and change.action not in (Action.KEEP, Action.ORPHAN, Action.ABSENT):
-            yield change

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.kind import Context, Kind, Registry
 from reconciler.core.reconcile import recognised
+from reconciler.core.records import BUCKET
 from reconciler.core.resource import Address, Declared, Json, Resource
 from reconciler.core.wire import Scope, Snapshot
 from reconciler.documents.write import dump
@@ -50,7 +51,7 @@ async def exported(
 def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
     """What could not be read; our own records are no part of an export."""
     for scope, why in sorted(snapshot.unknown.items()):
-        if scope != Scope.bucket(ledger.BUCKET):
+        if scope != Scope.bucket(BUCKET):
             yield Diagnostic(
                 severity=Severity.ERROR, code="XX904", name="export-incomplete",
                 message=f"{scope} could not be read, so the file lacks what is there: {why}",

@@ -11,6 +11,7 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.kind import Registry
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import reconcile
+from reconciler.core.records import BUCKET
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Target
@@ -50,7 +51,7 @@ async def planned(
     """The same from a snapshot already taken."""
     check_place(topology, snapshot.target)
     owned = ledger.read(snapshot)
-    known = snapshot.unknown_bucket(ledger.BUCKET) is None
+    known = snapshot.unknown_bucket(BUCKET) is None
     came_from = _origin(topology)
     world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known, today=options.today)
     view = View(

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from reconciler.core.records import encode_key, encode_owned
+from reconciler.core.binds import BINDS, Bind, filled
+from reconciler.core.records import BUCKET, encode_key, encode_owned
 from reconciler.core.resource import Address, Config
 from reconciler.core.wire import Call, Entry, Snapshot, Step, Target
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
 from reconciler.kinds.primitives.known import V2_14, Known
 from reconciler.kinds.primitives.stream_settle import DUPLICATE_WINDOW
-from reconciler.server import ledger
 from reconciler.server.ledger import Record
 
 Info = dict[str, Any]
@@ -30,6 +30,7 @@ class Held:
             stream: {name: dict(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()
         }
         self.entries = {bucket: dict(entries) for bucket, entries in snapshot.entries.items()}
+        self.bound: dict[str, Any] = {}
 
     def stream(self, name: str, body: Config) -> None:
         mirror = body.get("mirror") or {}
@@ -91,7 +92,7 @@ def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
     held = Held(snapshot)
     for step in steps:
         if step.undoes is None:
-            _DO[step.call](held, step)
+            _DO[step.call](held, filled(step, held.bound))
     return held.snapshot()
 
 
@@ -130,6 +131,12 @@ def _pause(held: Held, step: Step) -> None:
     held.consumers[stream][name]["config"] = {**config, **step.body}
 
 
+def _read(held: Held, step: Step) -> None:
+    if step.bind:
+        info = held.consumers[step.on[0]][step.on[1]]
+        held.bound[step.id] = BINDS[Bind(step.bind)]({"ts": "2026-03-01T00:00:00.000Z", **info})
+
+
 def _put(held: Held, step: Step) -> None:
     held.entry(*step.on, (step.value or "").encode())
 
@@ -151,6 +158,7 @@ _DO: Mapping[Call, Callable[[Held, Step], None]] = {
     Call.CONSUMER_DELETE: _delete_consumer,
     Call.CONSUMER_PAUSE: _pause,
     Call.CONSUMER_UNPIN: _nothing,
+    Call.CONSUMER_READ: _read,
     Call.ENTRY_PUT: _put,
     Call.ENTRY_DELETE: _remove,
     Call.GATE_CONSUMERS_GONE: _nothing,
@@ -162,9 +170,9 @@ def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
     held = Held(snapshot)
     for address, record in records.items():
         value = json.dumps(encode_owned(record)).encode() if record else b""
-        held.entry(ledger.BUCKET, encode_key(address), value, deleted=record is None)
+        held.entry(BUCKET, encode_key(address), value, deleted=record is None)
     return held.snapshot()
 
 
 def empty(target: Target) -> Snapshot:
-    return replace(Snapshot(target=target), entries={ledger.BUCKET: {}})
+    return replace(Snapshot(target=target), entries={BUCKET: {}})

@@ -63,12 +63,7 @@ def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
 
 def apply_offline(plan: Plan, snapshot: Snapshot) -> Snapshot:
     """What `workflow.apply` does, on the fake."""
-    records = {
-        Address.parse(change.address): change.record
-        for change in plan.changes
-        if not change.is_blocked and change.action not in (Action.KEEP, Action.ORPHAN, Action.ABSENT)
-    }
-    return fake.remember(fake.carry_out(snapshot, plan.steps), records)
+    return fake.remember(fake.carry_out(snapshot, plan.steps), plan.records)
 
 
 def remaining(plan: Plan, excused: Iterable[str]) -> list[str]:

@@ -6,7 +6,12 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 
 
-@rule("XX101", "foreign-owner", on=(Action.UPDATE, Action.KEEP, Action.ADOPT, Action.DELETE), needs=("live",))
+@rule(
+    "XX101",
+    "foreign-owner",
+    on=(Action.UPDATE, Action.REPLACE, Action.KEEP, Action.ADOPT, Action.DELETE),
+    needs=("live",),
+)
 def foreign_owner(change: Change, view: View) -> Found:
     """Another topology has applied this resource and remembers it as its own.
 
@@ -24,7 +29,7 @@ def foreign_owner(change: Change, view: View) -> Found:
     )
 
 
-@rule("XX102", "foreign-source", on=(Action.UPDATE, Action.KEEP, Action.DELETE), needs=("live",))
+@rule("XX102", "foreign-source", on=(Action.UPDATE, Action.REPLACE, Action.KEEP, Action.DELETE), needs=("live",))
 def foreign_source(change: Change, view: View) -> Found:
     """A topology of the same name, but from another source repository, has applied this resource.
 
@@ -50,12 +55,14 @@ def foreign_source(change: Change, view: View) -> Found:
 
 @rule("XX103", "protected", on=(Action.DELETE, Action.REPLACE), needs=("live",))
 def protected(change: Change, _view: View) -> Found:
-    """A resource that was last applied with `protect: true` is to be removed. No consent beats that.
+    """A resource that was last applied with `protect: true` is to be removed or replaced. No consent beats that.
 
     Instead: apply it once with `protect: false`, in a change of its own that a reviewer sees.
     """
     if not (change.owned and change.owned.protected) and not change.terms.protect:
         return None
+    if change.live is None:
+        return None  # nothing is there to be protected: a replacement that was cut off is finished
     return Finding(
         outcome=Outcome.REFUSED,
         message="it is protected: never deleted or replaced, whatever consent says",
@@ -63,13 +70,13 @@ def protected(change: Change, _view: View) -> Found:
     )
 
 
-@rule("XX104", "removal-of-unowned", on=(Action.DELETE,), needs=("live",))
+@rule("XX104", "removal-of-unowned", on=(Action.DELETE, Action.REPLACE), needs=("live",))
 def removal_of_unowned(change: Change, view: View) -> Found:
-    """`removed:` names something live that this topology never applied or adopted.
+    """`removed:`, or a change that replaces, is about something live that this topology never applied or adopted.
 
     What is not ours is never destroyed: the name may be a slip, or the account the wrong one.
 
-    Instead: adopt it first by declaring it and applying once; then move it to `removed`.
+    Instead: adopt it first by declaring it as it is and applying once; then remove or change it.
     """
     if change.owned:
         return None
@@ -81,8 +88,26 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.REFUSED,
         message=f"{why}, and what is not ours is never destroyed",
-        fix="declare it and apply once to adopt it; then remove it",
+        fix=f"declare it{'' if change.action is Action.DELETE else ' as it is'} and apply once to adopt it; then "
+        f"{'remove' if change.action is Action.DELETE else 'change'} it",
     )
 
 
-RULES = (foreign_owner, foreign_source, protected, removal_of_unowned)
+@rule("XX107", "unfinished-replacement", on=(Action.FORGET,), needs=("live",))
+def unfinished_replacement(change: Change, _view: View) -> Found:
+    """`forget:` names something whose replacement an earlier run began and did not finish.
+
+    Forgotten now, it would stay half replaced: gone, or beside a placeholder that keeps messages for nobody.
+
+    Instead: declare it once more and apply, which finishes the replacement or takes it back; then forget it.
+    """
+    if change.intent is None:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED,
+        message="its replacement was cut off half-way, and forgotten now it would stay like that",
+        fix="declare it once more and apply; then forget it",
+    )
+
+
+RULES = (foreign_owner, foreign_source, protected, removal_of_unowned, unfinished_replacement)

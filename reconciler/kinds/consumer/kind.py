@@ -9,6 +9,7 @@ from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
 from reconciler.core.resource import Address, Declared, Json, Resource, Terms
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.kinds.consumer import position, replacement
 from reconciler.kinds.consumer.losses import questions
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.primitives import calls
@@ -24,9 +25,10 @@ class ConsumerSpec(ConsumerConfig):
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
+    placeholders = replacement.placeholders(snapshot)
     for stream, consumers in snapshot.consumers.items():
         for name, info in consumers.items():
-            if info["config"].get("durable_name"):
+            if info["config"].get("durable_name") and (stream, name) not in placeholders:
                 yield Resource(
                     address=Address("consumer", (stream, name)), config=canonical(info["config"]), state=info
                 )
@@ -113,4 +115,7 @@ CONSUMER = Kind(
     questions=questions,
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,
+    consequences=position.consequences,
+    replace=replacement.how,
+    tidy=replacement.tidy,
 )

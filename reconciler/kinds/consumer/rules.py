@@ -8,6 +8,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.clients import quantities, who_suffers
 from reconciler.kinds.consumer.losses import RULES as LOSSES
+from reconciler.kinds.consumer.position import instead_of_refusing
 from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.subjects import is_valid
@@ -15,7 +16,7 @@ from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
-AT_CREATION = "The server fixes it at creation; recreating the consumer would lose its position."
+AT_CREATION = "The server fixes it at creation."
 
 FIXED = {
     "deliver_policy": Fixed("CO101", "deliver-policy-change", AT_CREATION, SECOND),
@@ -49,14 +50,15 @@ def doomed_storage_change(change: Change, view: View) -> Found:
         change.was("mem_storage"), change.becomes("mem_storage"), view.target.version
     ):
         return None
-    return Finding(
+    refusal = Finding(
         outcome=Outcome.REFUSED,
         path="mem_storage",
-        to=change.becomes("mem_storage"),
+        to=bool(change.becomes("mem_storage")),
         fix=SECOND,
         message="mem_storage of an existing consumer does not really change: this server says ok, "
-        "and the consumer may be gone after the next restart",
+        "and the consumer may be gone after the next restart.",
     )
+    return instead_of_refusing(change, view, refusal)
 
 
 @rule("CO121", "priority-policy-switch", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
@@ -174,7 +176,7 @@ def invalid_filter(change: Change, _view: View) -> Iterator[Finding]:
 
 
 RULES = (
-    *updatability_rules(FIELDS, FIXED, of="consumer"),
+    *updatability_rules(FIELDS, FIXED, of="consumer", manner=instead_of_refusing),
     doomed_storage_change,
     priority_policy_switch,
     priority_group_change,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reconciler.core.diff import Action, Change
@@ -22,17 +22,27 @@ class Fixed:
     consentable: bool = False
 
 
-def updatability_rules(fields: Mapping[str, Known], fixed: Mapping[str, Fixed], *, of: str) -> tuple[Rule, ...]:
+Manner = Callable[[Change, View, Finding], Finding | None]
+"""What becomes of a refusal where the kind knows another way."""
+
+
+def updatability_rules(
+    fields: Mapping[str, Known],
+    fixed: Mapping[str, Fixed],
+    *,
+    of: str,
+    manner: Manner = lambda _change, _view, refusal: refusal,
+) -> tuple[Rule, ...]:
     """One rule per entry; the versions and the server's answer come from the field's own table."""
-    return tuple(_rule(field, fields[field], words, of) for field, words in fixed.items())
+    return tuple(_rule(field, fields[field], words, of, manner) for field, words in fixed.items())
 
 
-def _rule(field: str, about: Known, words: Fixed, of: str) -> Rule:
+def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner) -> Rule:
     def judge(change: Change, view: View) -> Found:
         found = change.field(field)
         if found is None or about.may_become(change.was(field), change.becomes(field), view.target.version):
             return None
-        return Finding(
+        refusal = Finding(
             outcome=Outcome.REFUSED,
             path=found.path,
             message=f"{found.path} cannot change from {_shown(found.live, about)} to {_shown(found.desired, about)}. {words.why}",
@@ -40,6 +50,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str) -> Rule:
             to=found.desired,
             consentable=words.consentable,
         )
+        return manner(change, view, refusal)
 
     judge.__doc__ = (
         f"A change of `{field}` of an existing {of}: {_by_version(about)}.\n\n{words.why}\n\nInstead: {words.instead}."

@@ -1,0 +1,74 @@
+"""Comparing what was replaced: with a start of its own the file does not know of, or by a run that was cut off half-way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from reconciler.core.diff import Action, Change, compare
+from reconciler.core.intents import Intent
+from reconciler.core.kind import FieldInfo
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address, Config, Resource
+from reconciler.core.topology import Topology
+
+RESUMED = "a run that was replacing this was cut off; this goes on where it stopped"
+TAKEN_BACK = "a run that was replacing this was cut off, and that is not wanted any more; this clears up after it"
+UNREADABLE = "it is being replaced, but what bucket reconciler says of that cannot be used"
+
+Begun = Mapping[Address, Intent | str]
+
+
+def compared(
+    desired: Resource,
+    live: Resource | None,
+    owned: Owned | None,
+    intent: Intent | None,
+    fields: Mapping[str, FieldInfo],
+) -> Change:
+    """`compare`, for objects that may have been replaced, or be half-way through it."""
+    if intent is None:
+        found = _in_the_files_words(live, desired, owned.start, owned.fields) if live and owned else live
+        return compare(desired, found, owned, fields)
+    owned = owned or Owned(topology=intent.topology, source=intent.source)  # whoever began it owns it
+    if live is None:
+        change = compare(desired, None, owned, fields)
+        return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
+    if intent.is_made(live.config):
+        change = compare(desired, _in_the_files_words(live, desired, intent.start, intent.wanted), owned, fields)
+        return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
+    change = compare(desired, _in_the_files_words(live, desired, owned.start, owned.fields), owned, fields)
+    return replace(change, action=Action.UPDATE, intent=intent, reason=TAKEN_BACK)
+
+
+def _in_the_files_words(live: Resource, desired: Resource, start: Config, words: Config) -> Resource:
+    """The start a replacement had to use says what the file said when it was made, unless the file now says that start."""
+    if not start or not _says(live.config, start) or _says(desired.config, start):
+        return live
+    config = {name: value for name, value in live.config.items() if name not in start}
+    return replace(live, config={**config, **{name: words[name] for name in start if name in words}})
+
+
+def _says(config: Config, start: Config) -> bool:
+    return all(config.get(name) == value for name, value in start.items())
+
+
+def undeclared(topology: Topology, begun: Begun, changes: Mapping[Address, Change]) -> dict[Address, Change]:
+    """What was being replaced and is no longer declared."""
+    found: dict[Address, Change] = {}
+    for address, intent in begun.items():
+        change = changes.get(address)
+        if isinstance(intent, str) or (change and change.desired):
+            continue
+        if change is None and intent.topology == topology.name:
+            reason = "it was being replaced when a run was cut off: declare it to finish that, or remove it"
+            found[address] = Change(address=address, action=Action.ORPHAN, intent=intent, reason=reason)
+        elif (
+            change
+            and change.action in (Action.FORGET, Action.ABSENT)
+            and address in {r.address for r in topology.removed}
+        ):
+            found[address] = replace(change, action=Action.DELETE, intent=intent)
+        elif change:
+            found[address] = replace(change, intent=intent)
+    return found

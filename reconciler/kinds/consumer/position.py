@@ -1,0 +1,171 @@
+"""Where a consumer stands, whether it can be made anew there, and what is delivered again when it is.
+
+On a work queue what is left in the stream is what is still to be done, so a new consumer starts with all of it.
+Elsewhere it starts after the ack floor, which only grows: read before the old one goes, it is never too late, so nothing
+is lost, and what was delivered above it comes again. The file's deliver_policy says where a consumer made from nothing
+starts; a replacement keeps the place, whatever that policy says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+
+from reconciler.core.binds import after_ack_floor
+from reconciler.core.diff import Action, Change, Consequence
+from reconciler.core.resource import Address, Config, Json
+from reconciler.core.rule import Finding, Outcome, View
+from reconciler.kinds.primitives.words import some
+
+KNOWING = ("explicit", "all")
+"""Ack policies under which a consumer knows what was processed."""
+DEFAULTS = {"deliver_policy": "all", "ack_policy": "none", "replay_policy": "instant"}
+
+
+def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding | None:
+    """No update changes this, but a replacement with consent does, unless position or messages would be lost."""
+    if _follows_from_the_switch(change, refusal.path):
+        return None
+    if why := _immovable(change, view):
+        return replace(refusal, message=f"{refusal.message} {why}")
+    again, unacknowledged = _again(change, view)
+    return replace(
+        refusal,
+        outcome=Outcome.REPLACES,
+        message=f"{refusal.message} Made anew where it stands, {_comes_again(again, unacknowledged)}.",
+        to=refusal.to if refusal.to is not None else DEFAULTS.get(refusal.path),
+        quantities={"redelivered": again, "unacknowledged": unacknowledged},
+    )
+
+
+def _follows_from_the_switch(change: Change, path: str) -> bool:
+    """Options of one way to consume go when it becomes the other."""
+    pulled, pulls = change.was("deliver_subject") is None, change.becomes("deliver_subject") is None
+    return path != "deliver_subject" and pulled != pulls and change.becomes(path) is None
+
+
+def _comes_again(again: int, unacknowledged: int) -> str:
+    if not again:
+        return "nothing is delivered again"
+    others = "" if again <= unacknowledged else ", the others acknowledged out of order"
+    return f"up to {some(again, 'message')} come again: {some(unacknowledged)} not yet acknowledged{others}"
+
+
+def _immovable(change: Change, view: View) -> str:
+    """Why it cannot be replaced without losing its position or messages; empty when it can."""
+    if not view.ledger_known:
+        return "Replacing it needs bucket reconciler, to survive being cut off, and that cannot be read here."
+    if is_queue(change, view):
+        return ""
+    if is_interest(change, view) and not _has_room(change, view):
+        return "A placeholder must keep its messages meanwhile, and max_consumers of the stream leaves no room for it."
+    return _unknowable(info_of(change))
+
+
+def _unknowable(info: Mapping[str, Json]) -> str:
+    policy = info["config"].get("ack_policy", "none")
+    if policy not in KNOWING:
+        return f"With ack_policy {policy} nobody knows how far it got, so it cannot be replaced either."
+    if info["config"].get("deliver_policy") == "last_per_subject":
+        return "Started at last_per_subject, its position is no sequence, so it cannot be replaced either."
+    if after_ack_floor(info) is None:
+        return (
+            "Before 2.14 a server does not say where it stands until its first message is acknowledged, "
+            "so it cannot be replaced yet."
+        )
+    return ""
+
+
+def info_of(change: Change) -> Mapping[str, Json]:
+    """The live consumer as the server described it."""
+    return {"config": {}, **(change.live.state if change.live else {})}
+
+
+def is_queue(change: Change, view: View) -> bool:
+    return "workqueue" in _retentions(change, view)
+
+
+def is_interest(change: Change, view: View) -> bool:
+    return "interest" in _retentions(change, view)
+
+
+def _retentions(change: Change, view: View) -> set[str]:
+    """The stream's, now and after this plan."""
+    stream = Address.of("stream", change.address.stream)
+    found = [where[stream] for where in (view.live, view.desired) if stream in where and not where[stream].external]
+    return {resource.config.get("retention", "limits") for resource in found}
+
+
+def _has_room(change: Change, view: View) -> bool:
+    stream = change.address.stream
+    most = view.live[Address.of("stream", stream)].config.get("max_consumers", 0)
+    there = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    return most <= 0 or len(there) < most or placeholder(change.address.name) in there
+
+
+def _again(change: Change, view: View) -> tuple[int, int]:
+    """Messages that may come again, at most, and how many of them wait for their acknowledgement.
+
+    Above the ack floor some may be acknowledged already, out of order; which ones, no server says.
+    """
+    info = info_of(change)
+    unacknowledged = info.get("num_ack_pending", 0)
+    if is_queue(change, view):
+        return unacknowledged, unacknowledged
+    delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
+    messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
+    deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)
+    return max(0, min(messages, deliveries)), unacknowledged
+
+
+def start(change: Change, view: View) -> Config:
+    """What a new consumer must say of its start, as known now; nothing where the file's own word is right."""
+    if is_queue(change, view):
+        return {}
+    sequence = after_ack_floor(info_of(change))
+    if change.intent and is_noted(change):
+        sequence = min(sequence, change.intent.start["opt_start_seq"])
+    return {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence, "opt_start_time": None}
+
+
+def is_noted(change: Change) -> bool:
+    """An earlier run noted where to go on, and what is live now may be another consumer, which somebody made since."""
+    intent = change.intent
+    if intent is None or not intent.ready or "opt_start_seq" not in intent.start:
+        return False
+    return bool(intent.created != info_of(change).get("created"))
+
+
+def placeholder(name: str) -> str:
+    """The durable that wants the same messages while an interest stream would drop them."""
+    return f"{name[:50]}-{sha256(name.encode()).hexdigest()[:8]}-kept"
+
+
+def consequences(change: Change, view: View) -> Iterable[Consequence]:
+    """What a replacement means for messages and clients."""
+    if change.action is not Action.REPLACE:
+        return
+    is_being_finished = change.intent is not None and (change.live is None or not change.fields)
+    lines = _of_the_rest(change) if is_being_finished else _of_all(change, view)
+    yield from (Consequence(message=line) for line in lines)
+
+
+def _of_the_rest(change: Change) -> Iterable[str]:
+    if change.live is None and change.intent and (sequence := change.intent.start.get("opt_start_seq")):
+        yield f"The new consumer goes on at stream sequence {sequence}, noted before the old one was deleted"
+
+
+def _of_all(change: Change, view: View) -> Iterable[str]:
+    known = start(change, view)
+    if known:
+        policy = change.becomes("deliver_policy") or "all"
+        yield (
+            f"The new consumer goes on after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or "
+            f"later. Its deliver_policy will be by_start_sequence, which from then on stands for the {policy} of this file"
+        )
+    else:
+        yield "The new consumer starts with all that is left in the work queue"
+    if is_interest(change, view):
+        yield f"A placeholder, {placeholder(change.address.name)}, keeps its messages meanwhile"
+    yield "Pulls that wait end with 409 Consumer Deleted, clients must ask again, and delivery counts start anew"

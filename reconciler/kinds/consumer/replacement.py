@@ -1,0 +1,111 @@
+"""Deletes a consumer and makes it anew where it stood; after a cut between any two steps another run can go on.
+
+A pause keeps what comes again to what is out already. An interest stream drops what its last consumer has not
+acknowledged, so there a placeholder wants the same messages until the new consumer does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.core.binds import Bind
+from reconciler.core.diff import Change
+from reconciler.core.intents import Intent, intents
+from reconciler.core.kind import Replacement
+from reconciler.core.replacement import started
+from reconciler.core.resource import Config, Json
+from reconciler.core.rule import View
+from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.kinds.consumer import position
+from reconciler.kinds.primitives import calls
+
+FILTERS = ("filter_subject", "filter_subjects")
+
+
+def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
+    """Those of unfinished replacements: ours, and nobody's consumers."""
+    begun = intents(snapshot).items()
+    kept = ((a.stream, intent.notes.get("placeholder")) for a, intent in begun if isinstance(intent, Intent))
+    return {(stream, name) for stream, name in kept if name}
+
+
+def how(change: Change, view: View) -> Replacement:
+    """Wherever the steps end, what was noted before tells where to go on."""
+    name, start = change.address.name, position.start(change, view)
+    held = [_placeholder(change)] if position.is_interest(change, view) else []
+    noted = [*_noted(change)] if start and not position.is_noted(change) else []
+    bound = {"opt_start_seq": noted[-1].id} if noted else {}
+    notes = {"placeholder": position.placeholder(name)} if held else {}
+    return Replacement(
+        before=(*held, *noted),
+        swap=(_deleted(change), _made(change, start, bound)),
+        start=start,
+        bound=bound,
+        notes={**(change.intent.notes if change.intent else {}), **notes},
+    )
+
+
+def _deleted(change: Change) -> Step:
+    stream, name = change.address.names
+    return replace(calls.delete_consumer(change, stream, name), before=_as_planned(change))
+
+
+def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
+    assert change.desired
+    stream, name = change.address.names
+    made = calls.create_consumer(change, stream, name, started(change.desired, start).config)
+    where = f"from sequence {start['opt_start_seq']} on" if start else "with all that is left in the work queue"
+    return replace(made, uses=bound, effect=f"{made.effect} anew, {'after the noted ack floor' if bound else where}")
+
+
+def _placeholder(change: Change) -> Step:
+    stream, name = change.address.names
+    filters = {key: value for key in FILTERS if (value := position.info_of(change)["config"].get(key))}
+    about = f"keeps the messages of consumer {name} while reconciler replaces it"
+    config = {"ack_policy": "explicit", "description": about, **filters}
+    step = calls.create_consumer(change, stream, position.placeholder(name), config)
+    return replace(step, effect=f"create a placeholder that {about}")
+
+
+def _noted(change: Change) -> Iterator[Step]:
+    """Where it stands, once nothing more is delivered. It pauses for seconds, so that a cut leaves nobody waiting."""
+    name, label = change.address.name, "/".join(("consumer", *change.address.names))
+    clock = replace(_read(change, f"read the clock of {label}", "read the server's clock"), bind=Bind.SOON)
+    pause = Step(
+        id=f"pause {label} to replace it",
+        call=Call.CONSUMER_PAUSE,
+        on=change.address.names,
+        address=str(change.address),
+        uses={"pause_until": clock.id},
+        effect=f"pause consumer {name} for 10 s, so that nothing more is delivered",
+    )
+    if not position.info_of(change).get("paused"):
+        yield from (clock, pause)
+    stands = _read(change, f"read where {label} stands", f"read where consumer {name} stands: after its ack floor")
+    yield replace(stands, bind=Bind.AFTER_ACK_FLOOR, body={"paused": True})
+
+
+def _read(change: Change, step_id: str, effect: str) -> Step:
+    return Step(
+        id=step_id,
+        call=Call.CONSUMER_READ,
+        on=change.address.names,
+        address=str(change.address),
+        before=_as_planned(change),
+        effect=effect,
+    )
+
+
+def _as_planned(change: Change) -> Mapping[str, Json]:
+    """What must not have changed since the plan; the pause is our own."""
+    return {name: value for name, value in position.info_of(change)["config"].items() if name != "pause_until"}
+
+
+def tidy(change: Change, _view: View) -> Sequence[Step]:
+    """The placeholder goes."""
+    kept = change.intent.notes.get("placeholder") if change.intent else None
+    if not kept:
+        return ()
+    step = calls.delete_consumer(change, change.address.stream, kept)
+    return (replace(step, before=None, effect="delete the placeholder, which nothing needs any more"),)

@@ -1,0 +1,122 @@
+"""A stream with a consumer that is half-way through its messages, some acknowledged out of order, and its replacement."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import TimeoutError as NothingCame
+
+from reconciler.core.events import Done, Finished
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Step
+from reconciler.server.api import JetStream
+from reconciler.server.execute import execute
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import Planned, PlanOptions, plan
+from reconciler.workflow.predict import forms
+from tests.support.accounts import Account
+from tests.support.jetstream import done
+from tests.support.topologies import read
+
+TODAY = date(2026, 6, 1)
+OPTIONS = PlanOptions(today=TODAY)
+ACKNOWLEDGED = (0, 1, 3)
+"""Of the first six messages; the ack floor stays behind the third one."""
+CONSENT = ", allow: [{code: CO106, to: 64, reason: fewer waiting pulls}]"
+
+
+def file(
+    folder: Path, retention: str = "limits", consumer: str = "max_waiting: 512", policy: str = "explicit"
+) -> Topology:
+    """Everything declared: a stream kept by `retention` and its consumer `c`."""
+    consumers = f"{{c: {{ack_policy: {policy}, {consumer}}}}}"
+    return read(folder, f"streams: {{S: {{subjects: [s.*], retention: {retention}, consumers: {consumers}}}}}")
+
+
+@dataclass(slots=True)
+class Work:
+    """What was published, and what clients saw of it."""
+
+    nc: Client
+    js: JetStream
+    published: list[str] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+
+    async def publish(self, number: int = 1) -> None:
+        for _ in range(number):
+            text = f"m{len(self.published)}"
+            await self.nc.request("s.x", text.encode(), timeout=5)
+            self.published.append(text)
+
+    async def fetch(self, number: int, within: float = 2) -> list[Msg]:
+        """As many as come, up to `number`."""
+        subscription = await self.nc.jetstream().pull_subscribe_bind("c", stream="S")
+        try:
+            messages = await subscription.fetch(number, timeout=within)
+        except NothingCame:
+            messages = []
+        await subscription.unsubscribe()
+        self.seen += [message.data.decode() for message in messages]
+        return messages
+
+    async def acknowledge(self, messages: Iterable[Msg]) -> None:
+        for message in messages:
+            await message.ack_sync(timeout=5)
+            self.acknowledged.append(message.data.decode())
+
+    async def work_off(self) -> list[str]:
+        """Everything that is still delivered, acknowledged."""
+        came: list[Msg] = []
+        while (await self.info())["num_pending"] or not came:
+            messages = await self.fetch(100, within=0.5)
+            await self.acknowledge(messages)
+            came += messages
+        return [message.data.decode() for message in came]
+
+    async def info(self, consumer: str = "c") -> Mapping[str, Any]:
+        return done(await self.js.request(f"CONSUMER.INFO.S.{consumer}"))
+
+    async def left(self) -> int:
+        return int(done(await self.js.request("STREAM.INFO.S"))["state"]["messages"])
+
+    async def consumers(self) -> list[str]:
+        return list(done(await self.js.request("CONSUMER.NAMES.S"))["consumers"])
+
+    async def plan(self, wanted: Topology) -> Planned:
+        return await plan(wanted, self.js, OPTIONS)
+
+    async def apply(self, wanted: Topology) -> Finished:
+        return [event async for event in apply(await self.plan(wanted), self.js) if isinstance(event, Finished)][-1]
+
+    async def carry_out(self, planned: Planned, steps: Iterable[Step]) -> None:
+        """Only these steps, with something published after each."""
+        async for event in execute(self.js, steps, forms=forms(planned.snapshot)):
+            if isinstance(event, Done):
+                await self.publish()
+            elif isinstance(event, Finished):
+                assert event.is_success, event
+
+
+@asynccontextmanager
+async def at_work(account: Account, declared: Topology) -> AsyncIterator[Work]:
+    """The declared consumer with ten messages published, six delivered and three of those acknowledged."""
+    nc = await account.connect()
+    js = await JetStream.open(nc)
+    work = Work(nc, js)
+    assert (await work.apply(declared)).is_success
+    await work.publish(10)
+    messages = await work.fetch(6)
+    await work.acknowledge(messages[n] for n in ACKNOWLEDGED)
+    try:
+        yield work
+    finally:
+        await js.close()
+        await nc.close()
