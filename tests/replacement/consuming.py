@@ -9,9 +9,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import TimeoutError as NothingCame
 
 from reconciler.core.events import Done, Finished
 from reconciler.core.topology import Topology
@@ -49,6 +49,8 @@ class Work:
     published: list[str] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
+    held: list[Msg] = field(default_factory=list)
+    """Delivered before, and not yet acknowledged."""
 
     async def publish(self, number: int = 1) -> None:
         for _ in range(number):
@@ -57,11 +59,11 @@ class Work:
             self.published.append(text)
 
     async def fetch(self, number: int, within: float = 2) -> list[Msg]:
-        """As many as come, up to `number`."""
+        """As many as come, up to `number`; none while there is no consumer."""
         subscription = await self.nc.jetstream().pull_subscribe_bind("c", stream="S")
         try:
             messages = await subscription.fetch(number, timeout=within)
-        except NothingCame:
+        except (nats.errors.Error, TimeoutError):
             messages = []
         await subscription.unsubscribe()
         self.seen += [message.data.decode() for message in messages]
@@ -115,6 +117,7 @@ async def at_work(account: Account, declared: Topology) -> AsyncIterator[Work]:
     await work.publish(10)
     messages = await work.fetch(6)
     await work.acknowledge(messages[n] for n in ACKNOWLEDGED)
+    work.held = [message for n, message in enumerate(messages) if n not in ACKNOWLEDGED]
     try:
         yield work
     finally:

@@ -1,0 +1,137 @@
+"""Killed with a request on the wire, or an answer lost: the next apply finishes, and what comes again was on its way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.diff import Action
+from reconciler.server.api import JetStream
+from reconciler.workflow.apply import apply
+from tests.cli.running import command, environment
+from tests.replacement.consuming import CONSENT, Work, at_work, file
+from tests.replacement.killing import killing
+from tests.support.accounts import Account, connect
+from tests.support.lossy import losing
+from tests.support.versions import on_every_version
+
+WRITES = {
+    "the note": (b"$KV.reconciler.intent.consumer.S.c ", 1),
+    "the placeholder": (b"$JS.API.CONSUMER.CREATE.S.c-", 1),
+    "the pause": (b"$JS.API.CONSUMER.PAUSE.S.c ", 1),
+    "the noted place": (b"$KV.reconciler.intent.consumer.S.c ", 2),
+    "the deletion": (b"$JS.API.CONSUMER.DELETE.S.c ", 1),
+    "the creation": (b"$JS.API.CONSUMER.CREATE.S.c ", 1),
+    "the placeholder's deletion": (b"$JS.API.CONSUMER.DELETE.S.c-", 1),
+    "the record": (b"$KV.reconciler.owned.consumer.S.c ", 1),
+    "the end": (b"$KV.reconciler.intent.consumer.S.c ", 3),
+}
+"""Every write of a replacement on an interest stream, by its subject and how often that was written to before."""
+
+
+async def finished(work: Work, folder: Path, again: int) -> None:
+    wanted = file(folder / "wanted", "interest", f"max_waiting: 64{CONSENT}")
+    delivered, processed = set(work.seen), set(work.acknowledged)
+    assert {change.action for change in (await work.plan(wanted)).plan.changes} <= {Action.REPLACE}
+    assert (await work.apply(wanted)).is_success
+    assert (await work.plan(wanted)).plan.changes == ()
+    assert ((await work.info())["config"]["max_waiting"], await work.consumers()) == (64, ["c"])
+    came = set(await work.work_off())
+    assert processed | came == set(work.published)
+    assert len(came & delivered) <= again
+
+
+@pytest.mark.parametrize("sent", [True, False], ids=["on the wire", "unsent"])
+@pytest.mark.parametrize("write", WRITES)
+def test_killed_at_any_write(account: Account, tmp_path: Path, write: str, sent: bool) -> None:
+    (tmp_path / "topology.yaml").write_text(
+        "reconciler: 1\ntopology: orders\n"
+        f"streams: {{S: {{subjects: [s.*], retention: interest, consumers: {{c: {{ack_policy: explicit, max_waiting: 64{CONSENT}}}}}}}}}\n"
+    )
+
+    async def story() -> None:
+        async with at_work(account, file(tmp_path / "first", "interest")) as work:
+            running: list[asyncio.subprocess.Process] = []
+            marker, nth = WRITES[write]
+            async with killing(
+                account.server.port, marker, nth, lambda: [one.kill() for one in running], sent=sent
+            ) as port:
+                arguments = (
+                    "--server",
+                    f"nats://127.0.0.1:{port}",
+                    "--user",
+                    account.user,
+                    "--password",
+                    account.password,
+                )
+                running.append(
+                    await asyncio.create_subprocess_exec(
+                        *command("apply", "topology.yaml", "--yes", *arguments), cwd=tmp_path, env=environment(tmp_path),
+                        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+                    )
+                )  # fmt: skip
+                assert await running[0].wait() == -9
+            await work.publish(2)
+            await finished(work, tmp_path, again=4)
+
+    asyncio.run(story())
+
+
+LOST = {
+    "the deletion": b'"io.nats.jetstream.api.v1.consumer_delete_response"',
+    "the creation": b'"io.nats.jetstream.api.v1.consumer_create_response"',
+    "the pause": b'"io.nats.jetstream.api.v1.consumer_pause_response"',
+}
+
+
+@pytest.mark.parametrize("answer", LOST)
+def test_a_lost_answer_costs_nothing(account: Account, tmp_path: Path, answer: str) -> None:
+    wanted = file(tmp_path / "lost", "interest", f"max_waiting: 64{CONSENT}")
+
+    async def story() -> None:
+        async with at_work(account, file(tmp_path / "first", "interest")) as work:
+            planned = await work.plan(wanted)
+            async with losing(account.server.port, LOST[answer]) as port:
+                nc = await connect(f"nats://127.0.0.1:{port}", account.user, account.password)
+                js = await JetStream.open(nc, within=0.5)
+                async for _ in apply(planned, js):
+                    pass
+                await js.close()
+                await nc.close()
+            await finished(work, tmp_path, again=4)
+
+    asyncio.run(story())
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+def test_clients_that_go_on_working_meanwhile_lose_nothing(account: Account, tmp_path: Path, retention: str) -> None:
+    wanted = file(tmp_path / "wanted", retention, f"max_waiting: 64{CONSENT}")
+
+    async def story() -> None:
+        async with at_work(account, file(tmp_path, retention)) as work:
+            over = asyncio.Event()
+
+            async def publishing() -> None:
+                while not over.is_set():
+                    await work.publish()
+
+            async def consuming() -> None:
+                while not over.is_set():
+                    for message in (await work.fetch(3, within=0.2))[::-1]:
+                        await message.ack()
+
+            others = [asyncio.create_task(publishing()), asyncio.create_task(consuming())]
+            assert (await work.apply(wanted)).is_success
+            over.set()
+            await asyncio.gather(*others)
+            start = (await work.info())["config"].get("opt_start_seq", 1)
+            await work.work_off()
+            assert set(work.seen) == set(work.published)
+            twice = (text for text, times in Counter(work.seen).items() if times > 1)
+            assert all(int(text.removeprefix("m")) + 1 >= start for text in twice)
+
+    asyncio.run(story())
