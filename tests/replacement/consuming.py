@@ -32,12 +32,13 @@ ACKNOWLEDGED = (0, 1, 3)
 CONSENT = ", allow: [{code: CO106, to: 64, reason: fewer waiting pulls}]"
 
 
-def file(
-    folder: Path, retention: str = "limits", consumer: str = "max_waiting: 512", policy: str = "explicit"
-) -> Topology:
+def file(folder: Path, retention: str = "limits", consumer: str = "max_waiting: 512", replicas: int = 1) -> Topology:
     """Everything declared: a stream kept by `retention` and its consumer `c`."""
-    consumers = f"{{c: {{ack_policy: {policy}, {consumer}}}}}"
-    return read(folder, f"streams: {{S: {{subjects: [s.*], retention: {retention}, consumers: {consumers}}}}}")
+    consumers = f"{{c: {{ack_policy: explicit, {consumer}}}}}"
+    return read(
+        folder,
+        f"streams: {{S: {{subjects: [s.*], retention: {retention}, num_replicas: {replicas}, consumers: {consumers}}}}}",
+    )
 
 
 @dataclass(slots=True)
@@ -51,6 +52,14 @@ class Work:
     seen: list[str] = field(default_factory=list)
     held: list[Msg] = field(default_factory=list)
     """Delivered before, and not yet acknowledged."""
+
+    @classmethod
+    async def over(cls, nc: Client) -> Work:
+        return cls(nc, await JetStream.open(nc))
+
+    async def close(self) -> None:
+        await self.js.close()
+        await self.nc.close()
 
     async def publish(self, number: int = 1) -> None:
         for _ in range(number):
@@ -110,9 +119,7 @@ class Work:
 @asynccontextmanager
 async def at_work(account: Account, declared: Topology) -> AsyncIterator[Work]:
     """The declared consumer with ten messages published, six delivered and three of those acknowledged."""
-    nc = await account.connect()
-    js = await JetStream.open(nc)
-    work = Work(nc, js)
+    work = await Work.over(await account.connect())
     assert (await work.apply(declared)).is_success
     await work.publish(10)
     messages = await work.fetch(6)
@@ -121,5 +128,4 @@ async def at_work(account: Account, declared: Topology) -> AsyncIterator[Work]:
     try:
         yield work
     finally:
-        await js.close()
-        await nc.close()
+        await work.close()

@@ -16,11 +16,11 @@ from reconciler.core.binds import after_ack_floor
 from reconciler.core.diff import Action, Change, Consequence
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import Finding, Outcome, View
+from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.words import some
 
 KNOWING = ("explicit", "all")
 """Ack policies under which a consumer knows what was processed."""
-DEFAULTS = {"deliver_policy": "all", "ack_policy": "none", "replay_policy": "instant"}
 
 
 def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding | None:
@@ -34,7 +34,7 @@ def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding
         refusal,
         outcome=Outcome.REPLACES,
         message=f"{refusal.message} Made anew where it stands, {_comes_again(again, unacknowledged)}.",
-        to=refusal.to if refusal.to is not None else DEFAULTS.get(refusal.path),
+        to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default,
         quantities={"redelivered": again, "unacknowledged": unacknowledged},
     )
 
