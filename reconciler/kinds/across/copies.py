@@ -45,13 +45,15 @@ def copy_cycle(change: Change, view: View) -> Found:
         outcome=Outcome.REFUSED,
         path=next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
         or next((copy.path for copy in copies(name, config_of(change, view))), ""),
-        message=f"{name} copies {_way(name, ring)}, which the server has met on its way already and takes for a cycle",
+        message=f"{_way(name, ring)}: the server takes that for a cycle",
         fix="remove one of these mirrors or sources; of two ways to one origin, name the longer one first",
     )
 
 
 def _way(name: str, ring: Copy) -> str:
-    return ring.origin if ring.stream == name else f"from streams of which {ring.stream} copies {ring.origin}"
+    if ring.stream == name:
+        return f"{name} copies {ring.origin} in two ways" if ring.origin != name else f"{name} copies itself"
+    return f"what {name} copies comes from {ring.stream}, and {ring.stream} copies {ring.origin}"
 
 
 def met_again(name: str, streams: Mapping[str, Config]) -> Copy | None:
@@ -144,7 +146,7 @@ def _judged(_view: View) -> dict[str, str | None]:
 
 def _wrong_in(name: str, streams: Mapping[str, Config]) -> str | None:
     if ring := met_again(name, streams):
-        return f"it copies {_way(name, ring)}, which the server takes for a cycle"
+        return f"{_way(name, ring)}: the server takes that for a cycle"
     if small := next(_too_small(name, streams), None):
         origin = small.origin
         return f"its max_msg_size {_size(streams[name])} is below {_size(streams[origin])} of {origin}"
@@ -177,7 +179,8 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.REFUSED,
             path="max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
-            message=f"messages up to {_size(streams[name])} bytes are too small a limit: its origin {copy.origin} takes {wanted}",
+            message=f"messages may have {_size(streams[name])} bytes here, and {wanted} in its origin {copy.origin}: larger ones "
+            "would never be copied",
             fix=f"write {wanted} or more, or no limit at all",
         )
 

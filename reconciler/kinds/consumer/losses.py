@@ -170,7 +170,9 @@ def consumer_deletion(change: Change, view: View) -> Found:
     using = _clients(info)
     if not behind(info) and not using:
         return None
-    lost = f"{some(pending, 'message')} not yet delivered and {some(unacknowledged)} not yet acknowledged lose their reader"
+    parts = {f"{some(pending, 'message')} not yet delivered": pending,
+             f"{some(unacknowledged, 'message')} not yet acknowledged": unacknowledged}  # fmt: skip
+    lost = f"{listed([said for said, number in parts.items() if number])} lose their reader"
     dropped, fate = _fate(change, info, view) if behind(info) else (0, "")
     return Finding(
         outcome=Outcome.WARNS,

@@ -14,6 +14,10 @@ from reconciler.kinds.primitives.words import size, some
 STANDING = (Action.KEEP, Action.ADOPT, Action.ORPHAN)
 """Nothing is written; every other action is judged by what it writes."""
 
+FOR_LIFE = frozenset({"sealed", "allow_msg_counter"})
+"""No update takes these back."""
+COPY = "make a second stream that sources this one, and read from that when it has everything"
+
 
 def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda name: name) -> Rule:
     """The 320 of a family: the checks that servers make at every start, on what is there."""
@@ -42,13 +46,14 @@ def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda n
 def _doom(found: Finding, info: Json) -> Finding:
     """Said as the check says it, with what goes and that it is urgent."""
     state = info.get("state", {})
-    messages = some(state.get("messages", 0), "message")
+    messages = state.get("messages", 0)
+    stored = f"its {some(messages, 'message')} ({size(state.get('bytes', 0))})" if messages else "which is empty,"
     when = "upgrade" if "next version" in found.message else "restart"
     return Finding(
         outcome=Outcome.WARNS,
         path=found.path,
-        message=f"this stream and its {messages} ({size(state.get('bytes', 0))}) will be gone after the next {when} of "
-        f"the server: {found.message}",
-        fix=f"before any server restarts: {found.fix}",
+        message=f"this stream{' and' if messages else ','} {stored} will be gone after the next {when} of the server: "
+        f"{found.message}",
+        fix=f"before any server restarts: {COPY if found.path in FOR_LIFE else found.fix}",
         quantities={"messages": state.get("messages", 0), "bytes": state.get("bytes", 0)},
     )

@@ -96,11 +96,21 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
     missing = sorted(set(range(partitions)) - set(owned))
     idle = [member for member, numbers in mappings.items() if not numbers]
     fix = f"give each of the partitions 0 to {partitions - 1} to exactly one member"
-    for numbers, what in ((outside, "do not exist"), (twice, "are given twice"), (missing, "are given to nobody")):
+    for numbers, one, many in (
+        (outside, "does not exist", "do not exist"),
+        (twice, "is given twice", "are given twice"),
+        (missing, "is given to nobody", "are given to nobody"),
+    ):
         if numbers:
-            yield _refused("member_mappings", f"partitions {', '.join(map(str, numbers[:10]))} {what}", fix)
+            which = f"partition {numbers[0]} {one}" if len(numbers) == 1 else f"partitions {_some(numbers)} {many}"
+            yield _refused("member_mappings", which, fix)
     if idle:
         yield _refused("member_mappings", f"{', '.join(idle)} would own no partition", "leave out that member")
+
+
+def _some(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:10]))
+    return f"{shown} and {len(numbers) - 10} more" if len(numbers) > 10 else shown
 
 
 def emptied(family: str) -> Rule:
@@ -177,6 +187,7 @@ def deletion(family: str) -> Rule:
                 message=f"with its stream {queue} go {some(queued, 'queued message')}",
             )
         if members:
-            yield Finding(outcome=Outcome.WARNS, message=f"running instances of {', '.join(members[:5])} end")
+            more = f" and {len(members) - 5} more" if len(members) > 5 else ""
+            yield Finding(outcome=Outcome.WARNS, message=f"its members stop consuming: {', '.join(members[:5])}{more}")
 
     return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.diff import Action, Change
+from reconciler.core.diff import Action, Change, FieldChange
 from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
 from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.words import in_words
@@ -45,7 +45,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner) -> Ru
         refusal = Finding(
             outcome=Outcome.REFUSED,
             path=found.path,
-            message=f"{found.path} cannot change from {_shown(found.live, about)} to {_shown(found.desired, about)}. {words.why}",
+            message=f"{found.path} cannot {_turn(found, about)}. {words.why}",
             fix=words.instead,
             to=found.desired,
             consentable=words.consentable,
@@ -63,6 +63,15 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner) -> Ru
         since=about.since,  # a server that does not know the field refuses no change of it
         err_code=about.err_code or (),
     )(judge)
+
+
+def _turn(found: FieldChange, about: Known) -> str:
+    """What was asked for: adding and removing are no changes from nothing and to nothing."""
+    if found.desired is None and about.default is None:
+        return "be removed"
+    if found.live is None and about.default is None:
+        return f"be added ({_shown(found.desired, about)})" if isinstance(found.desired, str | int) else "be added"
+    return f"change from {_shown(found.live, about)} to {_shown(found.desired, about)}"
 
 
 def _by_version(about: Known) -> str:

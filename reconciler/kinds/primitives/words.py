@@ -69,6 +69,8 @@ def in_words(value: Any, unit: str = "text") -> str:
         return "true" if value else "false"
     if isinstance(value, int) and unit == "duration":
         return show_duration(value)
+    if isinstance(value, int) and value < 0 and unit in ("count", "bytes"):
+        return "no limit"
     if isinstance(value, int) and unit == "bytes":
         return show_bytes(value)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):

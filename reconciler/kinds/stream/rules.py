@@ -118,7 +118,7 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
             outcome=Outcome.REFUSED,
             path=item.path,
             fix="talk to its owner, or correct what this file expects",
-            message=f"{item.path} of this external stream is {_shown(item, item.live)}, "
+            message=f"this external stream has {item.path} {_shown(item, item.live)}, "
             f"the file expects {_shown(item, item.desired)}",
         )
 
