@@ -17,6 +17,7 @@ COMMANDS = {
     "apply": "Show the plan, ask, and make it so.",
     "export": "Write what is live as YAML.",
     "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
+    "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",
     "explain": "Say what a code means and what to do instead.",
     "schema": "Print the JSON Schema of files, for editors, or of plans.",
     "dev": "This folder's own embedded server: start, status, stop, wipe.",
@@ -79,6 +80,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback(
     epilog="Exit codes: 0 fine, 1 could not do it, 2 changes pending (with --exit-code), "
+    "3 something is wrong (groups doctor --exit-code), "
     "4 refused, consent missing, or lost by an upgrade, 64 wrong usage, 130 interrupted."
 )
 def root(

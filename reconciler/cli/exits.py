@@ -7,6 +7,8 @@ FAILED = 1
 """Could not do it: files wrong, connection, a step failed, a needed scope unknown."""
 PENDING = 2
 """Changes pending; only with --exit-code."""
+DRIFT = 3
+"""What is live is not as it should be; of groups only with --exit-code."""
 REFUSED = 4
 """Refused, or consent is missing."""
 USAGE = 64

@@ -1,4 +1,4 @@
-"""What codes mean that no rule gives: files that cannot be read, connections, steps of an apply, what we remember.
+"""What codes mean that no rule gives: files that cannot be read, connections, steps of an apply, what ails a group.
 
 `reconciler explain` prints these beside the rules' own docstrings. `?` in a code stands for a kind's family (ST, CO, KV…) or XX.
 """
@@ -72,7 +72,41 @@ PLANNING = {
     "XX907": Page("selects-nothing", "A pattern of --only or --exclude that no address and no label here matches.", "write stream/ORDERS, 'consumer/ORDERS/*' or team=orders"),
 }  # fmt: skip
 
-PAGES: dict[str, Page] = FILES | CONNECTION | APPLY | PLANNING
+GROUPS = {
+    "GR101": Page("queue-missing", "An elastic group has a record, but not the work-queue stream its members read from. The reference leaves that behind when the server refuses the stream.", "declare the group and apply, or delete the record"),
+    "GR102": Page("record-missing", "A work-queue stream of an elastic group without its record: nobody can consume it, and it goes on taking messages in.", "delete the stream, or declare the group again"),
+    "GR103": Page("source-missing", "The stream that a group divides does not exist.", "create it again, or remove the group"),
+    "GR104": Page("source-replaced", "The stream was deleted and created again. An elastic group's queue remembers how far it had come in the old one, and servers before 2.15 pass over that many messages of the new one.", "recreate the group after its stream"),
+    "GR110": Page("record-broken", "A record that is no JSON, or has fields of the wrong type. Every running instance ends at it.", "write it anew or delete it, with all members stopped"),
+    "GR111": Page("record-legacy", "A record in a spelling of earlier versions. Current instances overlook its old keys, and the next change of members drops them for ever.", "leave it until its members can be stopped and it can be written anew"),
+    "GR112": Page("record-invalid", "A record that the reference refuses: it checks each one it reads, and every running instance ends.", "declare a membership that is right, and apply"),
+    "GR120": Page("queue-differs", "The work-queue stream is not as its record says. Editing it in place imports the source again, or drops what was not taken in yet.", "recreate the group in a planned stop"),
+    "GR121": Page("queue-of-another-implementation", "Another implementation made the work-queue stream in its own spelling. Members consume all the same; the reference's own create is refused.", "let one implementation create the group"),
+    "GR122": Page("queue-limits-differ", "Limits of the work-queue stream are not those of the record. Members do not mind; the reference's own create is refused.", "set the limits to those of the record"),
+    "GR123": Page("start-sequence-left", "The work-queue stream was recreated from a start sequence, which it still carries.", "update the stream without it, once it has stored a message"),
+    "GR124": Page("partitions-differ", "A static group's stream divides into another number of partitions than the record says.", "recreate the group with the stream's number"),
+    "GR125": Page("no-partition-number", "Nothing on a static group's stream puts a partition number before subjects.", "add a subject_transform, unless publishers or imports do it"),
+    "GR126": Page("subjects-not-partitioned", "Some subjects of a static group's stream lie outside its transform, and no member ever gets them.", "widen the transform's src"),
+    "GR130": Page("partitions-of-nobody", "Messages are queued in partitions that no member owns, or that do not exist.", "give the partitions to a member, or purge them"),
+    "GR131": Page("no-members", "A group without members consumes nothing.", "declare members and apply"),
+    "GR132": Page("surplus-members", "More members than partitions: some idle for ever.", "take some out"),
+    "GR133": Page("mappings-with-filters", "Mappings together with several filters make a consumer that the server refuses.", "use plain members, or one filter"),
+    "GR140": Page("member-absent", "A member without a consumer: no instance of it runs, and its partitions stand still.", "start one, or take it out of the members"),
+    "GR141": Page("member-not-pinned", "A member's consumer that serves no client.", "start an instance, or end a stale pin with `groups step-down`"),
+    "GR142": Page("stranger-on-the-queue", "A consumer of a group's work queue that is no member's. Two consumers cannot share a partition there, so it keeps members out.", "end the instances that use it"),
+    "GR143": Page("old-priority-group", "A member's consumer as versions before November 2025 made it. Instances of both kinds delete each other's.", "stop all, delete the consumer, start one version"),
+    "GR144": Page("settings-disagree", "Members are consumed with different settings. Instances of one member that differ delete each other's consumer.", "take the settings from shared configuration"),
+    "GR145": Page("filters-disagree", "A member's consumer consumes something else than the record gives it.", "see which implementation and version runs there"),
+    "GR150": Page("queue-replicas-behind", "The work-queue stream has fewer replicas than its source.", "raise them in place"),
+    "GR151": Page("bucket-replicas-behind", "The bucket of the records has fewer replicas than a stream with groups.", "raise them in place"),
+    "GR160": Page("source-drops-before-queueing", "The queue is behind its source, and the source drops its oldest messages: some may never reach a member.", "let members catch up, or keep more in the source"),
+    "GR161": Page("queue-full", "The work queue is at its limit, and takes nothing in until members have worked some off.", "add members, or raise the limit"),
+    "GR190": Page("group-not-read", "Part of what belongs to a group could not be read, so nothing is said about it.", "look again as a user who may read it"),
+    "GR191": Page("no-such-group", "A group, member or key that is not there.", "see `reconciler groups list`"),
+    "GR192": Page("step-down-refused", "The server did not end the pin.", "see who is pinned with `reconciler groups active`"),
+}  # fmt: skip
+
+PAGES: dict[str, Page] = FILES | CONNECTION | APPLY | PLANNING | GROUPS
 
 
 def page(code: str) -> Page | None:

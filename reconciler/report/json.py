@@ -26,7 +26,12 @@ _ESCAPED = re.compile(
 
 def plan_json(plan: Plan) -> str:
     """The contract's text; equal plans give equal bytes."""
-    text = json.dumps(plan_data(plan), indent=2, ensure_ascii=False, allow_nan=False)
+    return json_text(plan_data(plan))
+
+
+def json_text(data: Data) -> str:
+    """Raw values, and nothing that a terminal would obey."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
@@ -36,7 +41,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         topology=plan.topology,
         target=_target(plan.target),
         summary=plan.summary,
-        diagnostics=[_diagnostic(one) for one in plan.diagnostics],
+        diagnostics=[diagnostic_data(one) for one in plan.diagnostics],
         changes=[_change(one) for one in sorted(plan.changes, key=lambda change: change.address)],
         steps=[_step(one) for one in plan.steps],
         unmanaged=list(plan.unmanaged),
@@ -74,7 +79,7 @@ def _span(span: SourceSpan | None) -> dict[str, Any] | None:
     }
 
 
-def _diagnostic(one: Diagnostic) -> dict[str, Any]:
+def diagnostic_data(one: Diagnostic) -> dict[str, Any]:
     return _present(
         severity=one.severity.value, code=one.code, name=one.name, message=one.message,
         address=one.address, span=_span(one.span), fix=one.fix,

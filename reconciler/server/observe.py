@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.resource import Json
@@ -47,6 +48,13 @@ async def observe(
         entries=found,
         unknown=unknown,
     )
+
+
+async def with_consumers(js: JetStream, snapshot: Snapshot, of: Collection[str]) -> Snapshot:
+    """The same account, with the consumers of these streams too."""
+    streams, unknown = dict(snapshot.streams), dict(snapshot.unknown)
+    found = await _consumers(js, streams, of, unknown)
+    return replace(snapshot, streams=streams, consumers={**snapshot.consumers, **found}, unknown=unknown)
 
 
 async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:

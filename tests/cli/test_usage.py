@@ -31,12 +31,25 @@ def test_help_names_every_command_and_imports_none(shell: Shell) -> None:
     ran = shell("--help")
     named = re.findall(r"^  ([a-z-]+) {2,}\S", ran.out, flags=re.MULTILINE)
     assert (ran.code, named) == (
-        0, ["validate", "plan", "apply", "export", "upgrade-check", "explain", "schema", "dev", "demo", "completion"],
+        0, ["validate", "plan", "apply", "export", "upgrade-check", "groups", "explain", "schema", "dev", "demo", "completion"],
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "name", ["validate", "plan", "apply", "export", "upgrade-check", "explain", "schema", "dev", "demo", "completion"]
+    "name",
+    [
+        "validate",
+        "plan",
+        "apply",
+        "export",
+        "upgrade-check",
+        "groups",
+        "explain",
+        "schema",
+        "dev",
+        "demo",
+        "completion",
+    ],
 )
 def test_every_command_explains_itself(shell: Shell, name: str) -> None:
     ran = shell(name, "--help")

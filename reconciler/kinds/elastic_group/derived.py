@@ -33,7 +33,7 @@ def body(stream: str, group: Config, source: Config) -> dict[str, Json]:
 def transforms(group: Config) -> list[dict[str, str]]:
     """One per partitioning filter, in the record's order; none partition everything by the whole subject."""
     filters = group.get("partitioning_filters") or [{"filter": ">", "partitioning_wildcards": []}]
-    return [{"src": item["filter"], "dest": _destination(item, group["max_members"])} for item in filters]
+    return [{"src": item["filter"], "dest": _destination(item, group.get("max_members", 0))} for item in filters]
 
 
 def _destination(item: Mapping[str, Json], partitions: int) -> str:

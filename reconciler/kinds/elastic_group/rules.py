@@ -130,7 +130,7 @@ def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
     """
     filters = change.becomes("partitioning_filters") or []
     for index, item in enumerate(filters):
-        yield from _bad_filter(f"partitioning_filters[{index}]", item)
+        yield from filter_problems(f"partitioning_filters[{index}]", item)
         for earlier in filters[:index]:
             if collide(item["filter"], earlier["filter"]):
                 yield _bad(
@@ -140,7 +140,8 @@ def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
                 )
 
 
-def _bad_filter(path: str, item: Json) -> Iterator[Finding]:
+def filter_problems(path: str, item: Json) -> Iterator[Finding]:
+    """What the reference refuses about one filter by itself."""
     tokens = item["filter"].split(".")
     stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
     if "" in tokens or (">" in tokens[:-1]):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Entry
+from reconciler.kinds.primitives.group_shape import wrong_shape
 
 STATIC_BUCKET, ELASTIC_BUCKET = "static-consumer-groups", "elastic-consumer-groups"
 
@@ -67,12 +68,10 @@ def read(entry: Entry) -> Record:
         return Record(config={}, raw={}, revision=entry.revision, broken="its text is not JSON")
     if not isinstance(raw, dict):
         return Record(config={}, raw={}, revision=entry.revision, broken="it is not a JSON object")
+    if wrong := wrong_shape(raw):
+        return Record(config={}, raw=raw, revision=entry.revision, broken=wrong)
     legacy = tuple(sorted(LEGACY_KEYS & raw.keys() - _harmless(raw)))
-    try:
-        config = canonical(raw)
-    except (TypeError, KeyError, ValueError, AttributeError):
-        return Record(config={}, raw=raw, revision=entry.revision, broken="its fields have the wrong types")
-    return Record(config=config, raw=raw, revision=entry.revision, legacy=legacy)
+    return Record(config=canonical(raw), raw=raw, revision=entry.revision, legacy=legacy)
 
 
 def _harmless(raw: Mapping[str, Json]) -> set[str]:
@@ -94,7 +93,7 @@ def canonical(raw: Mapping[str, Json]) -> dict[str, Json]:
     if members := raw.get("members"):
         config["members"] = list(dict.fromkeys(members))
     if mappings := raw.get("member_mappings") or raw.get("member-mappings"):
-        config["member_mappings"] = {entry["member"]: sorted(entry["partitions"] or []) for entry in mappings}
+        config["member_mappings"] = {entry["member"]: sorted(entry.get("partitions") or []) for entry in mappings}
     return config
 
 

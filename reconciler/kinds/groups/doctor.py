@@ -1,0 +1,104 @@
+"""Looks at every group from every side: record, stream, transform and consumers, and what should belong together but does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.resource import Address, Json
+from reconciler.core.wire import Snapshot
+from reconciler.kinds.groups import member_checks, queue_checks, record_checks
+from reconciler.kinds.groups.finding import Evidence, error, warning
+from reconciler.kinds.groups.model import BUCKETS, Group
+from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, key
+from reconciler.kinds.primitives.transforms import partition_call
+from reconciler.kinds.primitives.words import some
+
+CHECKS = (*record_checks.CHECKS, *queue_checks.CHECKS, *member_checks.CHECKS)
+
+
+def examine(groups: Iterable[Group], evidence: Evidence) -> Iterator[Diagnostic]:
+    """Findings about these groups, in the order of their addresses; where nothing is known, that alone."""
+    for group in groups:
+        if group.unread:
+            yield error(
+                "GR190", group.address, f"it cannot be judged: {group.unread}",
+                "look again when that can be read, as a user who may read it",
+            )  # fmt: skip
+        else:
+            for check in CHECKS:
+                yield from check(group, evidence)
+
+
+def account(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:
+    """What belongs to no single group: queues without a record, and the buckets."""
+    yield from _unread_buckets(snapshot)
+    yield from _without_record(snapshot)
+    yield from _bucket_replicas(snapshot, groups)
+
+
+def _unread_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    for bucket in BUCKETS.values():
+        if why := snapshot.unknown_bucket(bucket):
+            yield error(
+                "GR190", f"kv_bucket/{bucket}", f"the records of its groups could not be read: {why}",
+                "look again when that can be read, as a user who may read it",
+            )  # fmt: skip
+
+
+def _without_record(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    if snapshot.unknown_bucket(ELASTIC_BUCKET):
+        return
+    records = snapshot.entries.get(ELASTIC_BUCKET, {})
+    for name, info in sorted(snapshot.streams.items()):
+        origin = _divided(info["config"])
+        group = name.removeprefix(f"{origin}-")
+        if origin is None or not group or group == name:
+            continue
+        record = records.get(key(origin, group))
+        if record is None or record.deleted:
+            queued = info["state"]["messages"]
+            yield warning(
+                "GR102", Address.of("stream", name),
+                f"it is the work queue of an elastic group {group} on {origin} that has no record: it goes on taking "
+                f"messages in; {some(queued, 'message')} there now",
+                f"delete stream {name} if the group is over; else declare the group with the same settings and apply",
+            )  # fmt: skip
+
+
+def _divided(config: Json) -> str | None:
+    """The one stream that a work queue divides into partitions; None where it is no group's."""
+    sources = config.get("sources") or []
+    if config.get("retention") != "workqueue" or config.get("subjects") or len(sources) != 1:
+        return None
+    transforms = sources[0].get("subject_transforms") or []
+    numbered = transforms and all(partition_call(item.get("dest", "")) for item in transforms)
+    return str(sources[0]["name"]) if numbered else None
+
+
+def _bucket_replicas(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:
+    for type_, bucket in BUCKETS.items():
+        info = snapshot.streams.get(f"KV_{bucket}")
+        sources = [group.source for group in groups if group.type == type_ and group.source]
+        wanted = max((source["config"].get("num_replicas", 1) for source in sources), default=1)
+        own = info["config"].get("num_replicas", 1) if info else wanted
+        if own < wanted:
+            yield warning(
+                "GR151", f"kv_bucket/{bucket}",
+                f"it has {some(own, 'replica')}, a stream with groups {wanted}: when its server is gone, no member can start",
+                f"raise num_replicas of stream KV_{bucket} to {wanted}",
+            )  # fmt: skip
+
+
+def questions(groups: Iterable[Group]) -> list[Group]:
+    """Groups with messages in a queue of their own: which partitions they are in must be asked."""
+    return [group for group in groups if group.queued and not group.unread]
+
+
+def doubts(groups: Iterable[Group]) -> list[Group]:
+    """Groups whose newest message must be asked which message of the source it was."""
+    return [group for group in groups if queue_checks.is_in_doubt(group)]
+
+
+def is_sick(findings: Iterable[Diagnostic]) -> bool:
+    return any(one.severity is not Severity.NOTE for one in findings)

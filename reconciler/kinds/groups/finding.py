@@ -1,0 +1,36 @@
+"""What the doctor says: a code with a page, where, what, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.pages import GROUPS
+from reconciler.core.resource import Address
+from reconciler.kinds.groups.depth import Depths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What had to be asked for beyond the lists."""
+
+    depths: Mapping[Address, Depths] = field(default_factory=dict)
+    """Of groups with messages in their queue."""
+    sourced: Mapping[Address, int] = field(default_factory=dict)
+    """The source's sequence in the newest message of a queue, where that was in doubt."""
+
+
+def error(code: str, address: Address | str, message: str, fix: str) -> Diagnostic:
+    """Nothing is consumed, or messages are lost or out of order."""
+    return _finding(Severity.ERROR, code, address, message, fix)
+
+
+def warning(code: str, address: Address | str, message: str, fix: str) -> Diagnostic:
+    return _finding(Severity.WARNING, code, address, message, fix)
+
+
+def _finding(severity: Severity, code: str, address: Address | str, message: str, fix: str) -> Diagnostic:
+    return Diagnostic(
+        severity=severity, code=code, name=GROUPS[code].name, address=str(address), message=message, fix=fix
+    )

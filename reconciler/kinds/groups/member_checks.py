@@ -1,0 +1,143 @@
+"""What is wrong with the members' consumers: missing, without a client, or made by instances that disagree."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.resource import Json
+from reconciler.kinds.groups.finding import Evidence, error, warning
+from reconciler.kinds.groups.model import Group, Member
+from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
+from reconciler.kinds.primitives.words import in_words, some
+
+OWN = frozenset({
+    "name", "durable_name", "filter_subject", "filter_subjects", "metadata",
+    "priority_groups", "priority_policy", "priority_timeout",
+})  # fmt: skip
+"""Fields that differ between members by nature, or are judged by themselves; the others are the common template."""
+
+UNITS = {"ack_wait": "duration", "inactive_threshold": "duration"}
+
+
+def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    for member in group.members:
+        if member.info is None and group.queue is not None and member.partitions:
+            yield warning(
+                "GR140", group.address, f"member {member.name} has no consumer: no instance of it runs{_waiting(group, member, evidence)}",
+                f"start an instance of {member.name}, or take it out of the members: the others get its partitions",
+            )  # fmt: skip
+
+
+def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    for member in group.members:
+        if member.info is None or member.pin is not None or _old_group(member) or _is_ready(member):
+            continue
+        pulls = f"{some(member.waiting, 'pull')} wait there and none is served"
+        step_down = f"reconciler groups step-down {group.stream}/{group.name} {member.name}"
+        yield warning(
+            "GR141", group.address,
+            f"consumer {member.consumer} of member {member.name} serves no client: "
+            f"{pulls if member.waiting else 'nobody pulls from it'}{_waiting(group, member, evidence)}",
+            f"start an instance of {member.name}" + (f", or end a stale pin: {step_down}" if member.waiting else ""),
+        )  # fmt: skip
+
+
+def _is_ready(member: Member) -> bool:
+    """Servers pin a client with the first message they give it: before one comes, pulls just wait."""
+    return member.waiting > 0 and not (member.info or {}).get("num_pending")
+
+
+def _waiting(group: Group, member: Member, evidence: Evidence) -> str:
+    depths = evidence.depths.get(group.address)
+    messages = depths.of(member.partitions) if depths else 0
+    return f"; {some(messages, 'message')} wait in its {some(len(member.partitions), 'partition')}" if messages else ""
+
+
+def strangers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """Only a work queue is the group's own; a static group's stream may have anybody's consumers."""
+    if not group.is_elastic or group.record.broken:
+        return
+    for name in sorted(group.consumers.keys() - group.owned.keys()):
+        yield warning(
+            "GR142", group.address,
+            f"consumer {name} of {group.queue_name} is no member's: it keeps its partitions from their owners until it goes",
+            "end the instances that use it; idle, it goes by itself after its inactive_threshold",
+        )  # fmt: skip
+
+
+def old_priority_group(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    for member in group.members:
+        if member.info is not None and _old_group(member):
+            config = member.info["config"]
+            said = ", ".join(config.get("priority_groups") or ()) or "none"
+            yield error(
+                "GR143", group.address,
+                f"consumer {member.consumer} has priority group {said} and policy {config.get('priority_policy', 'none')}; "
+                f"current instances pull with {PRIORITY_GROUP}, pinned: old and new ones delete each other's consumer",
+                "stop all instances, delete that consumer, and start instances of one version"
+                + ("" if group.is_elastic else "; a static member's new consumer starts at its application's deliver policy"),
+            )  # fmt: skip
+
+
+def _old_group(member: Member) -> bool:
+    config = (member.info or {}).get("config", {})
+    return (config.get("priority_groups"), config.get("priority_policy")) != ([PRIORITY_GROUP], "pinned_client")
+
+
+def templates(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """Instances of one member must ask for the identical consumer, or they delete each other's for ever."""
+    configs = {member.name: member.info["config"] for member in group.members if member.info is not None}
+    differing = []
+    for name in sorted({name for config in configs.values() for name in config} - OWN):
+        if len(values := _by_value(configs, name)) > 1:
+            differing.append(f"{name} is " + ", ".join(f"{value} for {who[0]}" for value, who in values.items()))
+    if differing:
+        yield warning(
+            "GR144", group.address,
+            f"its members are consumed with different settings: {'; '.join(differing[:4])}. Instances of one member that "
+            "differ like that delete each other's consumer without end",
+            "run every instance of the group with the same consumer settings, from shared configuration",
+        )  # fmt: skip
+
+
+def _by_value(configs: Mapping[str, Mapping[str, Json]], name: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for member, config in configs.items():
+        found[in_words(config.get(name), UNITS.get(name, "text"))].append(member)
+    return found
+
+
+def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    if group.record.legacy:
+        return
+    for member in group.members:
+        if member.info is None:
+            continue
+        config = member.info["config"]
+        live = set(config.get("filter_subjects") or filter(None, [config.get("filter_subject")]))
+        if live != (wanted := wanted_filters(group, member)):
+            yield warning(
+                "GR145", group.address,
+                f"consumer {member.consumer} does not consume what member {member.name} owns: "
+                f"{_listed(live - wanted, 'too much')}{_listed(wanted - live, 'missing')}".rstrip(", ")
+                + ". A change of members has not reached it, or another implementation made it",
+                f"see whether an instance of {member.name} still runs, and of which implementation; run one kind only",
+            )  # fmt: skip
+
+
+def wanted_filters(group: Group, member: Member) -> set[str]:
+    """As the reference makes them; in mapped mode it leaves the group's filters out."""
+    if group.config.get("member_mappings") and not group.config.get("members"):
+        return {f"{number}.>" for number in member.partitions}
+    return {f"{number}.{behind}" for behind in group.filters or [">"] for number in member.partitions}
+
+
+def _listed(subjects: set[str], what: str) -> str:
+    shown = sorted(subjects)
+    more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
+    return f"{what} {', '.join(shown[:5])}{more}, " if shown else ""
+
+
+CHECKS = (absent, unpinned, strangers, old_priority_group, templates, filters)

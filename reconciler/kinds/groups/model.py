@@ -1,0 +1,177 @@
+"""A group as it lives: its record, the stream its members read from, and the consumer of each member."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+from reconciler.core.resource import Address, Config, Json
+from reconciler.core.wire import Scope, Snapshot
+from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.primitives import group_record
+from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
+from reconciler.kinds.primitives.partitions import assign
+from reconciler.kinds.primitives.times import ZERO
+
+Info = Mapping[str, Json]
+"""An item of STREAM.LIST or CONSUMER.LIST."""
+Type = Literal["elastic", "static"]
+
+BUCKETS: Mapping[Type, str] = {"elastic": ELASTIC_BUCKET, "static": STATIC_BUCKET}
+
+
+class Pin(NamedTuple):
+    """The one client that a member's consumer serves."""
+
+    client: str
+    since: str
+    age: int
+    """Nanoseconds, by the server's clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A name in the record, what it owns, and its consumer, if it has one."""
+
+    name: str
+    partitions: tuple[int, ...]
+    consumer: str
+    info: Info | None
+
+    @property
+    def pin(self) -> Pin | None:
+        return pin(self.info) if self.info else None
+
+    @property
+    def waiting(self) -> int:
+        """Pull requests that wait on its consumer: of the pinned client, and of those who stand by."""
+        return int(self.info["num_waiting"]) if self.info else 0
+
+    @property
+    def in_flight(self) -> int:
+        return int(self.info["num_ack_pending"]) if self.info else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """One record and everything that belongs to it."""
+
+    type: Type
+    stream: str
+    name: str
+    record: Record
+    text: str
+    """The record as it is stored."""
+    source: Info | None
+    """The stream it divides."""
+    queue: Info | None
+    """What members read from: the group's own work queue, or for a static group the stream itself."""
+    consumers: Mapping[str, Info]
+    """Of `queue`, by name; a static group shares them with everybody else's."""
+    unread: str | None = None
+    """Why nobody can say what of it is live."""
+
+    @property
+    def address(self) -> Address:
+        return Address.of(f"{self.type}_group", self.stream, self.name)
+
+    @property
+    def config(self) -> Config:
+        return self.record.config
+
+    @property
+    def is_elastic(self) -> bool:
+        return self.type == "elastic"
+
+    @property
+    def queue_name(self) -> str:
+        return stream_name(self.stream, self.name) if self.is_elastic else self.stream
+
+    @property
+    def partitions(self) -> int:
+        return int(self.config.get("max_members", 0))
+
+    @property
+    def owned(self) -> dict[str, list[int]]:
+        """Who owns what; members win where a record holds both. Those beyond the number of partitions are left out."""
+        if members := self.config.get("members"):
+            return assign(members, self.partitions)
+        mappings: Mapping[str, Sequence[int]] = self.config.get("member_mappings") or {}
+        return {name: list(numbers) for name, numbers in mappings.items()}
+
+    @property
+    def owners(self) -> list[str | None]:
+        """The owner of each partition; None: nobody."""
+        by_partition = {number: name for name, numbers in self.owned.items() for number in numbers}
+        return [by_partition.get(number) for number in range(self.partitions)]
+
+    @property
+    def surplus(self) -> list[str]:
+        """Members beyond the number of partitions, who idle for ever."""
+        return sorted(set(self.config.get("members") or ()) - self.owned.keys())
+
+    @property
+    def filters(self) -> list[str]:
+        """What members consume behind the partition number, in the record's order."""
+        partitioned = [item["filter"] for item in self.config.get("partitioning_filters") or ()]
+        return partitioned if self.is_elastic else list(self.config.get("filters") or ())
+
+    @property
+    def members(self) -> list[Member]:
+        return [self._member(name, numbers) for name, numbers in self.owned.items()]
+
+    def _member(self, name: str, numbers: Sequence[int]) -> Member:
+        consumer = name if self.is_elastic else f"{self.name}-{name}"
+        return Member(
+            name=name, partitions=tuple(sorted(numbers)), consumer=consumer, info=self.consumers.get(consumer)
+        )
+
+    @property
+    def queued(self) -> int | None:
+        """Messages in its own queue; None where it has none of its own."""
+        return int(self.queue["state"]["messages"]) if self.is_elastic and self.queue else None
+
+
+def pin(info: Info) -> Pin | None:
+    """Who is pinned, as CONSUMER.INFO and LIST tell it."""
+    for group in info.get("priority_groups") or ():
+        client, since = group.get("pinned_client_id"), group.get("pinned_ts", ZERO)
+        if client and group.get("group") == PRIORITY_GROUP:
+            return Pin(client, since, _nanoseconds(since, info.get("ts", since)))
+    return None
+
+
+def _nanoseconds(since: str, now: str) -> int:
+    seconds = (_moment(now) - _moment(since)).total_seconds()
+    return max(int(seconds * 1_000_000_000), 0)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def groups(snapshot: Snapshot) -> list[Group]:
+    """Every group with a record, ordered by address; broken ones included: those are shown and explained."""
+    return sorted(_groups(snapshot), key=lambda group: group.address)
+
+
+def _groups(snapshot: Snapshot) -> Iterator[Group]:
+    for type_, bucket in BUCKETS.items():
+        for text, entry in snapshot.entries.get(bucket, {}).items():
+            names = group_record.split_key(text)
+            if names is None or entry.deleted:
+                continue
+            yield _group(snapshot, type_, names, group_record.read(entry), entry.value.decode(errors="replace"))
+
+
+def _group(snapshot: Snapshot, type_: Type, names: tuple[str, str], record: Record, text: str) -> Group:
+    stream, name = names
+    queue = stream_name(stream, name) if type_ == "elastic" else stream
+    unread = snapshot.unknown_stream(stream) or snapshot.unknown_stream(queue)
+    return Group(
+        type=type_, stream=stream, name=name, record=record, text=text,
+        source=snapshot.streams.get(stream), queue=snapshot.streams.get(queue),
+        consumers=snapshot.consumers.get(queue, {}), unread=unread or snapshot.unknown.get(Scope.consumers(queue)),
+    )  # fmt: skip

@@ -1,0 +1,205 @@
+"""What is wrong with the stream that members read from: missing, edited, behind, full, or fed by another source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.resource import Json
+from reconciler.kinds.elastic_group.derived import deviations
+from reconciler.kinds.groups.finding import Evidence, error, warning
+from reconciler.kinds.groups.model import Group
+from reconciler.kinds.groups.places import patterns
+from reconciler.kinds.groups.writer import NET, of_queue, wanted_sources
+from reconciler.kinds.primitives.subjects import is_subset
+from reconciler.kinds.primitives.words import in_words, some
+
+LIMITS = ("max_msgs", "max_bytes")
+RECREATE = "recreate the group in a planned stop; its stream is never edited in place, which imports twice or drops"
+
+
+def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    if group.source is None:
+        yield error(
+            "GR103", group.address, f"its stream {group.stream} does not exist: nothing new arrives",
+            "create that stream again, or remove the group; created anew, it counts from 1 again (GR104)",
+        )  # fmt: skip
+    if group.is_elastic and group.queue is None:
+        yield error(
+            "GR101", group.address,
+            f"its work-queue stream {group.queue_name} does not exist: members cannot start, and nothing is queued",
+            "declare the group and apply: that makes the missing stream, which takes in all that the source retains",
+        )  # fmt: skip
+
+
+def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """Against the form in which the reference makes it, whose own create is refused (10058) if anything differs."""
+    if not group.is_elastic or group.queue is None or group.record.broken or group.record.legacy:
+        return
+    live = group.queue["config"]
+    if not (differing := deviations(live, group.stream, group.config)):
+        return
+    if _keeps_its_start(group, differing):
+        yield _start_left(group)
+    elif of_queue(group) == NET:
+        yield warning(
+            "GR121", group.address,
+            f"{group.queue_name} is in the form of {NET}: {', '.join(differing)} as the reference would not write them. "
+            "Members consume; creating the group with the reference is refused (10058)",
+            "leave it as it is; let one implementation alone create this group",
+        )  # fmt: skip
+    elif set(differing) <= set(LIMITS):
+        said = ", ".join(f"{name} is {in_words(live.get(name, -1))}" for name in differing)
+        yield warning(
+            "GR122", group.address,
+            f"{group.queue_name} has other limits than its record: {said}. Members do not mind; creating the group with "
+            "the reference is refused (10058)",
+            f"set the limits of {group.queue_name} to those of the record; nothing is lost by that",
+        )  # fmt: skip
+    else:
+        yield error(
+            "GR120", group.address,
+            f"{group.queue_name} is not what its record says: {', '.join(differing)} differ. Keys may be in other "
+            "partitions than members expect, and messages missing or there twice",
+            RECREATE,
+        )  # fmt: skip
+
+
+def _keeps_its_start(group: Group, differing: list[str]) -> bool:
+    live: list[dict[str, Json]] = (group.queue or {}).get("config", {}).get("sources") or []
+    bare = [{key: value for key, value in item.items() if key != "opt_start_seq"} for item in live]
+    return differing == ["sources"] and bare == wanted_sources(group)
+
+
+def _start_left(group: Group) -> Diagnostic:
+    start = (group.queue or {})["config"]["sources"][0]["opt_start_seq"]
+    return warning(
+        "GR123", group.address,
+        f"{group.queue_name} still carries the start sequence {start} it was recreated with; servers before 2.15 import "
+        "everything from there again when they restart with an empty queue",
+        "once it has stored a message, update it without the start sequence",
+    )  # fmt: skip
+
+
+def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """A static group's stream must put the partition number before each subject, of as many partitions as the record."""
+    if group.is_elastic or group.source is None or group.record.broken:
+        return
+    config, found = group.source["config"], patterns(group)
+    if not found:
+        yield warning(
+            "GR125", group.address,
+            f"{group.stream} has no transform that puts a partition number before subjects: members see only what "
+            "publishers send with one",
+            "give the stream a subject_transform with {{partition(…)}}, unless publishers or imports do that",
+        )  # fmt: skip
+        return
+    if found[0].partitions != group.partitions:
+        yield error(
+            "GR124", group.address,
+            f"{group.stream} divides into {found[0].partitions} partitions, the record into {group.partitions}: "
+            + ("the highest are never consumed" if found[0].partitions > group.partitions else "some members idle"),
+            f"recreate the group with max_members {found[0].partitions}, in a planned stop",
+        )  # fmt: skip
+    if bare := [subject for subject in config.get("subjects") or () if not is_subset(subject, found[0].filter)]:
+        yield error(
+            "GR126", group.address,
+            f"{', '.join(bare[:5])} of {group.stream} lie outside its transform's `{found[0].filter}`: they are stored "
+            "without a partition number, and no member ever gets them",
+            "widen the transform's src, or move those subjects to a stream of their own",
+        )  # fmt: skip
+
+
+def replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """Copied from the source when the group was created, and followed by nobody since."""
+    if not group.is_elastic or group.queue is None or group.source is None:
+        return
+    own, wanted = (info["config"].get("num_replicas", 1) for info in (group.queue, group.source))
+    if own < wanted:
+        yield warning(
+            "GR150", group.address, f"{group.queue_name} has {some(own, 'replica')}, its source {group.stream} {wanted}",
+            f"raise num_replicas of {group.queue_name} to {wanted} in place; the reference's own create needs it too",
+        )  # fmt: skip
+
+
+def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """Whether the source is still the one the queue was filled from, and whether the queue keeps up with it."""
+    if not group.is_elastic or group.queue is None or group.source is None:
+        return
+    last, reached = int(group.source["state"]["last_seq"]), reached_sequence(group, evidence)
+    if reached is not None and reached > last:
+        yield error(
+            "GR104", group.address,
+            f"{group.stream} was replaced: {group.queue_name} has taken in its message {reached:_}, and now it ends at "
+            f"{last:_}. Servers before 2.15 pass over everything up to there, without a word",
+            "recreate the group after the stream, in a planned stop; then it starts with the new stream's first message",
+        )  # fmt: skip
+        return
+    yield from _behind(group)
+
+
+def reached_sequence(group: Group, evidence: Evidence) -> int | None:
+    """The source's sequence that the queue has reached; servers from 2.15 tell it."""
+    told = [item["seq"] for item in (group.queue or {}).get("sources") or () if item.get("seq")]
+    return evidence.sourced.get(group.address, told[0] if told else None)
+
+
+def is_in_doubt(group: Group) -> bool:
+    """Whether the newest message must be asked for what it came from: the source is younger, or shorter than the queue."""
+    if not group.is_elastic or group.queue is None or group.source is None or not group.queue["state"]["messages"]:
+        return False
+    if any(item.get("seq") for item in group.queue.get("sources") or ()):
+        return False
+    younger = str(group.source.get("created", "")) > str(group.queue.get("created", ""))
+    return younger or group.source["state"]["last_seq"] < group.queue["state"]["last_seq"]
+
+
+def _behind(group: Group) -> Iterator[Diagnostic]:
+    queue, origin = group.queue or {}, (group.source or {}).get("config", {})
+    lag = sum(int(item.get("lag") or 0) for item in queue.get("sources") or ())
+    if full := _full(queue):
+        yield warning(
+            "GR161", group.address,
+            f"{group.queue_name} is full ({full}): nothing more is taken in until members have worked some of it off"
+            + (f"; {some(lag, 'message')} wait in {group.stream}" if lag else ""),
+            "see whether members keep up (`reconciler groups active`); add members, or raise the stream's limit",
+        )  # fmt: skip
+    bounds = [name for name in ("max_msgs", "max_bytes", "max_age", "max_msgs_per_subject") if origin.get(name, 0) > 0]
+    if lag and bounds and origin.get("discard", "old") == "old":
+        yield warning(
+            "GR160", group.address,
+            f"{some(lag, 'message')} of {group.stream} are not in its queue yet, and {group.stream} drops its oldest "
+            f"({', '.join(bounds)}): what is dropped before it is queued never reaches a member",
+            "let members catch up, or keep more in the source; `discard: new` would refuse publishers instead",
+        )  # fmt: skip
+
+
+def _full(queue: Mapping[str, Json]) -> str | None:
+    config, state = queue["config"], queue["state"]
+    for limit, used in (("max_msgs", "messages"), ("max_bytes", "bytes")):
+        if 0 < config.get(limit, -1) <= state[used]:
+            return f"{limit} {config[limit]:_}"
+    return None
+
+
+def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """Messages that no member will ever get."""
+    depths = evidence.depths.get(group.address)
+    if depths is None or group.record.broken:
+        return
+    unowned = {
+        str(number): depths.messages[number]
+        for number, owner in enumerate(group.owners)
+        if owner is None and depths.messages[number] and group.owned
+    }
+    if lost := {**unowned, **depths.outside}:
+        shown = ", ".join(list(lost)[:10])
+        yield error(
+            "GR130", group.address,
+            f"{some(sum(lost.values()), 'message')} wait in partitions of nobody ({shown}): no member ever gets them",
+            "give those partitions to a member; what lies at or beyond max_members can only be purged "
+            f"(`nats stream purge {group.queue_name} --subject 'N.>'`)",
+        )  # fmt: skip
+
+
+CHECKS = (missing, differs, transform, replicas, source, orphans)

@@ -1,0 +1,94 @@
+"""What is wrong with a record itself, as the reference reads it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.kinds.elastic_group.rules import filter_problems
+from reconciler.kinds.groups.finding import Evidence, error, warning
+from reconciler.kinds.groups.model import BUCKETS, Group
+from reconciler.kinds.groups.writer import of_record
+
+STOPPED = "stop its members first: they end, or misread it, when it changes"
+
+
+def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    if why := group.record.broken:
+        key = f"{group.stream}.{group.name}"
+        yield error(
+            "GR110", group.address, f"the record cannot be understood: {why}. It says: {group.text[:200]}",
+            f"write {key} in bucket {BUCKETS[group.type]} anew, or delete it (`nats kv del`); {STOPPED}",
+        )  # fmt: skip
+
+
+def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    if group.record.legacy:
+        yield warning(
+            "GR111", group.address,
+            f"the record is in a historic form ({', '.join(group.record.legacy)}), as of {of_record(group)}; current "
+            "instances overlook these keys, and drop them for ever with the next change of members",
+            f"leave it as it is until it can be written anew in the current form; {STOPPED}",
+        )  # fmt: skip
+
+
+def invalid(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """The reference checks every record it reads, and ends at one that fails."""
+    for problem, fix in _problems(group):
+        yield error("GR112", group.address, f"every instance ends at this record: {problem}", fix)
+
+
+def _problems(group: Group) -> Iterator[tuple[str, str]]:
+    if group.record.broken:
+        return
+    if group.config.get("members") and group.config.get("member_mappings"):
+        yield "it holds members and member_mappings", "declare one of them and apply"
+    for item in group.config.get("partitioning_filters") or ():
+        yield from ((one.message, "recreate the group with filters that can be") for one in filter_problems("", item))
+    if mappings := group.config.get("member_mappings"):
+        yield from _coverage(mappings, group.partitions)
+
+
+def _coverage(mappings: dict[str, list[int]], partitions: int) -> Iterator[tuple[str, str]]:
+    fix = f"declare mappings that give each of the partitions 0 to {partitions - 1} to exactly one member, and apply"
+    given = Counter(number for numbers in mappings.values() for number in numbers)
+    wrong = {
+        "do not exist": {number for number in given if not 0 <= number < partitions},
+        "are given twice": {number for number, times in given.items() if times > 1},
+        "are given to nobody": set(range(partitions)) - set(given),
+    }
+    for what, numbers in wrong.items():
+        if numbers:
+            yield f"partitions {', '.join(map(str, sorted(numbers)[:10]))} {what}", fix
+
+
+def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    if not group.record.broken and group.partitions and not group.owned:
+        yield warning(
+            "GR131", group.address, "it has no members: nothing is consumed, and what arrives waits",
+            "declare `members` and apply, or add some with the tool that manages them",
+        )  # fmt: skip
+
+
+def surplus(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    if names := group.surplus:
+        yield warning(
+            "GR132", group.address,
+            f"{', '.join(names[:5])} idle for ever: {group.partitions} partitions cannot be shared by more members, "
+            "and which ones idle follows from the order of names",
+            "take out as many members as there are too many; the number of partitions can never change",
+        )  # fmt: skip
+
+
+def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    if group.config.get("member_mappings") and len(group.filters) > 1:
+        yield error(
+            "GR133", group.address,
+            "with member_mappings and several filters no member can consume: the server refuses the consumer the "
+            "reference makes (10138)",
+            "declare plain `members` instead of mappings, and apply" if group.is_elastic else "recreate it with one filter",
+        )  # fmt: skip
+
+
+CHECKS = (broken, legacy, invalid, nobody, surplus, mapped_with_filters)

@@ -1,0 +1,1 @@
+"""What `reconciler groups` says about real groups, whole and broken."""

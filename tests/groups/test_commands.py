@@ -1,0 +1,235 @@
+"""`reconciler groups …` as somebody runs it against a real account."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.cli.run import run
+from reconciler.server.api import JetStream
+from tests.cli.running import Ran, Shell
+from tests.e2e.someone import HEADER, Someone, login, readable
+from tests.groups import making
+from tests.groups.making import RECORD
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_bucket, make_stream, talk
+from tests.support.versions import on_every_version
+
+COMMANDS = (
+    ("list",), ("active",), ("skew",), ("doctor",), ("where", "j.k1"),
+    ("list", "--format", "json"), ("show", "S/g"), ("show", "S/g", "--format", "json"), ("doctor", "--format", "json"),
+)  # fmt: skip
+
+DECLARED = """streams:
+  S:
+    subjects: [j.*]
+    groups:
+      g: {type: elastic, max_members: 4, members: [a, c], partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}]}
+"""
+
+BROKEN = {
+    "no JSON": "{", "empty": "", "list": "[]", "number": "7", "null": "null", "not text": "\x1b[31m\x00",
+    "wrong type": '{"max_members":"four"}', "no partitions": "{}", "negative": '{"max_members":-1}',
+    "huge": '{"max_members":4294967295,"members":["a"]}',
+    "deep": '{"max_members":2,"members":[["a"]]}',
+    "mapping without member": '{"max_members":2,"member_mappings":[{"partitions":[0]}]}',
+    "mapping without partitions": '{"max_members":2,"member_mappings":[{"member":"a"}]}',
+    "mapping beyond": '{"max_members":2,"member_mappings":[{"member":"a","partitions":[-1,0,99]}]}',
+    "members and mappings": '{"max_members":2,"members":["a"],"member_mappings":[{"member":"b","partitions":[0,1]}]}',
+    "wildcard beyond": '{"max_members":2,"partitioning_filters":[{"filter":"j.*","partitioning_wildcards":[7]}]}',
+    "filter that is none": '{"max_members":2,"partitioning_filters":[{"filter":"","partitioning_wildcards":[]}]}',
+    "hostile name": '{"max_members":2,"members":["\\u001b[31mred","\\n"]}',
+}  # fmt: skip
+
+
+@pytest.fixture
+def someone(tmp_path: Path, account: Account) -> Someone:
+    return Someone(Shell(tmp_path), account, login(account))
+
+
+def answered(someone: Someone, *arguments: str) -> list[dict[str, Any]]:
+    ran = someone("groups", *arguments, "--format", "json")
+    assert (ran.code, ran.err) == (0, ""), ran
+    found: list[dict[str, Any]] = json.loads(ran.out)["groups"]
+    return found
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_record_broken_by_hand_is_shown_and_explained_by_every_command(
+    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: str
+) -> None:
+    async def make(js: JetStream) -> None:
+        await making.elastic(js)
+        await making.put(js, BROKEN[broken])
+
+    talk(account, make)
+    file = tmp_path / "topology.yaml"
+    file.write_text(HEADER + DECLARED)
+    for command in (*(("groups", *command) for command in COMMANDS), ("plan", str(file)), ("export",)):
+        code = run([*command, *login(account)])
+        printed = capsys.readouterr()
+        said = readable(Ran(code=code, out=printed.out, err=printed.err))
+        assert code in (0, 4, 64), said
+        assert command[1:] != ("doctor",) or re.search("GR110|GR112|GR140", said.out), said
+
+
+def test_the_list_says_what_there_is_without_asking_for_each(someone: Someone) -> None:
+    someone.ask(making.elastic)
+    (group,) = answered(someone, "list")
+    assert group["address"] == "elastic_group/S/g"
+    assert (group["partitions"], group["members"]) == (4, ["a", "b"])
+    assert (group["queue"]["consumers"], group["queue"]["messages"]) == (2, 0)
+
+
+def test_no_group_at_all_is_said(someone: Someone) -> None:
+    ran = someone("groups", "list")
+    assert (ran.code, ran.out) == (0, "no groups\n")
+
+
+@on_every_version
+def test_who_is_pinned_since_when_is_told(someone: Someone) -> None:
+    async def make(js: JetStream) -> None:
+        await making.elastic(js)
+        await making.publish(js, 8)
+        await making.sourced(js, 8)
+        await making.until(js, lambda info: info["state"]["consumer_count"] == 2)
+
+    async def client(js: JetStream) -> dict[str, Any]:
+        info = dict(done(await js.read("CONSUMER.INFO.S-g.a")))
+        found: dict[str, Any] = info["priority_groups"][0]
+        return found
+
+    someone.ask(make)
+    told = someone.ask(client)
+    (group,) = answered(someone, "active")
+    member = next(one for one in group["members"] if one["member"] == "a")
+    assert member["state"] == "pinned"
+    assert (member["client"], member["since"]) == (told["pinned_client_id"], told["pinned_ts"])
+    assert "pinned for" in someone("groups", "active").out
+
+
+@on_every_version
+def test_stepping_down_ends_the_pin_and_nothing_else(someone: Someone) -> None:
+    async def pinned(js: JetStream) -> None:
+        await making.elastic(js)
+        await making.publish(js, 8)
+        await making.sourced(js, 8)
+
+    someone.ask(pinned)
+    before = next(one for one in answered(someone, "active")[0]["members"] if one["member"] == "a")
+    ran = someone("groups", "step-down", "S/g", "a")
+    assert ran.code == 0
+    assert before["client"] in ran.out
+    after = {one["member"]: one["state"] for one in answered(someone, "active")[0]["members"]}
+    assert after == {"a": "unpinned", "b": "pinned"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "helps"),
+    [(("S/x", "a"), "Did you mean S/g?"), (("S/g", "z"), "Its members are a, b."), (("S/g", "b"), "has no consumer")],
+    ids=["group", "member", "idle"],
+)
+def test_stepping_down_what_is_not_there_says_what_is(someone: Someone, arguments: tuple[str, ...], helps: str) -> None:
+    async def make(js: JetStream) -> None:
+        await making.elastic(js)
+        done(await js.request("CONSUMER.DELETE.S-g.b"))
+
+    someone.ask(make)
+    ran = someone("groups", "step-down", *arguments)
+    assert ran.code == 1
+    assert helps in ran.err
+
+
+@on_every_version
+def test_a_key_is_where_the_server_put_it(someone: Someone) -> None:
+    async def make(js: JetStream) -> dict[str, int]:
+        await making.elastic(js)
+        for name in ("a", "b"):
+            done(await js.request(f"CONSUMER.DELETE.S-g.{name}"))
+        await making.publish(js, 20)
+        await making.sourced(js, 20)
+        info = done(await js.read("STREAM.INFO.S-g", {"subjects_filter": ">"}))
+        return {subject.partition(".")[2]: int(subject.partition(".")[0]) for subject in info["state"]["subjects"]}
+
+    placed = someone.ask(make)
+    for subject in list(placed)[:3]:
+        (group,) = answered(someone, "where", subject)
+        assert group["partition"] == placed[subject]
+        assert group["queued"] == sum(number == placed[subject] for number in placed.values())
+    (spread,) = answered(someone, "skew")
+    counted = [sum(at == number for at in placed.values()) for number in range(4)]
+    assert spread["queued"] == spread["stored"] == counted
+
+
+def test_the_same_key_without_any_server(someone: Someone) -> None:
+    ran = someone.shell(
+        "groups", "where", "orders.eu.42", "--partitions", "12", "--filter", "orders.*.*", "--wildcard", "2"
+    )
+    assert (ran.code, ran.out) == (0, "orders.eu.42 → partition 11 of 12, by `42`\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "helps"),
+    [
+        (("--partitions", "4", "--filter", "j.*", "--wildcard", "2"), "`j.*` has 1 `*`"),
+        (("--partitions", "4", "--filter", "k.*", "--wildcard", "1"), "No filter here matches j.x"),
+        (("--partitions", "0"), "--partitions"),
+    ],
+)
+def test_a_key_that_goes_nowhere_is_wrong_usage(someone: Someone, arguments: tuple[str, ...], helps: str) -> None:
+    ran = someone.shell("groups", "where", "j.x", *arguments)
+    assert (ran.code, ran.out) == (64, "")
+    assert helps in ran.err
+
+
+def test_one_group_is_shown_with_its_partitions_and_what_waits(someone: Someone) -> None:
+    async def make(js: JetStream) -> None:
+        await making.elastic(js)
+        done(await js.request("CONSUMER.DELETE.S-g.b"))
+        await making.publish(js, 20)
+        await making.sourced(js, 20)
+
+    someone.ask(make)
+    said = someone("groups", "show", "S/g").out
+    assert "queue S-g:" in said and "as orbit.go makes it" in said
+    assert "no consumer" in said and "pinned for" in said
+    assert [line.split()[0] for line in said.splitlines()[-3:]] == ["partition", "owner", "queued"]
+
+
+def test_a_static_group_is_shown_too(someone: Someone) -> None:
+    someone.ask(making.static)
+    said = someone("groups", "show", "S/g").out
+    assert "static_group/S/g" in said and "4 partitions by wildcard 1 of j.*" in said
+    assert someone("groups", "where", "j.x").out.startswith("S/g: j.x → partition ")
+
+
+def test_the_doctor_exits_three_only_when_asked(someone: Someone) -> None:
+    someone.ask(making.elastic)
+    someone.ask(lambda js: js.request("STREAM.DELETE.S-g"))
+    assert someone("groups", "doctor").code == 0
+    ran = someone("groups", "doctor", "--exit-code")
+    assert ran.code == 3
+    assert "error GR101 elastic_group/S/g" in ran.out and "Instead: " in ran.out
+
+
+def test_many_groups_are_listed_in_a_few_requests(someone: Someone) -> None:
+    async def make(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["j.*"])
+        await make_bucket(js, "elastic-consumer-groups")
+        text = json.dumps(RECORD).encode()
+        names = [f"g{number}" for number in range(600)]
+        await asyncio.gather(
+            *(js.put_entry("elastic-consumer-groups", f"S.{name}", text, expected_revision=0) for name in names)
+        )
+        before = done(await js.read("INFO"))["api"]["total"]
+        return int(before)
+
+    before = someone.ask(make)
+    assert len(answered(someone, "list")) == 600
+    after = someone.ask(lambda js: js.read("INFO"))
+    assert isinstance(after, dict) and after["api"]["total"] - before < 12

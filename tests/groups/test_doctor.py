@@ -1,0 +1,267 @@
+"""Every finding of the doctor, on a group that was in good health before one thing was broken."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.server.api import JetStream
+from reconciler.workflow.groups import examined
+from tests.groups import making
+from tests.groups.making import OWNED, RECORD, queue, source
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_bucket, make_stream, talk
+from tests.support.servers import NatsServer
+from tests.support.versions import on_every_version
+
+Breaking = Callable[[JetStream], Awaitable[Any]]
+
+
+async def findings(js: JetStream) -> list[Diagnostic]:
+    found = (await examined(js))[1]
+    assert all(one.fix and one.address for one in found)
+    return found
+
+
+def codes(found: list[Diagnostic]) -> set[str]:
+    return {one.code for one in found}
+
+
+@on_every_version
+def test_a_group_in_good_health_has_no_findings(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        return await findings(js)
+
+    assert talk(account, look) == []
+
+
+def test_a_static_group_in_good_health_has_no_findings(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.static(js)
+        return await findings(js)
+
+    assert talk(account, look) == []
+
+
+def record(**changed: Any) -> Breaking:
+    said = {name: value for name, value in {**RECORD, **changed}.items() if value is not None}
+    return lambda js: making.put(js, said)
+
+
+def text(said: str) -> Breaking:
+    return lambda js: making.put(js, said)
+
+
+def request(endpoint: str) -> Breaking:
+    return lambda js: js.request(endpoint)
+
+
+def edited(**changed: Any) -> Breaking:
+    async def edit(js: JetStream) -> None:
+        done(await js.request("STREAM.UPDATE.S-g", {"name": "S-g", **queue(**changed)}))
+
+    return edit
+
+
+def remade(**changed: Any) -> Breaking:
+    async def make(js: JetStream) -> None:
+        done(await js.request("STREAM.DELETE.S-g"))
+        await make_stream(js, "S-g", **queue(**changed))
+
+    return make
+
+
+def member_b(filters: list[str] = OWNED["b"], **changed: Any) -> Breaking:
+    return lambda js: making.again(js, "b", filters, **changed)
+
+
+async def without_record(js: JetStream) -> None:
+    await js.delete_entry("elastic-consumer-groups", "S.g", expected_revision=None)
+
+
+async def abandoned(js: JetStream) -> None:
+    done(await js.request("CONSUMER.DELETE.S-g.b"))
+    await making.consumer(js, "b", OWNED["b"])
+
+
+async def a_stranger(js: JetStream) -> None:
+    done(await js.request("CONSUMER.DELETE.S-g.b"))
+    await making.consumer(js, "zombie", OWNED["b"])
+
+
+async def in_other_partitions(js: JetStream) -> None:
+    await remade(sources=[source(8)])(js)
+    await making.publish(js, 30)
+    await making.sourced(js, 30)
+
+
+async def full(js: JetStream) -> None:
+    await record(max_buffered_msg=3)(js)
+    await remade(max_msgs=3)(js)
+    await making.publish(js, 10)
+    await making.until(js, lambda info: info["state"]["messages"] == 3 and info["sources"][0]["lag"] > 0)
+
+
+async def full_from_a_source_that_drops(js: JetStream) -> None:
+    done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["j.*"], "max_msgs": 100}))
+    await full(js)
+
+
+NET = source()
+NET["subject_transforms"][0]["dest"] = "{{Partition(4,1)}}.j.{{wildcard(1)}}"
+BOTH = [{"member": "a", "partitions": [0, 1]}, {"member": "b", "partitions": [2, 3]}]
+TWO_FILTERS = [{"filter": "j.*", "partitioning_wildcards": [1]}, {"filter": "k.*", "partitioning_wildcards": [1]}]
+
+BROKEN: dict[str, tuple[str, Breaking]] = {
+    "queue deleted": ("GR101", request("STREAM.DELETE.S-g")),
+    "record deleted": ("GR102", without_record),
+    "source deleted": ("GR103", request("STREAM.DELETE.S")),
+    "no JSON": ("GR110", text("{")),
+    "not an object": ("GR110", text("[]")),
+    "wrong type": ("GR110", text('{"max_members":"four"}')),
+    "first version": ("GR111", record(partitioning_filters=None, filter="j.*", partitioning_wildcards=[1])),
+    "hyphens": ("GR111", record(**{"member-mappings": BOTH, "members": None})),
+    "members and mappings": ("GR112", record(member_mappings=BOTH)),
+    "partition given to nobody": ("GR112", record(members=None, member_mappings=BOTH[:1])),
+    "partition that does not exist": (
+        "GR112", record(members=None, member_mappings=[*BOTH, {"member": "c", "partitions": [4]}]),
+    ),
+    "no partitions": ("GR110", record(max_members=0)),
+    "wildcard beyond the filter": (
+        "GR112", record(partitioning_filters=[{"filter": "j.*", "partitioning_wildcards": [2]}]),
+    ),
+    "transform edited": ("GR120", edited(sources=[source(8)])),
+    "made by .NET": ("GR121", remade(sources=[NET], discard="old", allow_direct=False)),
+    "limits edited": ("GR122", edited(max_msgs=100)),
+    "start sequence left": ("GR123", remade(sources=[source(opt_start_seq=1)])),
+    "messages outside": ("GR130", in_other_partitions),
+    "no members": ("GR131", record(members=None)),
+    "too many members": ("GR132", record(members=["a", "b", "c", "d", "e"])),
+    "mappings with filters": (
+        "GR133", record(members=None, member_mappings=BOTH, partitioning_filters=TWO_FILTERS),
+    ),
+    "consumer missing": ("GR140", request("CONSUMER.DELETE.S-g.b")),
+    "nobody pulls": ("GR141", abandoned),
+    "stranger": ("GR142", a_stranger),
+    "old priority group": ("GR143", member_b(priority_groups=["b"])),
+    "not pinned by policy": ("GR143", member_b(priority_policy="overflow")),
+    "other settings": ("GR144", member_b(ack_wait=7_000_000_000)),
+    "other filters": ("GR145", member_b(["2.>", "3.>"])),
+    "source drops": ("GR160", full_from_a_source_that_drops),
+    "full": ("GR161", full),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_one_thing_broken_is_found_and_has_a_way_out(account: Account, what: str) -> None:
+    code, breaking = BROKEN[what]
+
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        await breaking(js)
+        return await findings(js)
+
+    assert code in codes(talk(account, look))
+
+
+STATICALLY: dict[str, tuple[str, dict[str, Any]]] = {
+    "other number": ("GR124", {"subject_transform": {"src": "j.*", "dest": "{{partition(8,1)}}.j.{{wildcard(1)}}"}}),
+    "no transform": ("GR125", {"subject_transform": None}),
+    "uncovered": ("GR126", {"subjects": ["j.*", "k.*"]}),
+}
+
+
+@pytest.mark.parametrize("what", STATICALLY)
+def test_a_static_groups_stream_that_does_not_fit_is_found(account: Account, what: str) -> None:
+    code, changed = STATICALLY[what]
+
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.static(js, **changed)
+        return await findings(js)
+
+    assert codes(talk(account, look)) == {code}
+
+
+@on_every_version
+def test_a_replaced_source_is_found(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        await making.publish(js, 5)
+        await making.sourced(js, 5)
+        done(await js.request("STREAM.DELETE.S"))
+        await make_stream(js, "S", subjects=["j.*"])
+        return await findings(js)
+
+    assert "GR104" in codes(talk(account, look))
+
+
+@on_every_version
+def test_a_source_that_was_merely_purged_is_not_taken_for_another(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        await making.publish(js, 5)
+        await making.sourced(js, 5)
+        done(await js.request("STREAM.PURGE.S"))
+        return await findings(js)
+
+    assert "GR104" not in codes(talk(account, look))
+
+
+def test_replicas_that_stayed_behind_are_found(clustered_account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await make_stream(js, "S", subjects=["j.*"], num_replicas=3)
+        await make_bucket(js, "elastic-consumer-groups")
+        await making.put(js, RECORD)
+        await make_stream(js, "S-g", **queue())
+        return await findings(js)
+
+    assert {"GR150", "GR151"} <= codes(talk(clustered_account, look))
+
+
+DENIED = """
+authorization { users: [
+  {user: all, password: all},
+  {user: some, password: some, permissions: {publish: {deny: [
+    "$JS.API.DIRECT.GET.KV_elastic-consumer-groups", "$JS.API.STREAM.MSG.GET.KV_elastic-consumer-groups",
+    "$JS.API.STREAM.INFO.KV_elastic-consumer-groups", "$JS.API.CONSUMER.LIST.S"]}}}
+]}
+"""
+
+
+class _User:
+    def __init__(self, server: NatsServer, name: str) -> None:
+        self._server, self._name = server, name
+
+    async def connect(self) -> Any:
+        from tests.support.accounts import connect
+
+        return await connect(self._server.url, self._name, self._name)
+
+
+def test_what_could_not_be_read_is_said_and_nothing_is_guessed() -> None:
+    async def make(js: JetStream) -> None:
+        await making.static(js)
+        await make_bucket(js, "elastic-consumer-groups")
+        await making.put(js, RECORD)
+
+    with NatsServer(config=DENIED) as server:
+        talk(_User(server, "all"), make)
+        found = talk(_User(server, "some"), findings)
+    assert [(one.code, one.address) for one in found] == [
+        ("GR190", "static_group/S/g"), ("GR190", "kv_bucket/elastic-consumer-groups"),
+    ]  # fmt: skip
+
+
+def test_the_text_of_a_broken_record_is_shown(account: Account) -> None:
+    broken = '{"max_members":"four"}'
+
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        await making.put(js, broken)
+        return await findings(js)
+
+    assert any(broken in one.message for one in talk(account, look))
