@@ -259,6 +259,7 @@ BUCKETS: dict[str, list[Case]] = {
             {"external": {"api": "hub.*"}}, transforms(("$KV.x.>", "$KV.{name}.>")), {"opt_start_seq": -1},
         ))),
         *both({"sources": [ORIGIN, ORIGIN]}),
+        ({}, {"mirror": {"name": "KV_other"}}),
     ],
 }  # fmt: skip
 """What can go wrong in streams through the fields of buckets, and what is fine."""

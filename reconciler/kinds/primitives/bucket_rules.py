@@ -32,6 +32,7 @@ def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
             "mirror-change",
             "A mirror stays one, of the same origin; from 2.12 on it can be promoted.",
             ANOTHER,
+            also=(10034,),  # the bucket's own subjects are still there
         ),
     }
     return (

@@ -20,6 +20,8 @@ class Fixed:
     why: str
     instead: str
     consentable: bool = False
+    also: tuple[int, ...] = ()
+    """What the server answers where it stumbles over something else of the same change first."""
 
 
 Manner = Callable[[Change, View, Finding], Finding | None]
@@ -61,7 +63,7 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner) -> Ru
         on=(Action.UPDATE,),
         needs=("live",),
         since=about.since,  # a server that does not know the field refuses no change of it
-        err_code=about.err_code or (),
+        err_code=(*((about.err_code,) if about.err_code else ()), *words.also),
     )(judge)
 
 
