@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import islice
+from multiprocessing import get_context
+from typing import Any
 
 from tests.agreement.case import Case
 from tests.agreement.drawing import ROWS, SIDES, Drawing, on_disk
@@ -19,11 +23,17 @@ SHRUNK = 12
 """Disagreements made small; where there are more, these are enough to begin with."""
 
 
-def judged_run(minor: str, *, number: int, times: int, restarts: float, seed: int = 1, size: int = 400) -> Tally:
+def every_version(minors: Sequence[str], **options: Any) -> list[Tally]:
+    """All versions at once, each in a process of its own."""
+    with ProcessPoolExecutor(len(minors), mp_context=get_context("spawn")) as processes:
+        return list(processes.map(partial(judged_run, **options), minors))
+
+
+def judged_run(minor: str, *, number: int, times: int, restarts: float, seed: int = 1) -> Tally:
     """`number` random cases beside every row, each side of it `times` times; a share of all also sees a restart."""
     with Ground(minor) as ground, Ground(minor, hidden=True) as hidden:
         tally = Tally(str(ground.version))
-        drawing = Drawing(ground.version, size=size, number=seed)
+        drawing = Drawing(ground.version, size=max(100, min(2000, number // 4)), number=seed)
         chance = random.Random(seed)
         for once in range(PASSES):
             wanted = _rows(drawing, tally, times, spiced=once > 0 or times > 1)

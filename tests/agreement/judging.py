@@ -11,6 +11,7 @@ from enum import StrEnum
 from reconciler.core.rule import Reaction, Rule, Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.server.api import NoAnswer, Refusal
+from tests.agreement.case import Case
 from tests.agreement.rooms import HIDDEN
 from tests.agreement.running import Outcome
 
@@ -24,11 +25,16 @@ STRICTER_AT_LOAD: Mapping[tuple[str, str], str] = {
 
 
 NOBODY_KNOWS: Mapping[int, str] = {
+    10005: "which peers of a cluster are there, with which tags, and have room",
+}
+"""Refusals for reasons that no account can see."""
+
+HIDDEN_KNOWS: Mapping[int, str] = {
     10052: "a duplicate window beyond the server's own limit",
     10121: "more pending acknowledgements than the server's own limit",
     10125: "larger batches than the server's own limit",
 }
-"""Refusals by settings of the server that no API shows, in the room that has such."""
+"""Refusals by settings of the server that no API shows; in the room that has such."""
 
 UNSEEN = '"subject_transforms": []'
 """A mirror made with this takes no update until a restart, and no echo shows it (2.12 and later)."""
@@ -77,11 +83,15 @@ def _refused(one: Outcome, answer: Refusal, blocking: list[Verdict]) -> Judgemen
     }
     if matching or (one.ours.waits and answer.err_code == 10059):
         return Judgement(kind=Kind.AGREED, by=tuple(sorted(matching)))
-    if one.case.room == HIDDEN and answer.err_code in NOBODY_KNOWS:
-        return Judgement(kind=Kind.UNKNOWABLE)
-    if UNSEEN in json.dumps([live.body for live in one.case.live]) and answer.err_code == 10055:
+    if _is_unknowable(one.case, answer.err_code):
         return Judgement(kind=Kind.UNKNOWABLE)
     return Judgement(kind=Kind.DISAGREED, why=f"the server refuses: {_plain(str(answer))}; we say {_said(blocking)}")
+
+
+def _is_unknowable(case: Case, err_code: int) -> bool:
+    if err_code == 10055:
+        return UNSEEN in json.dumps([live.body for live in case.live])
+    return err_code in NOBODY_KNOWS or (case.room == HIDDEN and err_code in HIDDEN_KNOWS)
 
 
 def _accepted(one: Outcome, blocking: list[Verdict]) -> Judgement:

@@ -18,7 +18,7 @@ from nats.aio.client import Client
 from reconciler.core.wire import Version
 from reconciler.server.api import JetStream
 from tests.agreement.case import SHARED, Case
-from tests.support.accounts import connect
+from tests.support.accounts import Account, connect
 from tests.support.servers import NatsServer
 
 T = TypeVar("T")
@@ -79,9 +79,12 @@ class Ground:
     async def room(self, name: str) -> JetStream:
         """The API of one account; its connection is kept."""
         if name not in self._open:
-            nc = await connect(self.server.url, name, name)
+            nc = await self.connected(name)
             self._open[name] = (nc, await JetStream.open(nc, within=20))
         return self._open[name][1]
+
+    async def connected(self, _name: str) -> Client:
+        return await connect(self.server.url, _name, _name)
 
     async def leave(self) -> None:
         for nc, js in self._open.values():
@@ -94,6 +97,29 @@ class Ground:
         await self.leave()
         await asyncio.to_thread(self.server.stop)
         self.server.start()  # from the main thread: the server ends with the thread that started it
+
+
+class Borrowed(Ground):
+    """An account on servers that others use as well: one room, and no restarts."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self.version = Version.parse(account.version)
+        self._home = tempfile.TemporaryDirectory(prefix="reconciler-agreement-")
+        self.folder = Path(self._home.name)
+        self._runner = asyncio.Runner()
+        self._open = {}
+
+    def __enter__(self) -> Borrowed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.run(self.leave())
+        self._runner.close()
+        self._home.cleanup()
+
+    async def connected(self, _name: str) -> Client:
+        return await self._account.connect()
 
 
 def seated(cases: Iterable[Case]) -> list[dict[str, list[Case]]]:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from reconciler.core.rule import Reaction
 from reconciler.core.wire import Version
-from reconciler.kinds import REGISTRY
 from tests.agreement.case import Case
-from tests.agreement.codes import NAMED, UNREACHED
 from tests.agreement.drawing import ROWS, SIDES
 from tests.agreement.judging import Kind, judgement, needed
+from tests.agreement.row import Row
 from tests.agreement.running import Outcome
-
-_CODES = {row.id: row.codes for row in ROWS}
 
 
 @dataclass(slots=True)
@@ -23,6 +19,7 @@ class Tally:
     """One version."""
 
     version: str
+    rows: tuple[Row, ...] = ROWS
     kinds: Counter[Kind] = field(default_factory=Counter)
     stricter: Counter[str] = field(default_factory=Counter)
     agreed: Counter[str] = field(default_factory=Counter)
@@ -51,12 +48,11 @@ class Tally:
         self._hit(one)
 
     def _hit(self, one: Outcome) -> None:
-        if one.answer is None or one.case.row not in _CODES:
+        row = next((row for row in self.rows if row.id == one.case.row), None)
+        if one.answer is None or row is None:
             return
-        if one.refused and one.err_code in _CODES[one.case.row]:
-            self.hits[one.case.row, "refused"] += 1
-        elif not one.refused:
-            self.hits[one.case.row, "allowed"] += 1
+        if not one.refused or one.err_code in row.codes:
+            self.hits[row.id, "refused" if one.refused else "allowed"] += 1
 
     @property
     def cases(self) -> int:
@@ -65,29 +61,10 @@ class Tally:
     def missing(self, times: int) -> list[tuple[str, str]]:
         """Sides of rows seen too seldom."""
         at = Version.parse(self.version)
-        return [(r.id, side) for r in ROWS for side in SIDES if r.expects(side, at) and self.hits[r.id, side] < times]
+        return [
+            (r.id, side) for r in self.rows for side in SIDES if r.expects(side, at) and self.hits[r.id, side] < times
+        ]
 
     @property
     def total_wrong(self) -> int:
         return sum(len(cases) for cases in self.wrong.values())
-
-
-def unreached(tallies: Iterable[Tally]) -> set[int]:
-    """err_codes that no version answered, though some should have."""
-    return set(NAMED) - set().union(*(t.codes for t in tallies)) - UNREACHED.keys()
-
-
-NOT_NEEDED: dict[str, str] = {
-    "OB401": "nothing that an object store's file may say is younger than the oldest supported server",
-    "XX202": "two streams exchange subjects: a case has one change; tests/rules and the tests of handovers have both",
-    "XX226": "accounts with limits by number of replicas live in clusters with operators",
-    "XX551": "two groups with one queue: a case has one change; tests/rules has both",
-}
-"""Rules that may be left out without any case of a single server noticing, with the reason."""
-
-
-def unneeded(tallies: Iterable[Tally]) -> set[str]:
-    """Rules whose absence no case would notice."""
-    found = set().union(*(t.needed for t in tallies))
-    foretelling = {rule.code for rule in REGISTRY.rules() if rule.reaction is Reaction.REFUSES}
-    return foretelling - found - NOT_NEEDED.keys()
