@@ -70,8 +70,10 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner) -> Ru
 def _turn(found: FieldChange, about: Known) -> str:
     """What was asked for: adding and removing are no changes from nothing and to nothing."""
     if found.desired is None and about.default is None:
-        return "be removed"
+        return "go back to the server's own" if about.depends else "be removed"
     if found.live is None and about.default is None:
+        if about.depends:
+            return f"change to {_shown(found.desired, about)}"
         return f"be added ({_shown(found.desired, about)})" if isinstance(found.desired, str | int) else "be added"
     return f"change from {_shown(found.live, about)} to {_shown(found.desired, about)}"
 
