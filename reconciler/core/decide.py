@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 
-from reconciler.core import consent, order, replacement
+from reconciler.core import consent, order, replacement, stages
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Kind, Registry
@@ -56,15 +56,12 @@ def decide(world: World, view: View, registry: Registry, options: Options) -> Pl
     hidden = {address for address, change in world.changes.items() if not selected(change, options)}
     blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
     blocked |= {a for a, change in world.changes.items() if change.action is Action.UNKNOWN}
-    edges = order.graph(world.changes, registry)
+    edges = order.graph(world.changes, registry, view)
     waiting = order.blocked_by(edges, world.changes, blocked, registry)
     going = {a: c for a, c in world.changes.items() if c.action.writes and a not in blocked and a not in waiting}
-    made = {
-        address: _steps(change, world, registry.of(address), view, verdicts.get(address, ()), options)
-        for address, change in going.items()
-    }
+    made = dict(_made(going, edges, world, registry, view, verdicts, options))
     planned = [
-        _planned(change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options)
+        _planned(change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options, edges)
         for address, change in world.changes.items()
         if address not in hidden and (change.action not in SILENT or verdicts.get(address))
     ]
@@ -138,6 +135,24 @@ def _given(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Co
     return consent.given(verdict, (*one_run, *change.terms.allow, *begun_with), options.today, kind.spec)
 
 
+def _made(
+    going: Mapping[Address, Change],
+    edges: order.Graph,
+    world: World,
+    registry: Registry,
+    view: View,
+    verdicts: Mapping[Address, Sequence[Verdict]],
+    options: Options,
+) -> Iterator[tuple[order.Node, tuple[Step, ...]]]:
+    """The steps of every stage of every change."""
+    for address, change in going.items():
+        kind, rest = registry.of(address), change
+        if opening := edges.openings.get(address):
+            first, rest = stages.halves(change, opening, kind.fields)
+            yield (address, order.Stage.OPENED), stages.first_stage(kind.steps(first, view), opening)
+        yield (address, order.Stage.DONE), _steps(rest, world, kind, view, verdicts.get(address, ()), options)
+
+
 def _steps(
     change: Change, world: World, kind: Kind, view: View, verdicts: Sequence[Verdict], options: Options
 ) -> tuple[Step, ...]:
@@ -165,14 +180,21 @@ def _goes_with_its_parent(change: Change, world: World, kind: Kind) -> bool:
 
 
 def _planned(
-    change: Change, verdicts: tuple[Verdict, ...], culprit: Address | None, kind: Kind, view: View, options: Options
+    change: Change,
+    verdicts: tuple[Verdict, ...],
+    culprit: Address | None,
+    kind: Kind,
+    view: View,
+    options: Options,
+    edges: order.Graph,
 ) -> PlannedChange:
+    opening = edges.openings.get(change.address)
     return PlannedChange(
         address=str(change.address),
         action=change.action,
         fields=change.fields,
         verdicts=verdicts,
-        consequences=tuple(kind.consequences(change, view)),
+        consequences=(*kind.consequences(change, view), *(opening.consequences if opening else ())),
         span=change.where(change.fields[0].path if change.fields else ""),
         reason=change.reason,
         adopts=change.live is not None and change.owned is None and change.action in (Action.UPDATE, Action.ADOPT),

@@ -12,6 +12,7 @@ from reconciler.core.wire import Question, Snapshot, Step, Target
 if TYPE_CHECKING:
     from reconciler.core.diff import Change, Consequence
     from reconciler.core.rule import Rule, View
+    from reconciler.core.stages import Opening, Tie
 
 
 class Place(NamedTuple):
@@ -119,8 +120,11 @@ class Registry:
     kinds: tuple[Kind, ...]
     across: tuple[Rule, ...] = ()
     """Rules about several resources."""
-    order: Callable[[Mapping[Address, Change]], Iterable[tuple[Address, Address]]] = lambda _changes: ()
-    """Pairs (first, then) of changes that a server accepts only in this order, beside parents and needs."""
+    order: Callable[[View], Iterable[Tie]] = lambda _view: ()
+    """Which changes a server accepts only in this order, beside parents and needs."""
+    opening: Callable[[Change, frozenset[str], View], Opening | None] = lambda _change, _gives, _view: None
+    """The first of two stages of an update: what these of its fields give to others, and nothing taken yet. None: it
+    cannot be made in two."""
     by_name: Mapping[str, Kind] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,49 +1,105 @@
-"""The order of changes: what a resource needs comes before it, deletions run in reverse, and what is blocked stops
-whatever depends on it."""
+"""The order of changes: what a resource needs comes before it, deletions run in reverse, what cannot be done in one step
+is done in two stages, and what is blocked stops whatever depends on it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
+from reconciler.core import stages
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address
+from reconciler.core.rule import View
+from reconciler.core.stages import Opening, Tie
 from reconciler.core.wire import Step
 
 Changes = Mapping[Address, Change]
 
 
-@dataclass(slots=True)
+class Stage(IntEnum):
+    """A change in one step is only ever DONE."""
+
+    OPENED = 0
+    DONE = 1
+
+
+Node = tuple[Address, Stage]
+
+
+@dataclass(kw_only=True)
 class Graph:
-    """Edges between changes that write: each address with what must be done before it."""
+    """Ties between changes that write, and the changes that are made in two stages."""
 
-    before: dict[Address, set[Address]]
-    wishes: dict[Address, set[Address]] = field(default_factory=dict)
-    """Those of the edges that a cycle may drop: an origin that exists later only delays the copying."""
+    writing: tuple[Address, ...]
+    ties: list[Tie]
+    openings: dict[Address, Opening] = field(default_factory=dict)
+
+    def before(self) -> dict[Node, dict[Node, Tie | None]]:
+        """Each stage with those that must be done before it, and why. None: the first stage of the same change."""
+        found: dict[Node, dict[Node, Tie | None]] = {(address, Stage.DONE): {} for address in self.writing}
+        for address in self.openings:
+            found[address, Stage.OPENED] = {}
+            found[address, Stage.DONE][address, Stage.OPENED] = None
+        for tie in self.ties:
+            if tie.first != tie.then:
+                found[tie.then, Stage.DONE].setdefault(self._giving(tie), tie)
+        return found
+
+    def _giving(self, tie: Tie) -> Node:
+        is_early = tie.first in self.openings and tie.gives
+        return (tie.first, Stage.OPENED if is_early else Stage.DONE)
+
+    @cached_property
+    def stages(self) -> dict[Node, list[Node]]:
+        """Each stage with those before it, once no ring is left; always in the same order."""
+        return {node: sorted(before) for node, before in self.before().items()}
 
 
-def graph(changes: Changes, registry: Registry) -> Graph:
+def graph(changes: Changes, registry: Registry, view: View) -> Graph:
     writing = {address: change for address, change in changes.items() if change.action.writes}
-    edges = Graph(before={address: set() for address in writing})
+    ties = [*_existence(writing, registry), *registry.order(view)]
+    known = [tie for tie in dict.fromkeys(ties) if tie.first in writing and tie.then in writing]
+    edges = Graph(writing=tuple(writing), ties=known)
+    gives = stages.given(known)
+
+    def opening(address: Address) -> Opening | None:
+        change = writing[address]
+        if change.action is not Action.UPDATE or address in edges.openings:
+            return None
+        return registry.opening(change, gives.get(address, frozenset()), view)
+
+    for tie in known:
+        if tie.first == tie.then and (found := opening(tie.first)):
+            edges.openings[tie.first] = found
+    while ring := _ring(edges):
+        if weak := next((tie for tie in ring if tie.weak), None):
+            edges.ties.remove(weak)
+            continue
+        ways = [(found.cost, tie.first, found) for tie in ring if tie.gives and (found := opening(tie.first))]
+        if ways:
+            _, address, found = min(ways, key=lambda way: way[:2])
+            edges.openings[address] = found
+        else:
+            edges.ties.remove(ring[0])  # nobody knows how; it only must not stop everything else
+    return edges
+
+
+def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
+    """Parents are there before their children and go after them; origins are best there before what copies them."""
     for address, change in writing.items():
         for parent in _parents(address, registry):
-            first, then = (address, parent) if change.action is Action.DELETE else (parent, address)
-            _require(edges, first, then)
+            above = writing.get(parent)
+            weak = above is not None and above.action is Action.UPDATE
+            ends = (address, parent) if change.action is Action.DELETE else (parent, address)
+            yield Tie(*ends, weak=weak)
         for origin in registry.of(address).needs(change.desired) if change.desired else ():
-            if origin in writing and origin != address:
-                edges.before[address].add(origin)
-                edges.wishes.setdefault(address, set()).add(origin)
-    for first, then in registry.order(writing):
-        _require(edges, first, then)
-    return _without_cycles(edges)
-
-
-def _require(edges: Graph, first: Address, then: Address) -> None:
-    if first in edges.before and then in edges.before:
-        edges.before[then].add(first)
+            if origin != address:
+                yield Tie(origin, address, weak=True)
 
 
 def _parents(address: Address, registry: Registry) -> tuple[Address, ...]:
@@ -51,61 +107,65 @@ def _parents(address: Address, registry: Registry) -> tuple[Address, ...]:
     return (Address(within, address.names[:-1]),) if within else ()
 
 
-def _without_cycles(edges: Graph) -> Graph:
-    """Streams may source each other in a ring: drop a wish of the ring until none is left. A ring without a wish is a
-    swap of subjects, which its own rule refuses; it only must not stop everything else."""
-    while cycle := _cycle(edges):
-        # In graphlib's cycle each node comes before the next one.
-        ring = list(pairwise(cycle))
-        first, then = next((edge for edge in ring if edge[0] in edges.wishes.get(edge[1], ())), ring[0])
-        edges.before[then].discard(first)
-        edges.wishes.get(then, set()).discard(first)
-    return edges
-
-
-def _cycle(edges: Graph) -> list[Address]:
+def _ring(edges: Graph) -> list[Tie]:
+    """The ties of one ring, if any is left."""
+    before = edges.before()
     try:
-        TopologicalSorter(edges.before).prepare()
+        TopologicalSorter(before).prepare()
     except CycleError as error:
-        return list(error.args[1])
+        ring = list(error.args[1])  # each one comes before the next
+        return [tie for first, then in pairwise(ring) if (tie := before[then][first])]
     return []
 
 
 def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
     """Changes that cannot go ahead because something before them is blocked → the culprit."""
+    following: dict[Address, list[Tie]] = {}
+    for tie in edges.ties:
+        if tie.first != tie.then:
+            following.setdefault(tie.first, []).append(tie)
     found: dict[Address, Address] = {}
-    for address in TopologicalSorter(edges.before).static_order():
-        if address in blocked:
-            continue
-        for first in edges.before[address]:
-            culprit = first if first in blocked else found.get(first)
-            if culprit and not _goes_on(changes[first], changes[address], registry):
-                found[address] = culprit
+    todo = [(address, address) for address in sorted(blocked, reverse=True)]
+    while todo:
+        address, culprit = todo.pop()
+        for tie in following.get(address, ()):
+            if tie.then in blocked or tie.then in found or _goes_on(tie, changes, registry):
+                continue
+            found[tie.then] = culprit
+            todo.append((tie.then, culprit))
     return found
 
 
-def _goes_on(first: Change, then: Change, registry: Registry) -> bool:
+def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
     """A blocked update of something live does not stop what merely needs it to be there; what inherits from the very
     fields that stay as they are would be planned anew for ever."""
-    if first.action is not Action.UPDATE or first.live is None or then.address.stream != first.address.stream:
+    first, then = changes[tie.first], changes[tie.then]
+    if tie.gives or first.action is not Action.UPDATE or first.live is None:
+        return False
+    if then.address.stream != first.address.stream:
         return False
     return not first.touches(*registry.of(then.address).inherits)
 
 
-def ordered_steps(edges: Graph, made: Mapping[Address, tuple[Step, ...]]) -> tuple[Step, ...]:
+def ordered_steps(edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> tuple[Step, ...]:
     """All steps as one graph. Steps that several changes share (the bucket of the groups) have one id and stand once."""
     ids = {step.id for steps in made.values() for step in steps}
     linked: dict[str, Step] = {}
-    for address in TopologicalSorter(edges.before).static_order():
-        before = tuple(_last_ids(sorted(edges.before[address]), made))
-        for step in made.get(address, ()):
+    for node in TopologicalSorter(edges.stages).static_order():
+        before = tuple(_last_ids(edges.stages[node], edges, made))
+        for step in made.get(node, ()):
             if step.id not in linked:
                 linked[step.id] = _linked(step, before, ids)
     return tuple(linked.values())
 
 
-def _last_ids(addresses: Iterable[Address], made: Mapping[Address, tuple[Step, ...]]) -> Iterator[str]:
-    return (step.id for address in addresses for step in made.get(address, ()) if step.undoes is None)
+def _last_ids(nodes: Iterable[Node], edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> Iterator[str]:
+    """What the steps of these stages are called; of a stage without steps, those before it."""
+    for node in nodes:
+        if steps := made.get(node, ()):
+            yield from (step.id for step in steps if step.undoes is None)
+        else:
+            yield from _last_ids(edges.stages[node], edges, made)
 
 
 def _linked(step: Step, before: tuple[str, ...], ids: set[str]) -> Step:

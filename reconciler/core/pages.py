@@ -53,6 +53,7 @@ APPLY = {
     "AP106": Page("members-stay", "Members of a group did not let go of its queue in time; the queue was kept.", "stop them, and apply again"),
     "AP107": Page("in-doubt", "The request was sent and no answer came, and looking again did not tell.", "plan again: it shows what is there"),
     "AP108": Page("position-unknown", "A consumer that is to be replaced does not say where it stands; it was left alone.", "acknowledge its first message, and apply again"),
+    "AP109": Page("replicas-behind", "A stream was still being moved or copied when its next change was due; the change was not made.", "wait until all replicas are current, and apply again"),
     "LE101": Page("record-unreadable", "A record in the bucket `reconciler` cannot be used; the resource counts as not remembered.", "a newer version may have written it; otherwise delete that key"),
     "LE102": Page("ledger-not-writable", "What is applied cannot be remembered. Creates, updates and membership work all the same; drift and removals do not.", "allow the subjects the message names"),
     "LE103": Page("record-not-written", "Applied, but not remembered as ours.", "apply again; it will be adopted"),

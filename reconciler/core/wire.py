@@ -161,6 +161,21 @@ class Unanswered:
 Facts = Mapping[Question, Json | Unanswered]
 
 
+def is_moving(info: Mapping[str, Json], replicas: int) -> bool:
+    """Does an INFO reply show a stream whose servers are being changed? Where it says nothing of them, it may be."""
+    cluster = info.get("cluster")
+    if not cluster:
+        return True
+    return "desired" in cluster or len(cluster.get("replicas") or ()) != replicas - 1
+
+
+def stands_still(info: Mapping[str, Json], replicas: int) -> bool:
+    """Does it show all replicas there and current, and nothing being changed?"""
+    cluster = info.get("cluster") or {}
+    current = all(peer.get("current") for peer in cluster.get("replicas") or ())
+    return bool(cluster.get("leader")) and current and not is_moving(info, replicas)
+
+
 class Call(StrEnum):
     """The primitive calls a server understands; nothing else is ever written."""
 
@@ -174,9 +189,17 @@ class Call(StrEnum):
     CONSUMER_UNPIN = "consumer.unpin"
     CONSUMER_READ = "consumer.read"
     """Changes nothing: what it reads is bound for later steps."""
+    CONSUMER_RESET = "consumer.reset"
     ENTRY_PUT = "entry.put"
     ENTRY_DELETE = "entry.delete"
     GATE_CONSUMERS_GONE = "gate.consumers_gone"
+    GATE_REPLICAS_CURRENT = "gate.replicas_current"
+    GATE_IN_FLIGHT_DONE = "gate.in_flight_done"
+
+    @property
+    def waits(self) -> bool:
+        """A gate: it only looks and waits."""
+        return self.value.startswith("gate.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,8 +215,9 @@ class Step:
     address: str
     """The resource this serves."""
     body: Config = field(default_factory=dict)
-    """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. gate: {"names": […], "timeout": ns}.
-    read: {"paused": true} waits a moment until a pause is in effect."""
+    """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. reset: {"seq": …}.
+    read: {"paused": true} waits a moment until a pause is in effect. gates: {"timeout": ns} and what they wait for:
+    {"names": […]} or {"replicas": …}."""
     set: Config = field(default_factory=dict)
     """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
     unset: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from reconciler.core.kind import Registry
 from reconciler.kinds import across
-from reconciler.kinds.across.ordering import subject_handovers
+from reconciler.kinds.across.ordering import opening, ties
 from reconciler.kinds.consumer import CONSUMER
 from reconciler.kinds.elastic_group import ELASTIC_GROUP
 from reconciler.kinds.kv_bucket import KV_BUCKET
@@ -13,5 +13,6 @@ from reconciler.kinds.stream import STREAM
 REGISTRY = Registry(
     kinds=(STREAM, CONSUMER, STATIC_GROUP, ELASTIC_GROUP, KV_BUCKET, OBJECT_STORE),
     across=across.RULES,
-    order=subject_handovers,
+    order=ties,
+    opening=opening,
 )

@@ -19,9 +19,12 @@ _DEEDS = {
     Call.CONSUMER_CREATE: "create consumer", Call.CONSUMER_UPDATE: "update consumer",
     Call.CONSUMER_DELETE: "delete consumer", Call.CONSUMER_PAUSE: "pause consumer",
     Call.CONSUMER_UNPIN: "unpin consumer", Call.ENTRY_PUT: "write record", Call.ENTRY_DELETE: "delete record",
+    Call.CONSUMER_RESET: "start over with consumer",
     Call.GATE_CONSUMERS_GONE: "wait until the consumers are gone on",
+    Call.GATE_REPLICAS_CURRENT: "wait until the replicas are current of stream",
+    Call.GATE_IN_FLIGHT_DONE: "wait until what is in flight is acknowledged on",
 }  # fmt: skip
-_NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion", Call.GATE_CONSUMERS_GONE: "wait"}
+_NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion"} | {c: "wait" for c in Call if c.waits}
 
 
 def outcome_text(

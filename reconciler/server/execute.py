@@ -175,7 +175,7 @@ class _Course:
     def _drop_gates(self) -> None:
         """Waiting writes nothing, so nothing is lost when it ends."""
         for step_id, task in self._under_way.items():
-            if self._steps[step_id].call is Call.GATE_CONSUMERS_GONE:
+            if self._steps[step_id].call.waits:
                 task.cancel()
 
     async def _account(self) -> Finished:

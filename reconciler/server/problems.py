@@ -22,9 +22,12 @@ DEEDS = {
     Call.CONSUMER_PAUSE: "pause consumer {}",
     Call.CONSUMER_UNPIN: "unpin consumer {}",
     Call.CONSUMER_READ: "read consumer {}",
+    Call.CONSUMER_RESET: "start consumer {} over",
     Call.ENTRY_PUT: "write entry {}",
     Call.ENTRY_DELETE: "delete entry {}",
     Call.GATE_CONSUMERS_GONE: "see the consumers of {} gone",
+    Call.GATE_REPLICAS_CURRENT: "see the replicas of {} current",
+    Call.GATE_IN_FLIGHT_DONE: "see what {} has delivered acknowledged",
 }
 
 FIXES = {
@@ -99,6 +102,13 @@ def unbound(step: Step) -> Unsuccessful:
     message = f"Consumer {'/'.join(step.on)} does not say where it stands, so it was not replaced."
     fix = "Before 2.14 it says so from the first acknowledgement on: acknowledge its first message, then plan again."
     return Unsuccessful(_diagnostic(step, "AP108", "position-unknown", message, fix), nothing_done=True)
+
+
+def still_moving(step: Step, how: str) -> Unsuccessful:
+    seconds = step.body["timeout"] / 1e9
+    message = f"Stream {step.on[0]} is still being moved or copied after {seconds:g} s: {how}."
+    fix = "Wait until `nats stream info` shows all replicas current, then run apply again: it does what is left."
+    return Unsuccessful(_diagnostic(step, "AP109", "replicas-behind", message, fix), nothing_done=True)
 
 
 def in_doubt(step: Step, silence: NoAnswer) -> Doubtful:

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from reconciler.core.binds import BINDS, Bind, filled
 from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Call, Step
+from reconciler.core.wire import Call, Step, stands_still
 from reconciler.server import entry_steps, problems
 from reconciler.server.api import Answer, NoAnswer, Refusal
 from reconciler.server.handling import Result, Run, Succeeded, changes_since
@@ -131,6 +131,10 @@ async def _read(run: Run, step: Step) -> Result:
         await asyncio.sleep(POLL / 5)
 
 
+async def _reset(run: Run, step: Step) -> Result:
+    return _plain(step, await run.js.write(f"CONSUMER.RESET.{'.'.join(step.on)}", step.body))
+
+
 async def _consumers_gone(run: Run, step: Step) -> Result:
     """Members delete their consumers themselves when they see the record gone; nobody can do it for them safely."""
     loop = asyncio.get_running_loop()
@@ -147,6 +151,53 @@ async def _consumers_gone(run: Run, step: Step) -> Result:
     return Succeeded()
 
 
+async def _replicas_current(run: Run, step: Step) -> Result:
+    """Two looks in a row, since the first may show the time before the change."""
+    deadline, told, looks = _deadline(step), "", 0
+    while looks < 2:
+        seen = await run.js.read(_info(step))
+        if _is_missing(seen):
+            return _gone(step)
+        looks = looks + 1 if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]) else 0
+        how = _how_far(seen)
+        if not looks and asyncio.get_running_loop().time() >= deadline:
+            return problems.still_moving(step, how)
+        if not looks and how != told:
+            run.tell(step, f"waiting for the replicas of {step.on[0]}: {how}")
+        told = how
+        await asyncio.sleep(POLL)
+    return Succeeded()
+
+
+def _how_far(seen: Answer) -> str:
+    if not isinstance(seen, Mapping):
+        return str(seen)
+    cluster = seen.get("cluster") or {}
+    status = ((cluster.get("desired") or {}).get("status") or {}).get("description")
+    behind = [peer["name"] for peer in cluster.get("replicas") or () if not peer.get("current")]
+    return status or (f"{', '.join(behind)} not current" if behind else "the servers are agreeing")
+
+
+async def _in_flight_done(run: Run, step: Step) -> Result:
+    """Until all is acknowledged that was delivered by now. When ack_wait is over, the server would deliver it again in
+    any case: from then on waiting protects nobody."""
+    deadline, delivered, told = _deadline(step), None, None
+    while isinstance(seen := await run.js.read(_info(step)), Mapping):
+        delivered = seen["delivered"]["stream_seq"] if delivered is None else delivered
+        is_done = not seen.get("num_ack_pending") or seen["ack_floor"]["stream_seq"] >= delivered
+        if is_done or asyncio.get_running_loop().time() >= deadline:
+            return Succeeded()
+        if told != seen["num_ack_pending"]:
+            told = seen["num_ack_pending"]
+            run.tell(step, f"waiting until {told} in flight on {'/'.join(step.on)} are acknowledged")
+        await asyncio.sleep(POLL)
+    return _gone(step) if _is_missing(seen) else problems.unreadable(step, seen)
+
+
+def _deadline(step: Step) -> float:
+    return asyncio.get_running_loop().time() + float(step.body["timeout"]) / 1e9
+
+
 _HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
     Call.STREAM_CREATE: _create,
     Call.STREAM_UPDATE: _update,
@@ -157,9 +208,12 @@ _HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
     Call.CONSUMER_PAUSE: _pause,
     Call.CONSUMER_UNPIN: _unpin,
     Call.CONSUMER_READ: _read,
+    Call.CONSUMER_RESET: _reset,
     Call.ENTRY_PUT: entry_steps.put,
     Call.ENTRY_DELETE: entry_steps.remove,
     Call.GATE_CONSUMERS_GONE: _consumers_gone,
+    Call.GATE_REPLICAS_CURRENT: _replicas_current,
+    Call.GATE_IN_FLIGHT_DONE: _in_flight_done,
 }
 
 

@@ -159,9 +159,12 @@ _DO: Mapping[Call, Callable[[Held, Step], None]] = {
     Call.CONSUMER_PAUSE: _pause,
     Call.CONSUMER_UNPIN: _nothing,
     Call.CONSUMER_READ: _read,
+    Call.CONSUMER_RESET: _nothing,
     Call.ENTRY_PUT: _put,
     Call.ENTRY_DELETE: _remove,
     Call.GATE_CONSUMERS_GONE: _nothing,
+    Call.GATE_REPLICAS_CURRENT: _nothing,
+    Call.GATE_IN_FLIGHT_DONE: _nothing,
 }
 
 

@@ -1,39 +1,46 @@
-"""Order between streams: a subject must be let go by one stream before another may capture it."""
+"""What a server accepts only in a certain order, or only in two steps: one table of ties, and of ways to give first.
+
+Each kind of tie stands in a module of its own with `ties`, which changes give what others take, and `OPENS`, how a change
+gives one of its fields before it takes anything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.core.diff import Change
+from reconciler.core.resource import Json
+from reconciler.core.rule import View
+from reconciler.core.stages import Opening, Tie
+from reconciler.kinds.across import consumer_room, filter_handovers, replicas, room, subject_handovers
 
-
-def subject_handovers(changes: Mapping[Address, Change]) -> Iterable[tuple[Address, Address]]:
-    """(who lets go, who takes) for every subject that moves between streams of one plan."""
-    losing = {a: lost for a, change in changes.items() if a.kind == "stream" and (lost := _lost(change))}
-    if not losing:
-        return
-    for address, change in changes.items():
-        if address.kind != "stream":
-            continue
-        for subject in _gained(change):
-            for other, lost in losing.items():
-                if other != address and any(collide(subject, one) for one in lost):
-                    yield other, address
+HANDOVERS = (subject_handovers, filter_handovers, consumer_room, room, replicas)
+OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.items()}
 
 
-def _before(change: Change) -> set[str]:
-    return set(change.was("subjects") or ())
+def ties(view: View) -> Iterator[Tie]:
+    for module in HANDOVERS:
+        yield from module.ties(view)
 
 
-def _after(change: Change) -> set[str]:
-    return set() if change.action is Action.DELETE else set(change.becomes("subjects") or ())
+def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None:
+    """Everything this change gives, done first; None where some of it cannot be given without taking."""
+    parts = [OPENS[field](change, view) for field in sorted(gives) if field in OPENS]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(gives):
+        return None
+    fields = {name: value for part in known for name, value in part.fields.items() if value != change.was(name)}
+    if not fields or not _is_left(change, fields):
+        return None
+    return Opening(
+        fields=fields,
+        cost=tuple(map(sum, zip(*(part.cost for part in known), strict=True))),
+        effect="; ".join(part.effect for part in known),
+        consequences=tuple(consequence for part in known for consequence in part.consequences),
+    )
 
 
-def _lost(change: Change) -> set[str]:
-    return _before(change) - _after(change)
-
-
-def _gained(change: Change) -> set[str]:
-    return _after(change) - _before(change)
+def _is_left(change: Change, fields: Mapping[str, Json]) -> bool:
+    """Something remains for a second stage."""
+    tops = {item.top for item in change.fields}
+    return not tops <= fields.keys() or any(fields[top] != change.becomes(top) for top in tops)

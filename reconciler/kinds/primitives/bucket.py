@@ -109,7 +109,7 @@ def _own(shape: Shape, bucket: str, config: Config) -> dict[str, Json]:
 MISSING = "not as the bucket needs it"
 
 
-def steps(shape: Shape, change: Change, _view: View) -> Sequence[Step]:
+def steps(shape: Shape, change: Change, view: View) -> Sequence[Step]:
     stream = shape.stream(change.address.name)
     if change.action is Action.CREATE and change.desired:
         return (
@@ -118,7 +118,7 @@ def steps(shape: Shape, change: Change, _view: View) -> Sequence[Step]:
             ),
         )
     if change.action is Action.UPDATE:
-        return (calls.update_stream(change, stream, shape.server, repaired=_repairs(shape, change)),)
+        return calls.update_streams(change, stream, view, shape.server, repaired=_repairs(shape, change))
     return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
 
 

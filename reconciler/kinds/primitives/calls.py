@@ -7,10 +7,14 @@ from types import MappingProxyType
 
 from reconciler.core.diff import Change, patch
 from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Call, Step
+from reconciler.core.rule import View
+from reconciler.core.wire import Call, Step, is_moving
 from reconciler.kinds.primitives import consumer_config, stream_config
 
 Rename = Callable[[str], str]
+
+REPLICAS_TIMEOUT = 600_000_000_000
+"""How long a stream may take to move; large ones take longer, and the next apply goes on from there."""
 
 
 def create_stream(change: Change, name: str, config: Config) -> Step:
@@ -26,7 +30,11 @@ def create_stream(change: Change, name: str, config: Config) -> Step:
 
 
 def update_stream(
-    change: Change, name: str, server_name: Rename = lambda field: field, repaired: Config = MappingProxyType({})
+    change: Change,
+    name: str,
+    server_name: Rename = lambda field: field,
+    repaired: Config = MappingProxyType({}),
+    after: tuple[str, ...] = (),
 ) -> Step:
     """Patch the fields that differ; `server_name` translates a kind's own field names, `repaired` are fields a kind
     never shows and needs back."""
@@ -41,7 +49,25 @@ def update_stream(
         unset=tuple(path for path in (_renamed(field, server_name) for field in unset) if path not in repaired),
         before=_before(change, server_name),
         level=stream_config.required_level(renamed),
+        after=after,
         effect=f"update {_listed(change)} of stream {name}",
+    )
+
+
+def still(change: Change, name: str, view: View) -> Step | None:
+    """Wait until replicas that are being moved or added are current: a cluster reconfigures one thing at a time."""
+    state = change.live.state if change.live else {}
+    number = int(state.get("config", {}).get("num_replicas") or 1)
+    touches = change.touches("num_replicas", "placement")
+    if not view.target.is_clustered or not touches or not is_moving(state, number):
+        return None
+    return Step(
+        id=f"wait for replicas of stream/{name}",
+        call=Call.GATE_REPLICAS_CURRENT,
+        on=(name,),
+        address=str(change.address),
+        body={"replicas": number, "timeout": REPLICAS_TIMEOUT},
+        effect=f"wait until the replicas of stream {name} are current",
     )
 
 
@@ -72,6 +98,19 @@ def create_consumer(change: Change, stream: str, name: str, config: Config) -> S
         level=consumer_config.required_level(config),
         effect=f"create consumer {name} on {stream}",
     )
+
+
+def update_streams(
+    change: Change,
+    name: str,
+    view: View,
+    server_name: Rename = lambda field: field,
+    repaired: Config = MappingProxyType({}),
+) -> tuple[Step, ...]:
+    """An update, after what it has to wait for."""
+    if (gate := still(change, name, view)) is None:
+        return (update_stream(change, name, server_name, repaired),)
+    return (gate, update_stream(change, name, server_name, repaired, after=(gate.id,)))
 
 
 def update_consumer(change: Change, stream: str, name: str, *, after: tuple[str, ...] = ()) -> Step:

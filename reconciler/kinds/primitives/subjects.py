@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 WHITE = frozenset(" \t\r\n\f")
 LONGEST_NAME = 255
 WILDCARDS = ("*", ">")
@@ -31,6 +33,36 @@ def is_subset(inner: str, outer: str) -> bool:
         if index >= len(ins) or ins[index] == ">" or (out != "*" and out != ins[index]):
             return False
     return len(ins) == len(outs)
+
+
+def meet(one: str, other: str) -> str | None:
+    """The subject that matches just what both match; None when nothing does."""
+    if is_subset(one, other):
+        return one
+    if is_subset(other, one):
+        return other
+    met: list[str] = []
+    ones, others = one.split("."), other.split(".")
+    for index in range(max(len(ones), len(others))):
+        mine, theirs = _token(ones, index), _token(others, index)
+        if mine is None or theirs is None or (mine != theirs and not {mine, theirs} & set(WILDCARDS)):
+            return None
+        met.append(theirs if mine == ">" or (mine == "*" and theirs != ">") else mine)
+    return ".".join(met)
+
+
+def _token(tokens: list[str], index: int) -> str | None:
+    """What stands at this place; a `>` at the end stands for every place that follows."""
+    if index < len(tokens):
+        return tokens[index]
+    return ">" if tokens[-1] == ">" else None
+
+
+def meets(some: Iterable[str], others: Iterable[str]) -> list[str]:
+    """What lies in both sets of subjects, nothing twice."""
+    others = list(others)
+    found = dict.fromkeys(met for one in some for other in others if (met := meet(one, other)))
+    return [one for one in found if not any(one != wider and is_subset(one, wider) for wider in found)]
 
 
 def collide(one: str, other: str) -> bool:

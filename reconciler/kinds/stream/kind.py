@@ -44,12 +44,12 @@ def _settle(declared: Declared, context: Context) -> Resource:
     )
 
 
-def _steps(change: Change, _view: View) -> Sequence[Step]:
+def _steps(change: Change, view: View) -> Sequence[Step]:
     name = change.address.name
     if change.action is Action.CREATE and change.desired:
         return (calls.create_stream(change, name, change.desired.config),)
     if change.action is Action.UPDATE:
-        return (calls.update_stream(change, name),)
+        return calls.update_streams(change, name, view)
     return (calls.delete_stream(change, name),) if change.action is Action.DELETE else ()
 
 

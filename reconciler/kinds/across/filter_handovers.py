@@ -1,0 +1,85 @@
+"""Filters that move between the consumers of a work queue: one must let go before another may take (10100).
+
+An update leaves a consumer where it stands in the stream: messages stored before that on subjects it takes would wait for
+ever. So whoever takes is parked on a subject without messages, finishes what it has delivered, and starts over; what is
+acknowledged is gone from a work queue, so nothing comes twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from reconciler.core.diff import Action, Change, Consequence
+from reconciler.core.rule import View
+from reconciler.core.stages import Opening, Tie
+from reconciler.kinds.primitives.filters import filters_of, gained, is_work_queue, lost, written
+from reconciler.kinds.primitives.parking import is_parking_subject, parking_subject
+from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.words import some
+
+GIVES = "filter_subject"
+
+
+def ties(view: View) -> Iterator[Tie]:
+    for consumers in _changing(view).values():
+        for change in consumers:
+            taken = gained(change)
+            if taken and change.action is Action.UPDATE:
+                yield Tie(change.address, change.address, gives=GIVES)
+            for other in consumers if taken else ():
+                if other is not change and any(collide(a, b) for a in taken for b in lost(other)):
+                    yield Tie(other.address, change.address, gives=GIVES)
+
+
+@lru_cache(maxsize=4)
+def _changing(view: View) -> dict[str, list[Change]]:
+    """By work queue, the changes of its consumers; computed once per view."""
+    found: dict[str, list[Change]] = {}
+    for address, change in view.changes.items():
+        if address.kind == "consumer" and change.action.writes and is_work_queue(address.stream, view):
+            found.setdefault(address.stream, []).append(change)
+    return found
+
+
+def _park(change: Change, view: View) -> Opening | None:
+    stream, name = change.address.names
+    others = _taken(stream, view)
+    subject = parking_subject(name, lambda free: not any(collide(free, one) for one in others))
+    if subject is None:
+        return None
+    info = change.live.state if change.live else {}
+    in_flight = info.get("num_ack_pending", 0)
+    return Opening(
+        fields=written([subject]),
+        cost=(0, 0),
+        effect=f"park consumer {name} of {stream}: it delivers nothing more until its filters have changed hands",
+        consequences=(
+            Consequence(
+                message=f"its filters change hands on a work queue: it delivers nothing until what it has in flight "
+                f"({some(in_flight, 'message')}) is acknowledged or ack_wait is over; then it starts over with what is "
+                "still stored",
+                quantities={"unacknowledged": in_flight},
+            ),
+        )
+        if gained(change)
+        else (),
+    )
+
+
+def _taken(stream: str, view: View) -> set[str]:
+    """Filters of the stream's consumers before and after, and what the stream stores. One without a filter is not
+    counted: it is alone, or goes before others come."""
+    snapshot = view.snapshot
+    taken: set[str] = set()
+    for info in (snapshot.consumers.get(stream, {}) if snapshot else {}).values():
+        taken.update(filters_of(info["config"]))
+    for change in _changing(view).get(stream, ()):
+        if change.desired:
+            taken.update(filters_of(change.desired.config))
+    for config in (snapshot.streams.get(stream, {}).get("config", {}) if snapshot else {},):
+        taken.update(config.get("subjects") or ())
+    return {subject for subject in taken if subject != ">" and not is_parking_subject(subject)}
+
+
+OPENS = {GIVES: _park}

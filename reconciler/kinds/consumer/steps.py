@@ -1,0 +1,139 @@
+"""How a consumer is changed: pins released around what touches them, positions moved on where an update would not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import View
+from reconciler.core.stages import Opening, halves
+from reconciler.core.wire import Call, Step
+from reconciler.kinds.primitives import calls
+from reconciler.kinds.primitives.consumer_config import FIELD_INFOS
+from reconciler.kinds.primitives.filters import (
+    EVERYTHING,
+    filters_of,
+    is_parked,
+    is_work_queue,
+    lost,
+    parks,
+    somebody_takes,
+    stored_subjects,
+    wanted,
+    written,
+)
+from reconciler.kinds.primitives.known import V2_14
+from reconciler.kinds.primitives.parking import is_parking_subject
+from reconciler.kinds.primitives.sparse import SECOND
+
+TOUCHES_THE_PIN = ("priority_policy", "priority_groups")
+ACK_WAIT = 30 * SECOND
+
+
+def steps(change: Change, view: View) -> Sequence[Step]:
+    stream, name = change.address.names
+    if change.action is Action.CREATE and change.desired:
+        return (calls.create_consumer(change, stream, name, change.desired.config),)
+    if change.action is Action.UPDATE:
+        return _chained(_update(change, view, stream, name))
+    return (calls.delete_consumer(change, stream, name),) if change.action is Action.DELETE else ()
+
+
+def _chained(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Each after the one before it."""
+    chain: list[Step] = []
+    for step in steps:
+        chain.append(replace(step, after=(chain[-1].id,)) if chain else step)
+    return tuple(chain)
+
+
+def _update(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
+    """UNPIN around anything that touches a pin: the old pin outlives the update and starves every other client."""
+    live_group = next(iter(change.was("priority_groups") or ()), "")
+    unpins = bool(live_group) and change.touches(*TOUCHES_THE_PIN)
+    if unpins:
+        yield _unpin(change, stream, name, live_group, "before")
+    yield from _written(change, view, stream, name)
+    new_group = next(iter(change.becomes("priority_groups") or ()), "")
+    if unpins and new_group:
+        yield _unpin(change, stream, name, new_group, "after")
+    if change.touches("pause_until"):
+        yield _pause(change, stream, name)
+
+
+def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
+    if is_work_queue(stream, view) and is_parked(change):
+        yield from _start_over(change, view, stream, name)
+    elif any(item.top != "pause_until" for item in change.fields):
+        yield calls.update_consumer(change, stream, name)
+        if is_work_queue(stream, view) and lost(change) and (parks(change) or somebody_takes(change, view)):
+            yield _drain(change, stream, name)
+
+
+def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
+    """From the first message still stored. Cut off anywhere, what is live still shows that this is owed: the consumer
+    is parked, or takes its new filters beside the parking subject, or is gone and will be created."""
+    if change.live and change.live.state.get("num_ack_pending"):
+        yield _drain(change, stream, name)
+    if view.target.version < V2_14:
+        yield calls.delete_consumer(change, stream, name)
+        yield calls.create_consumer(change, stream, name, change.desired.config if change.desired else {})
+        return
+    first, rest = halves(change, Opening(fields=written(_beside_parking(change, view))), FIELD_INFOS)
+    if first.fields:
+        step = calls.update_consumer(first, stream, name)
+        yield replace(step, id=f"{step.id}, before it starts over")
+    yield Step(
+        id=f"reset consumer/{stream}/{name}",
+        call=Call.CONSUMER_RESET,
+        on=(stream, name),
+        address=str(change.address),
+        body={"seq": 1},
+        effect=f"let consumer {name} on {stream} start over with what is still stored",
+    )
+    yield calls.update_consumer(rest, stream, name)
+
+
+def _beside_parking(change: Change, view: View) -> list[str]:
+    """The wanted filters, and still the parking subject."""
+    parking = [one for one in filters_of(change.live.config) if is_parking_subject(one)] if change.live else []
+    filters = wanted(change)
+    if filters == EVERYTHING:
+        filters = tuple(stored_subjects(change.address.stream, view))
+    return [*filters, *parking]
+
+
+def _drain(change: Change, stream: str, name: str) -> Step:
+    waits = change.was("backoff") or [change.was("ack_wait") or ACK_WAIT]
+    return Step(
+        id=f"wait for consumer/{stream}/{name}",
+        call=Call.GATE_IN_FLIGHT_DONE,
+        on=(stream, name),
+        address=str(change.address),
+        body={"timeout": max(waits)},
+        effect=f"wait until what consumer {name} of {stream} has delivered is acknowledged, at most its ack_wait",
+    )
+
+
+def _unpin(change: Change, stream: str, name: str, group: str, when: str) -> Step:
+    return Step(
+        id=f"unpin consumer/{stream}/{name} {when}",
+        call=Call.CONSUMER_UNPIN,
+        on=(stream, name),
+        address=str(change.address),
+        body={"group": group},
+        effect=f"let go of the client pinned for group {group}, so that the old pin blocks nobody",
+    )
+
+
+def _pause(change: Change, stream: str, name: str) -> Step:
+    until = change.becomes("pause_until")
+    return Step(
+        id=f"pause consumer/{stream}/{name}",
+        call=Call.CONSUMER_PAUSE,
+        on=(stream, name),
+        address=str(change.address),
+        body={"pause_until": until} if until else {},
+        effect=f"pause consumer {name} until {until}" if until else f"resume consumer {name}",
+    )

@@ -1,0 +1,27 @@
+"""A subject for what has nothing else for a moment: nobody publishes to it, and it collides with nothing.
+
+A stream left without subjects would capture its own name, and a consumer without a filter everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+MARK = "_parked"
+MOST = 8
+
+
+def parking_subject(name: str, is_free: Callable[[str], bool]) -> str | None:
+    """`_parked.NAME`, or a variation of it where that is taken; None when everything is."""
+    return next((subject for subject in _candidates(name) if is_free(subject)), None)
+
+
+def is_parking_subject(subject: str) -> bool:
+    return subject.split(".", maxsplit=1)[0].startswith(MARK)
+
+
+def _candidates(name: str) -> Iterator[str]:
+    """Wildcards of others may cover a number of tokens, or a first token; hardly all of these."""
+    for first, more in product(range(MOST), range(MOST)):
+        yield ".".join([MARK + "_" * first, name, *["_"] * more])
