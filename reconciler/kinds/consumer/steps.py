@@ -7,28 +7,16 @@ from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import View
-from reconciler.core.stages import Opening, halves
 from reconciler.core.wire import Call, Step
 from reconciler.kinds.primitives import calls
-from reconciler.kinds.primitives.consumer_config import FIELD_INFOS
-from reconciler.kinds.primitives.filters import (
-    EVERYTHING,
-    filters_of,
-    is_parked,
-    is_work_queue,
-    lost,
-    parks,
-    somebody_takes,
-    stored_subjects,
-    wanted,
-    written,
-)
+from reconciler.kinds.primitives.filters import is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.kinds.primitives.known import V2_14
-from reconciler.kinds.primitives.parking import is_parking_subject
 from reconciler.kinds.primitives.sparse import SECOND
 
 TOUCHES_THE_PIN = ("priority_policy", "priority_groups")
 ACK_WAIT = 30 * SECOND
+LONG = "2100-01-01T00:00:00Z"
+"""Until it is taken back a step later, or by the next apply."""
 
 
 def steps(change: Change, view: View) -> Sequence[Step]:
@@ -54,16 +42,17 @@ def _update(change: Change, view: View, stream: str, name: str) -> Iterator[Step
     unpins = bool(live_group) and change.touches(*TOUCHES_THE_PIN)
     if unpins:
         yield _unpin(change, stream, name, live_group, "before")
-    yield from _written(change, view, stream, name)
+    written = list(_written(change, view, stream, name))
+    yield from written
     new_group = next(iter(change.becomes("priority_groups") or ()), "")
     if unpins and new_group:
         yield _unpin(change, stream, name, new_group, "after")
-    if change.touches("pause_until"):
+    if change.touches("pause_until") and not any(step.call is Call.CONSUMER_PAUSE for step in written):
         yield _pause(change, stream, name)
 
 
 def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
-    if is_work_queue(stream, view) and is_parked(change):
+    if is_work_queue(stream, view) and is_parked(change) and not parks(change):
         yield from _start_over(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
         yield calls.update_consumer(change, stream, name)
@@ -72,18 +61,23 @@ def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Ste
 
 
 def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
-    """From the first message still stored. Cut off anywhere, what is live still shows that this is owed: the consumer
-    is parked, or takes its new filters beside the parking subject, or is gone and will be created."""
+    """From the first message still stored. Cut off anywhere, what is live still shows what is owed: the consumer is
+    parked, or held, or gone and will be created."""
     if change.live and change.live.state.get("num_ack_pending"):
         yield _drain(change, stream, name)
-    if view.target.version < V2_14:
+    if not can_reset(view):
         yield calls.delete_consumer(change, stream, name)
         yield calls.create_consumer(change, stream, name, change.desired.config if change.desired else {})
         return
-    first, rest = halves(change, Opening(fields=written(_beside_parking(change, view))), FIELD_INFOS)
-    if first.fields:
-        step = calls.update_consumer(first, stream, name)
-        yield replace(step, id=f"{step.id}, before it starts over")
+    # A consumer that runs would move on past what its parking subject does not match, or deliver what comes twice then.
+    yield Step(
+        id=f"hold consumer/{stream}/{name}",
+        call=Call.CONSUMER_PAUSE,
+        on=(stream, name),
+        address=str(change.address),
+        body={"pause_until": LONG},
+        effect=f"hold consumer {name} on {stream} while it moves",
+    )
     yield Step(
         id=f"reset consumer/{stream}/{name}",
         call=Call.CONSUMER_RESET,
@@ -92,16 +86,13 @@ def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[
         body={"seq": 1},
         effect=f"let consumer {name} on {stream} start over with what is still stored",
     )
-    yield calls.update_consumer(rest, stream, name)
+    yield calls.update_consumer(change, stream, name)
+    yield _pause(change, stream, name)
 
 
-def _beside_parking(change: Change, view: View) -> list[str]:
-    """The wanted filters, and still the parking subject."""
-    parking = [one for one in filters_of(change.live.config) if is_parking_subject(one)] if change.live else []
-    filters = wanted(change)
-    if filters == EVERYTHING:
-        filters = tuple(stored_subjects(change.address.stream, view))
-    return [*filters, *parking]
+def can_reset(view: View) -> bool:
+    """Older servers have no way to move a consumer; it is made anew there."""
+    return view.target.version >= V2_14
 
 
 def _drain(change: Change, stream: str, name: str) -> Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Config, Json
+from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
 from reconciler.kinds.primitives.parking import is_parking_subject
 from reconciler.kinds.primitives.subjects import is_subset
@@ -33,9 +33,9 @@ def is_work_queue(stream: str, view: View) -> bool:
 
 
 def held(change: Change) -> tuple[str, ...]:
-    """What it takes from the queue now; while parked that is nothing."""
+    """What it takes from the queue now."""
     before = filters_of(change.live.config) if change.live else ()
-    return () if is_parked(change) else before
+    return tuple(one for one in before if not is_parking_subject(one))
 
 
 def is_parked(change: Change) -> bool:
@@ -52,8 +52,9 @@ def wanted(change: Change) -> tuple[str, ...]:
 
 
 def gained(change: Change) -> list[str]:
-    """Subjects it takes and did not have."""
-    return [one for one in wanted(change) if not any(is_subset(one, wider) for wider in held(change))]
+    """Subjects it takes and did not have; all of them while it has not started over."""
+    before = () if is_parked(change) else held(change)
+    return [one for one in wanted(change) if not any(is_subset(one, wider) for wider in before)]
 
 
 def lost(change: Change) -> list[str]:
@@ -69,10 +70,3 @@ def somebody_takes(change: Change, view: View) -> bool:
         for address, other in view.changes.items()
         if other.action.writes
     )
-
-
-def stored_subjects(stream: str, view: View) -> list[str]:
-    """What the stream captures, as far as somebody knows."""
-    change = view.changes.get(Address.of("stream", stream))
-    live = view.snapshot.streams.get(stream, {}).get("config", {}) if view.snapshot else {}
-    return list((change.becomes("subjects") if change else None) or live.get("subjects") or ())

@@ -1,0 +1,124 @@
+"""Exchanges on real servers: nothing is left to do, wherever the run is cut off, and no message is lost or comes twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from reconciler.core.events import Finished
+from reconciler.core.topology import Topology
+from tests.convergence.drawing import Wishes, topology
+from tests.convergence.exchanges import filter_exchanges, subject_exchanges
+from tests.convergence.running import Real, remaining
+from tests.support.accounts import Account
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+TOGETHER = 12
+
+
+def drawn(
+    exchanges: Callable[[int], st.SearchStrategy[tuple[Wishes, Wishes]]], start: int
+) -> tuple[Topology, Topology]:
+    """Many exchanges as one topology before and one after."""
+    first: Wishes = {}
+    then: Wishes = {}
+
+    @seed(start)
+    @settings(max_examples=TOGETHER, database=None, deadline=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(st.data())
+    def draw(data: st.DataObject) -> None:
+        was, becomes = data.draw(exchanges(start + len(first)))
+        first.update(was)
+        then.update(becomes)
+
+    draw()
+    return topology("drawn", first), topology("drawn", then, tuple(a for a in first if a not in then))
+
+
+def carried_out(real: Real, wanted: Topology, steps: int | None = None) -> Finished:
+    """Applied, or cut off after so many steps."""
+    made = real.plan(wanted)
+    unfinished = {step.address for step in made.plan.steps[steps:]} if steps is not None else set()
+    done = tuple(change for change in made.plan.changes if change.address not in unfinished)
+    finished = real.apply(replace(made, plan=replace(made.plan, changes=done, steps=made.plan.steps[:steps])))
+    assert not finished.failed, [outcome.reason.message for outcome in finished.failed]
+    return finished
+
+
+def left(real: Real, wanted: Topology) -> list[str]:
+    return remaining(real.plan(wanted).plan, ())
+
+
+@on_every_version
+@pytest.mark.parametrize("exchanges", [subject_exchanges, filter_exchanges])
+def test_servers_accept_every_step_of_an_exchange(
+    account: Account, exchanges: Callable[[int], st.SearchStrategy[tuple[Wishes, Wishes]]]
+) -> None:
+    first, then = drawn(exchanges, 100)
+    with Real(account) as real:
+        carried_out(real, first)
+        carried_out(real, then)
+        assert left(real, then) == []
+
+
+SCENES = {
+    "two streams exchange all they have": (
+        "streams: {A: {subjects: [a]}, B: {subjects: [b]}}",
+        "streams: {A: {subjects: [b]}, B: {subjects: [a]}}",
+    ),
+    "three streams in a ring": (
+        "streams: {A: {subjects: [a.>, x]}, B: {subjects: [b.>]}, C: {subjects: [c.>]}}",
+        "streams: {A: {subjects: [b.>, x]}, B: {subjects: [c.>]}, C: {subjects: [a.1, a.2.>]}}",
+    ),
+    "two consumers of a work queue exchange filters": (
+        "streams: {W: {subjects: [q.>], retention: workqueue, consumers: "
+        "{one: {ack_policy: explicit, filter_subject: q.a}, two: {ack_policy: explicit, filter_subject: q.b}}}}",
+        "streams: {W: {subjects: [q.>], retention: workqueue, consumers: "
+        "{one: {ack_policy: explicit, filter_subject: q.b}, two: {ack_policy: explicit, filter_subject: q.a}}}}",
+    ),
+    "a consumer of a work queue takes all that another had": (
+        "streams: {W: {subjects: [q.>], retention: workqueue, consumers: "
+        "{one: {ack_policy: explicit, filter_subject: q.a}, two: {ack_policy: explicit, filter_subject: q.b}}}}",
+        "streams: {W: {subjects: [q.>], retention: workqueue, consumers: {one: {ack_policy: explicit}}}}\n"
+        "removed: [{address: consumer/W/two, reason: r}]",
+    ),
+    "limits are lowered with the consumers under them": (
+        "streams: {L: {consumer_limits: {max_ack_pending: 500, inactive_threshold: 10m}, consumers: "
+        "{own: {ack_policy: explicit, max_ack_pending: 400}, heir: {ack_policy: explicit}}}}",
+        "streams: {L: {consumer_limits: {max_ack_pending: 100, inactive_threshold: 5m}, consumers: "
+        "{own: {ack_policy: explicit, max_ack_pending: 50}, heir: {ack_policy: explicit}}}}",
+    ),
+    "one limit is lowered and the other raised": (
+        "streams: {L: {consumer_limits: {max_ack_pending: 500, inactive_threshold: 5m}, consumers: "
+        "{own: {ack_policy: explicit, max_ack_pending: 400, inactive_threshold: 4m}}}}",
+        "streams: {L: {consumer_limits: {max_ack_pending: 100, inactive_threshold: 10m}, consumers: "
+        "{own: {ack_policy: explicit, max_ack_pending: 50, inactive_threshold: 9m}}}}",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def real(account: Account) -> Iterator[Real]:
+    with Real(account) as opened:
+        yield opened
+
+
+@on_every_version
+@pytest.mark.parametrize("name", SCENES)
+def test_a_run_cut_off_after_any_step_is_finished_by_the_next(
+    real: Real, name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    first, then = (read(tmp_path_factory.mktemp("files"), text) for text in SCENES[name])
+    carried_out(real, first)
+    for steps in range(1, len(real.plan(then).plan.steps) + 1):
+        carried_out(real, then, steps)
+        carried_out(real, then)
+        assert left(real, then) == [], f"cut off after {steps} steps"
+        real.clean()
+        carried_out(real, first)

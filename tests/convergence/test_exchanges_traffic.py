@@ -1,0 +1,167 @@
+"""Exchanges while people work: publishers go on, clients go on, and every message is stored and processed once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nats.aio.client import Client
+from nats.errors import NoRespondersError, TimeoutError
+
+from reconciler.core.events import Finished
+from reconciler.core.topology import Topology
+from reconciler.kinds import REGISTRY
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import PlanOptions, planned
+from tests.convergence.running import CONSENTED, TODAY
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+QUEUE = (
+    "streams: {{W: {{subjects: [q.>], retention: workqueue, consumers: {{"
+    "one: {{ack_policy: explicit, filter_subject: {}}}, two: {{ack_policy: explicit, filter_subject: {}}}}}}}}}"
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Callable[[str], Topology]:
+    return lambda text: read(tmp_path, text)
+
+
+async def applied(js: JetStream, wanted: Topology) -> None:
+    made = await planned(wanted, await observe(js), js, PlanOptions(allow=CONSENTED, today=TODAY), REGISTRY)
+    async for event in apply(made, js):
+        assert not (isinstance(event, Finished) and event.failed), event
+
+
+async def published(nc: Client, subject: str) -> int | None:
+    """The sequence it was stored at; None when nobody stored it."""
+    try:
+        answer = json.loads((await nc.request(subject, b"m", timeout=2)).data)
+    except (NoRespondersError, TimeoutError):
+        return None
+    return int(answer["seq"])
+
+
+class Worker:
+    """A client of one consumer that acknowledges what it gets, a moment later."""
+
+    def __init__(self, nc: Client, stream: str, consumer: str) -> None:
+        self._nc, self._next = nc, f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
+        self.seen: Counter[int] = Counter()
+
+    async def work(self) -> None:
+        inbox = self._nc.new_inbox()
+        messages = await self._nc.subscribe(inbox)
+        while True:
+            await self._nc.publish(self._next, b'{"batch": 20, "expires": 200000000}', reply=inbox)
+            await self._batch(messages)
+
+    async def _batch(self, messages: Any) -> None:
+        try:
+            for _ in range(20):
+                message = await messages.next_msg(timeout=0.4)
+                if (message.headers or {}).get("Status"):
+                    return
+                self.seen[int(message.reply.split(".")[5])] += 1
+                await asyncio.sleep(0.001)  # the work itself
+                await message.respond(b"+ACK")
+        except TimeoutError:
+            pass
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(20):
+        while not await condition():  # noqa: ASYNC110 - a server announces none of this
+            await asyncio.sleep(0.05)
+
+
+@on_every_version
+def test_consumers_exchange_filters_and_every_message_is_processed_once(
+    account: Account, files: Callable[[str], Topology]
+) -> None:
+    async def work(js: JetStream) -> tuple[list[int | None], Counter[int]]:
+        nc = js.pipeline.nc
+        await applied(js, files(QUEUE.format("q.a", "q.b")))
+        stored = [await published(nc, f"q.{'ab'[n % 2]}") for n in range(60)]
+        workers = [Worker(nc, "W", name) for name in ("one", "two")]
+        tasks = [asyncio.create_task(worker.work()) for worker in workers]
+        change = asyncio.create_task(applied(js, files(QUEUE.format("q.b", "q.a"))))
+        while not change.done():
+            stored += [await published(nc, "q.a"), await published(nc, "q.b")]
+            await asyncio.sleep(0.005)
+        await change
+        stored += [await published(nc, f"q.{'ab'[n % 2]}") for n in range(20)]
+        await until(lambda: is_empty(js, "W"))
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return stored, workers[0].seen + workers[1].seen
+
+    stored, seen = talk(account, work)
+    assert None not in stored
+    assert {sequence: seen[sequence or 0] for sequence in stored if seen[sequence or 0] != 1} == {}
+
+
+async def is_empty(js: JetStream, stream: str) -> bool:
+    return bool(done(await js.request(f"STREAM.INFO.{stream}"))["state"]["messages"] == 0)
+
+
+@on_every_version
+def test_an_update_alone_would_leave_messages_that_nobody_is_ever_given(account: Account) -> None:
+    """Why consumers of a work queue start over: the harm that the steps above avoid."""
+
+    async def work(js: JetStream) -> int:
+        nc = js.pipeline.nc
+        await make_stream(js, "W", subjects=["q.>"], retention="workqueue")
+        await make_consumer(js, "W", "two", filter_subject="q.b")
+        for subject in ("q.a", "q.b"):
+            await published(nc, subject)
+        worker = Worker(nc, "W", "two")
+        task = asyncio.create_task(worker.work())
+        await until(lambda: has_seen(worker, 2))
+        config = {"durable_name": "two", "name": "two", "ack_policy": "explicit", "filter_subject": "q.a"}
+        body = {"stream_name": "W", "action": "update", "config": config}
+        done(await js.request("CONSUMER.CREATE.W.two", body))
+        last = await published(nc, "q.a")
+        await until(lambda: has_seen(worker, last))
+        task.cancel()
+        return worker.seen[1]
+
+    assert talk(account, work) == 0
+
+
+async def has_seen(worker: Worker, sequence: int | None) -> bool:
+    return worker.seen[sequence or 0] > 0
+
+
+@on_every_version
+def test_streams_exchange_subjects_and_what_was_acknowledged_is_stored_once(
+    account: Account, files: Callable[[str], Topology]
+) -> None:
+    texts = [f"streams: {{A: {{subjects: [{one}]}}, B: {{subjects: [{other}]}}}}" for one, other in ("ab", "ba")]
+
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        nc = js.pipeline.nc
+        await applied(js, files(texts[0]))
+        said = [await published(nc, "ab"[n % 2]) for n in range(20)]
+        change = asyncio.create_task(applied(js, files(texts[1])))
+        while not change.done():
+            said += [await published(nc, "a"), await published(nc, "b")]
+        await change
+        said += [await published(nc, "ab"[n % 2]) for n in range(20)]
+        infos = [done(await js.request(f"STREAM.INFO.{name}")) for name in "AB"]
+        return sum(one is not None for one in said), sum(info["state"]["messages"] for info in infos), len(said)
+
+    acknowledged, stored, tried = talk(account, work)
+    assert stored == acknowledged
+    assert tried - acknowledged < tried / 2  # the gap is short
