@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from tests.convergence.running import Real
 from tests.convergence.test_exchanges_real import carried_out, left
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS
+from tests.support.jetstream import make_stream, talk
 from tests.support.topologies import read
 
 on_every_cluster = pytest.mark.parametrize("clustered_account", MINORS, indirect=True)
@@ -29,6 +29,7 @@ on_every_way = pytest.mark.parametrize(
 
 @pytest.fixture
 def real(clustered_account: Account) -> Iterator[Real]:
+    talk(clustered_account, lambda js: make_stream(js, "FIRST", num_replicas=3))  # the servers have met by then
     with Real(clustered_account) as opened:
         yield opened
 
@@ -36,11 +37,6 @@ def real(clustered_account: Account) -> Iterator[Real]:
 @pytest.fixture
 def files(tmp_path: Path) -> Callable[[str], Topology]:
     return lambda text: read(tmp_path, text)
-
-
-def stream_info(real: Real, name: str) -> Any:
-    info = real.snapshot().streams[name]
-    return info["config"]["num_replicas"], info["config"]["placement"], info["state"]["messages"]
 
 
 @on_every_cluster

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.rule import View
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.stages import Opening, Tie
-from reconciler.kinds.primitives.filters import filters_of, gained, is_work_queue, lost, written
+from reconciler.kinds.primitives.filters import filters_of, gained, is_parked, is_work_queue, lost, written
+from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.parking import is_parking_subject, parking_subject
 from reconciler.kinds.primitives.subjects import collide
-from reconciler.kinds.primitives.words import some
+from reconciler.kinds.primitives.words import consent_to, some
 
 GIVES = "filter_subject"
 
@@ -82,4 +83,34 @@ def _taken(stream: str, view: View) -> set[str]:
     return {subject for subject in taken if subject != ">" and not is_parking_subject(subject)}
 
 
+@rule("XX311", "work-queue-takeover", on=(Action.UPDATE,), needs=("live",), until=V2_14, reaction=Reaction.HARMS)
+def work_queue_takeover(change: Change, view: View) -> Found:
+    """A consumer of a work queue takes subjects that it did not have, on a server older than 2.14.
+
+    The server accepts the update and leaves the consumer where it stands: what is stored before that on those subjects is
+    given to nobody, ever. Servers from 2.14 on can move it back; on older ones it is deleted and made anew, which loses no
+    message, since a work queue keeps everything until it is acknowledged. Clients that wait on it get "consumer deleted",
+    and some libraries then stop consuming.
+
+    Instead: declare a second consumer for those subjects; or consent, and make sure that the clients come back.
+    """
+    if change.address.kind != "consumer" or not is_work_queue(change.address.stream, view):
+        return None
+    if not (taken := gained(change)) or is_parked(change):
+        return None  # the rest of a takeover that was consented to and cut off
+    info = change.live.state if change.live else {}
+    path = "filter_subjects" if change.becomes("filter_subjects") else "filter_subject"
+    to = change.becomes(path) or "none"
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=path,
+        to=to,
+        quantities={"waiting": info.get("num_waiting", 0), "unacknowledged": info.get("num_ack_pending", 0)},
+        message=f"to take {', '.join(taken[:3])} it must be made anew, or what is stored there already would stay for ever: "
+        f"{some(info.get('num_waiting', 0), 'waiting pull request')} will be told that the consumer is deleted",
+        fix=f"declare a second consumer for that, or consent here: {consent_to('XX311', to)}",
+    )
+
+
 OPENS = {GIVES: _park}
+RULES = (work_queue_takeover,)
