@@ -79,6 +79,14 @@ def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[
         effect=f"hold consumer {name} on {stream} while it moves",
     )
     yield Step(
+        id=f"see consumer/{stream}/{name} held",
+        call=Call.CONSUMER_READ,
+        on=(stream, name),
+        address=str(change.address),
+        body={"paused": True},
+        effect=f"see that consumer {name} on {stream} is held",
+    )
+    yield Step(
         id=f"reset consumer/{stream}/{name}",
         call=Call.CONSUMER_RESET,
         on=(stream, name),
