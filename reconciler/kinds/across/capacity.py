@@ -8,9 +8,9 @@ from dataclasses import replace
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
-from reconciler.core.wire import Target
 from reconciler.kinds.across.afterwards import RECORDS, Afterwards, afterwards, stream_name
 from reconciler.kinds.across.reservations import Need, rooms
+from reconciler.kinds.primitives.account import account_limits
 from reconciler.kinds.primitives.words import size, some
 
 LEDGER = "KV_reconciler"
@@ -20,20 +20,11 @@ STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_m
 BYTES = {"elastic_group": "max_buffered_bytes"}
 
 
-def account_limits(target: Target, config: Config) -> Config | None:
-    """What holds for a stream with so many replicas; None: a tiered account without that tier."""
-    tiers = target.usage.get("tiers")
-    if not tiers:
-        return target.limits
-    tier = tiers.get(f"R{Need.of(config).replicas}")
-    return None if tier is None else tier.get("limits") or {}
-
-
 def _written(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:
     """(name, configuration, limits that hold for it) of every stream this change makes or updates."""
     after = afterwards(view)
     for name in _names(change, after, view):
-        if (limits := account_limits(view.target, after.streams[name])) is not None:
+        if (limits := account_limits(view.target, Need.of(after.streams[name]).replicas)) is not None:
             yield name, after.streams[name], limits
 
 
@@ -185,7 +176,9 @@ def no_tier(change: Change, view: View) -> Iterator[Finding]:
     """
     after = afterwards(view)
     for name in _names(change, after, view):
-        if account_limits(view.target, after.streams[name]) is None and not _keeps_its_tier(change, view):
+        if account_limits(view.target, Need.of(after.streams[name]).replicas) is None and not _keeps_its_tier(
+            change, view
+        ):
             tiers = sorted(view.target.usage.get("tiers") or {})
             yield Finding(
                 outcome=Outcome.REFUSED,
@@ -198,7 +191,7 @@ def no_tier(change: Change, view: View) -> Iterator[Finding]:
 def _keeps_its_tier(change: Change, view: View) -> bool:
     """An update to a missing tier is measured by the limits of the one it comes from."""
     live = change.live.state.get("config", {}) if change.live else None
-    return live is not None and account_limits(view.target, live) is not None
+    return live is not None and account_limits(view.target, Need.of(live).replicas) is not None
 
 
 RULES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from reconciler.core.diff import Change
+from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.subjects import name_problem
@@ -34,9 +34,11 @@ def bucket_as_stream(change: Change, _view: View) -> Found:
     return None
 
 
-@rule("XX542", "impossible-name")
+@rule("XX542", "impossible-name", on=(Action.CREATE,), err_code=(10017, 10052, 10102, 10103, 10127, 10128))
 def impossible_name(change: Change, _view: View) -> Found:
     """A stream or consumer name that the server refuses: too long, or with a character subjects and files cannot hold.
+
+    White space cannot even be asked for, and a stream with a dot is asked for in vain: nobody answers.
 
     Instead: choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`.
     """

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.clients import quantities, who_suffers
+from reconciler.kinds.consumer.filters import RULES as FILTERS
+from reconciler.kinds.consumer.limits import RULES as LIMITS
 from reconciler.kinds.consumer.losses import RULES as LOSSES
 from reconciler.kinds.consumer.position import instead_of_refusing
+from reconciler.kinds.consumer.priority import RULES as PRIORITY
+from reconciler.kinds.consumer.pull_push import RULES as PULL_PUSH
+from reconciler.kinds.consumer.validity import RULES as VALIDITY
+from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
 from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.reserved import reserved_metadata
-from reconciler.kinds.primitives.subjects import is_valid
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
 
@@ -135,11 +138,12 @@ def several_priority_groups(change: Change, _view: View) -> Found:
     )
 
 
-@rule("CO131", "live-as-ephemeral", on=(Action.CREATE,), needs=("live",), reaction=Reaction.HARMS)
+@rule("CO131", "live-as-ephemeral", on=(Action.CREATE,), needs=("live",), err_code=10148)
 def live_as_ephemeral(change: Change, view: View) -> Found:
     """A consumer of this name is live, but as an ephemeral one that its clients made.
 
-    Making it durable by an update keeps its inactivity threshold: it would vanish after some seconds without clients.
+    The server refuses to create it a second time. Made durable by an update it would keep its inactivity threshold, and
+    vanish after some seconds without clients.
 
     Instead: choose another name, or stop the clients that create it.
     """
@@ -154,27 +158,6 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
     )
 
 
-@rule("CO542", "invalid-filter", err_code=10052)
-def invalid_filter(change: Change, _view: View) -> Iterator[Finding]:
-    """A filter that no subject can ever match: an empty token, white space, or a `>` that is not at the end.
-
-    The server refuses the consumer for it.
-
-    Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
-    """
-    filters = {"filter_subject": change.becomes("filter_subject")}
-    filters |= {f"filter_subjects[{i}]": one for i, one in enumerate(change.becomes("filter_subjects") or ())}
-    for path, subject in filters.items():
-        is_new = change.action is Action.CREATE or change.touches(path.partition("[")[0])
-        if subject is not None and is_new and not is_valid(subject):
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=path,
-                message=f"`{subject}` is not a subject",
-                fix="write tokens between single dots, without white space, `>` only at the end",
-            )
-
-
 RULES = (
     *updatability_rules(FIELDS, FIXED, of="consumer", manner=instead_of_refusing),
     doomed_storage_change,
@@ -182,8 +165,13 @@ RULES = (
     priority_group_change,
     several_priority_groups,
     live_as_ephemeral,
-    invalid_filter,
     *LOSSES,
+    *FILTERS,
+    *VALIDITY,
+    *PULL_PUSH,
+    *PRIORITY,
+    *WORK_QUEUE,
+    *LIMITS,
     too_young("CO", unknown_fields, unknown_values),
     reserved_metadata("CO"),
 )

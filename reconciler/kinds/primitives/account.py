@@ -1,0 +1,15 @@
+"""What the account allows: one set of limits, or one for each number of replicas."""
+
+from __future__ import annotations
+
+from reconciler.core.resource import Config
+from reconciler.core.wire import Target
+
+
+def account_limits(target: Target, replicas: int) -> Config | None:
+    """What holds for something with so many replicas; None: a tiered account without that tier."""
+    tiers = target.usage.get("tiers")
+    if not tiers:
+        return target.limits
+    tier = tiers.get(f"R{replicas}")
+    return None if tier is None else tier.get("limits") or {}
