@@ -9,7 +9,7 @@ sealed stream, one too many) is opened.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from reconciler.core.diagnostic import SourceSpan
@@ -47,6 +47,8 @@ class Finding:
     name: str = ""
     fix: str | None = None
     span: SourceSpan | None = None
+    quantities: Mapping[str, int] = field(default_factory=dict)
+    """What goes with it, or waits for it."""
     already: bool = False
     """It would happen on the version that runs now, at its next start."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +12,7 @@ from reconciler.core.fates import Fate, Finding
 from reconciler.core.wire import Version
 from reconciler.report.judgements import sentence
 from reconciler.report.paper import Paper, Role
-from reconciler.report.values import counted
+from reconciler.report.values import counted, show_bytes
 from reconciler.report.visible import visible
 
 TITLES = {
@@ -23,6 +24,7 @@ TITLES = {
 }
 OF_FILES = "refused by nats-server {version}"
 _ROLES: dict[Fate, Role] = {Fate.LOST: "refused", Fate.OFFLINE: "refused", Fate.REFUSED: "consent"}
+NOUNS = {"messages": "message", "consumer_count": "consumer", "pending": "pending message"}
 MANY = 5
 """So many objects with one and the same trouble are named; -v names all."""
 
@@ -50,15 +52,25 @@ def _title(title: str) -> str:
 def _alike(findings: Iterator[Finding]) -> list[list[Finding]]:
     """Equal messages stand together, in the order in which the first of each came."""
     groups: dict[tuple[str, str, bool], list[Finding]] = {}
-    for one in findings:
+    for one in _joined(findings):
         groups.setdefault((one.code, one.message, one.already), []).append(one)
     return list(groups.values())
+
+
+def _joined(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Rewritten fields of one object in one sentence."""
+    for (fate, _), same in groupby(findings, key=lambda one: (one.fate, one.address)):
+        members = list(same)
+        if fate is Fate.REWRITTEN:
+            yield replace(members[0], message=", ".join(one.message for one in members))
+        else:
+            yield from members
 
 
 def _entry(alike: Sequence[Finding], paper: Paper) -> list[str]:
     first = alike[0]
     shown = alike if paper.verbose else alike[:MANY]
-    names = ", ".join(visible(one.address) for one in shown)
+    names = ", ".join(visible(one.address) + _at_stake(one.quantities) for one in shown)
     names += f" and {len(alike) - len(shown):_} more (-v names all)" if len(shown) < len(alike) else ""
     code = f"{first.code} {first.name}. " if first.code else ""
     already = " The server that runs now does the same at its next start." if first.already else ""
@@ -68,6 +80,14 @@ def _entry(alike: Sequence[Finding], paper: Paper) -> list[str]:
         *paper.wrapped(f"{code}{sentence(first.message, first.path)}{already}", 6),
     ]
     return [*lines, *(paper.paragraphs(f"Instead: {first.fix}", 6) if first.fix else [])]
+
+
+def _at_stake(quantities: Mapping[str, int]) -> str:
+    """` (1_200 messages, 3MiB, 2 consumers)`"""
+    said = [counted(quantities[name], noun) for name, noun in NOUNS.items() if name in quantities]
+    if "bytes" in quantities:
+        said.insert(1, show_bytes(quantities["bytes"]))
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _item(text: str, paper: Paper) -> list[str]:
@@ -103,7 +123,7 @@ def upgrade_json(
 def _data(one: Finding) -> dict[str, Any]:
     said = {
         "fate": one.fate.value, "address": one.address, "path": one.path, "code": one.code, "name": one.name,
-        "message": one.message, "fix": one.fix, "already": one.already,
+        "message": one.message, "fix": one.fix, "already": one.already, "quantities": dict(one.quantities) or None,
         "span": {"file": one.span.file, "line": one.span.line, "column": one.span.column} if one.span else None,
     }  # fmt: skip
     return {key: value for key, value in said.items() if value not in ("", None, False)}

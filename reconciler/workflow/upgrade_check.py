@@ -16,8 +16,9 @@ from reconciler.core.rule import Outcome, View
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives import consumer_config, stream_config, upgrades
+from reconciler.kinds.primitives import consumer_config, doomed, stream_config, upgrades
 from reconciler.kinds.primitives.upgrades import OF_ROOM
+from reconciler.kinds.primitives.words import in_words
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.files import load
@@ -25,6 +26,8 @@ from reconciler.workflow.validate import OFFLINE
 
 TOO_YOUNG = "401"
 """Last digits of the rules about fields and values a version does not know."""
+INFOS = {"stream": stream_config.FIELD_INFOS, "consumer": consumer_config.FIELD_INFOS}
+GONE = (Fate.LOST, Fate.OFFLINE)
 CANON = {"stream": stream_config.canonical, "consumer": consumer_config.canonical}
 
 
@@ -52,9 +55,10 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
     before, live = snapshot.target.version, _live(snapshot, after)
     there = verdicts(live, _view(snapshot, after), registry, OF_ROOM)
     here = list(verdicts(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
-    found = [
-        *_known(marked(there, here)), *_offline(live, after), *_rewritten(snapshot, after), *_capped(snapshot, after),
-    ]  # fmt: skip
+    lost = [*_known(marked(there, here)), *_offline(live, after)]
+    gone = {one.address for one in lost if one.fate in GONE}
+    rewritten = [one for one in _rewritten(snapshot, after) if one.address not in gone]
+    found = [*(_with_quantities(one, live) for one in lost), *_capped(snapshot, after), *rewritten]
     named = _names(snapshot, registry)
     return Checked(
         before=before,
@@ -101,6 +105,16 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
     }
 
 
+def _with_quantities(one: Finding, live: Mapping[Address, Resource]) -> Finding:
+    """What is at stake, and a way out that is still open: some fields no update takes back."""
+    kind, *names = one.address.split("/")
+    info = live[Address(kind, tuple(names))].state
+    held = info.get("state", {}) if kind == "stream" else {"pending": info.get("num_pending", 0)}
+    quantities = {name: held[name] for name in ("messages", "bytes", "consumer_count", "pending") if held.get(name)}
+    fix = doomed.COPY if one.fate is Fate.LOST and one.path in doomed.FOR_LIFE else one.fix
+    return replace(one, quantities=quantities, fix=fix)
+
+
 def _known(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Without streams whose fields that version does not know: it does not judge them at all."""
     return (one for one in findings if not (one.code.endswith(TOO_YOUNG) and one.address.startswith("stream/")))
@@ -119,8 +133,9 @@ def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[Findi
 def _rewritten(snapshot: Snapshot, after: Version) -> Iterator[Finding]:
     for address, info in _raw(snapshot):
         for path, old, new in upgrades.rewrites(address.kind, info["config"], after):
-            becomes = "goes" if new is None else f"becomes {new}"
-            yield Finding(fate=Fate.REWRITTEN, address=str(address), path=path, message=f"{path} {old} {becomes}")
+            unit = INFOS[address.kind][path].unit
+            words = f"{path} {in_words(old, unit)} {'goes' if new is None else f'becomes {in_words(new, unit)}'}"
+            yield Finding(fate=Fate.REWRITTEN, address=str(address), path=path, message=words)
 
 
 def _capped(snapshot: Snapshot, after: Version) -> Iterator[Finding]:

@@ -69,7 +69,7 @@ def in_words(value: Any, unit: str = "text") -> str:
         return "true" if value else "false"
     if isinstance(value, int) and unit == "duration":
         return show_duration(value)
-    if isinstance(value, int) and value < 0 and unit in ("count", "bytes"):
+    if value == -1 and unit in ("count", "bytes"):
         return "no limit"
     if isinstance(value, int) and unit == "bytes":
         return show_bytes(value)
