@@ -19,7 +19,7 @@ from reconciler.core.wire import Snapshot, SubjectCounts, Unanswered
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.depth import Depths, depths, foreseen
 from reconciler.kinds.groups.finding import Evidence, error
-from reconciler.kinds.groups.model import BUCKETS, Group, groups
+from reconciler.kinds.groups.model import BUCKETS, Group, groups, refreshed
 from reconciler.kinds.groups.places import Located, Pattern, locate, patterns
 from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
 from reconciler.server.api import JetStream
@@ -47,8 +47,7 @@ async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = T
     chosen = _chosen(groups(snapshot), wanted, snapshot)
     if consumers:
         snapshot = await with_consumers(js, snapshot, {group.queue_name for group in chosen})
-        addresses = {group.address for group in chosen}
-        chosen = [group for group in groups(snapshot) if group.address in addresses]
+        chosen = [refreshed(group, snapshot) for group in chosen]
     return Look(groups=chosen, snapshot=snapshot)
 
 

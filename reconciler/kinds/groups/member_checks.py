@@ -88,9 +88,13 @@ def _old_group(member: Member) -> bool:
 
 def templates(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """Instances of one member must ask for the identical consumer, or they delete each other's for ever."""
-    configs = {member.name: member.info["config"] for member in group.members if member.info is not None}
+    infos = {member.name: member.info for member in group.members if member.info is not None}
+    configs = {name: {k: v for k, v in info["config"].items() if k not in OWN} for name, info in infos.items()}
+    first, *others = configs.values() or [{}]
+    if all(other == first for other in others):
+        return
     differing = []
-    for name in sorted({name for config in configs.values() for name in config} - OWN):
+    for name in sorted({name for config in configs.values() for name in config}):
         if len(values := _by_value(configs, name)) > 1:
             differing.append(f"{name} is " + ", ".join(f"{value} for {who[0]}" for value, who in values.items()))
     if differing:

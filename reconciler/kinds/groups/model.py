@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
@@ -72,6 +72,13 @@ class Group:
     """Of `queue`, by name; a static group shares them with everybody else's."""
     unread: str | None = None
     """Why nobody can say what of it is live."""
+    owned: Mapping[str, list[int]] = field(init=False)
+    """Who owns what; members win where a record holds both. Those beyond the number of partitions are left out."""
+    members: tuple[Member, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "owned", _owned(self.config))
+        object.__setattr__(self, "members", tuple(self._member(name, own) for name, own in self.owned.items()))
 
     @property
     def address(self) -> Address:
@@ -94,14 +101,6 @@ class Group:
         return int(self.config.get("max_members", 0))
 
     @property
-    def owned(self) -> dict[str, list[int]]:
-        """Who owns what; members win where a record holds both. Those beyond the number of partitions are left out."""
-        if members := self.config.get("members"):
-            return assign(members, self.partitions)
-        mappings: Mapping[str, Sequence[int]] = self.config.get("member_mappings") or {}
-        return {name: list(numbers) for name, numbers in mappings.items()}
-
-    @property
     def owners(self) -> list[str | None]:
         """The owner of each partition; None: nobody."""
         by_partition = {number: name for name, numbers in self.owned.items() for number in numbers}
@@ -118,10 +117,6 @@ class Group:
         partitioned = [item["filter"] for item in self.config.get("partitioning_filters") or ()]
         return partitioned if self.is_elastic else list(self.config.get("filters") or ())
 
-    @property
-    def members(self) -> list[Member]:
-        return [self._member(name, numbers) for name, numbers in self.owned.items()]
-
     def _member(self, name: str, numbers: Sequence[int]) -> Member:
         consumer = name if self.is_elastic else f"{self.name}-{name}"
         return Member(
@@ -132,6 +127,13 @@ class Group:
     def queued(self) -> int | None:
         """Messages in its own queue; None where it has none of its own."""
         return int(self.queue["state"]["messages"]) if self.is_elastic and self.queue else None
+
+
+def _owned(config: Config) -> dict[str, list[int]]:
+    if members := config.get("members"):
+        return assign(members, config.get("max_members", 0))
+    mappings: Mapping[str, Sequence[int]] = config.get("member_mappings") or {}
+    return {name: list(numbers) for name, numbers in mappings.items()}
 
 
 def pin(info: Info) -> Pin | None:
@@ -164,6 +166,11 @@ def _groups(snapshot: Snapshot) -> Iterator[Group]:
             if names is None or entry.deleted:
                 continue
             yield _group(snapshot, type_, names, group_record.read(entry), entry.value.decode(errors="replace"))
+
+
+def refreshed(group: Group, snapshot: Snapshot) -> Group:
+    """The same record, with the streams and consumers of a later look."""
+    return _group(snapshot, group.type, (group.stream, group.name), group.record, group.text)
 
 
 def _group(snapshot: Snapshot, type_: Type, names: tuple[str, str], record: Record, text: str) -> Group:
