@@ -77,8 +77,8 @@ def filter_change(change: Change, view: View) -> Found:
     """The filter of a consumer changes: it goes on from where it is, and never turns back.
 
     What is pending and no longer matches is skipped. What matches only now and lies before its position is never
-    delivered. On an interest stream the server removes at once what is skipped and nobody else wants; on a work queue it
-    stays without a reader, and widening the filter again does not bring it back.
+    delivered. On an interest stream the server removes at once what is skipped and nobody else wants. On a work queue what
+    is skipped waits for a consumer that takes it, and one that takes more is made to start over, so that it misses nothing.
 
     Instead: declare a second consumer with the new filter, which starts where you say; or let this one work off what is
     pending first.
@@ -87,11 +87,12 @@ def filter_change(change: Change, view: View) -> Found:
         return None
     move = _move(change)
     ahead = _number(_ahead(move), view)
-    skipped, missed = _skipped(move, ahead), _missed(move, ahead, view)
+    retention = _retention(move.stream, view)
+    skipped = _skipped(move, ahead)
+    missed = exactly(0) if retention == "workqueue" else _missed(move, ahead, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
     if not skipped.most and (missed is None or not missed.most) and not (missed is None and move.position):
         return None
-    retention = _retention(move.stream, view)
     drops = retention == "interest" and skipped.most > 0
     said = [*_skips(skipped, move, retention), *_misses(missed, move)]
     return Finding(
@@ -139,7 +140,7 @@ def _skips(skipped: Amount, move: _Move, retention: str) -> Iterator[str]:
         return
     fate = {
         "interest": ", and they go at apply unless another consumer wants them",
-        "workqueue": ", and they stay without a reader, also if the filter is widened again",
+        "workqueue": ", and they wait until a consumer takes them",
     }.get(retention, "")
     yield f"it skips {amount(skipped)} of {some(move.pending, 'pending message')}{fate}"
 
