@@ -13,7 +13,7 @@ from tests.support.jetstream import talk
 from tests.support.servers import running
 from tests.upgrades.stores import LEFT, Place, filled, look, objects, rewritten
 
-UP = [("2.12", "2.14"), ("2.12", "2.15"), ("2.14", "2.15")]
+UP = [("2.11", "2.12"), ("2.11", "2.15"), ("2.12", "2.14"), ("2.12", "2.15"), ("2.14", "2.15")]
 AGAIN = [(minor, minor) for minor in LEFT]
 DOWN = [("2.14", "2.12"), ("2.12", "2.11")]
 

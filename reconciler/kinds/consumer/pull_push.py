@@ -8,10 +8,11 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.around import max_ack_pending, stream_of
-from reconciler.kinds.primitives.checks import Check, codes, is_new, objections
+from reconciler.kinds.primitives.checks import STANDING, Check, codes, is_new, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.subjects import is_literal, is_valid, matches
+from reconciler.kinds.primitives.words import some
 
 MILLISECOND, SECOND = 1_000_000, 1_000_000_000
 PUSH_ONLY = "give the consumer a deliver_subject, or leave {} out"
@@ -118,6 +119,29 @@ def _delivery_problem(subject: str, stream: Config, name: str) -> str | None:
     captured = next((one for one in stream.get("subjects") or () if matches(subject, one)), None)
     return (
         f"{name} captures `{captured}`, so that deliveries to `{subject}` would be stored again" if captured else None
+    )
+
+
+@rule("CO320", "doomed-live", on=STANDING, needs=("live", "neighbours"), reaction=Reaction.DOOMS)
+def doomed_live(change: Change, view: View) -> Found:
+    """A live push consumer delivers to a subject that its own stream captures: the stream was widened over it.
+
+    The server checks the stream alone when its subjects change, and the consumer when it starts: after its next restart
+    the consumer is gone, with its position. Nothing needs to change for that, so every plan says it.
+
+    Instead: deliver to another subject, or narrow the stream's subjects, before any server restarts.
+    """
+    subject = change.was("deliver_subject")
+    if not subject or not (why := _delivery_problem(subject, stream_of(change, view) or {}, change.address.stream)):
+        return None
+    pending = change.live.state.get("num_pending", 0) if change.live else 0
+    return Finding(
+        outcome=Outcome.WARNS,
+        path="deliver_subject",
+        quantities={"messages": pending},
+        message=f"this consumer and its position will be gone after the next restart of the server: {why}; "
+        f"{some(pending, 'message')} it has yet to deliver {'waits' if pending == 1 else 'wait'} for it",
+        fix="before any server restarts: deliver to another subject, or narrow the stream's subjects",
     )
 
 
@@ -257,6 +281,7 @@ RULES = (
     option_of_the_other_way,
     option_without_effect,
     undeliverable_subject,
+    doomed_live,
     bound_deliver_subject,
     missing_heartbeat,
     pending_without_acks,

@@ -13,6 +13,8 @@ from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.words import in_words
 
 WRITES = (Action.CREATE, Action.UPDATE)
+STANDING = (Action.KEEP, Action.ADOPT, Action.ORPHAN)
+"""Nothing is written; what is there may be doomed all the same."""
 ALL = (*WRITES, Action.KEEP, Action.ADOPT)
 """Also what is left as it is: something doomed that is found live deserves a word."""
 

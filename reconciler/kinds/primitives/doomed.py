@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.core.diff import Action, Change
+from reconciler.core.diff import Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.primitives.checks import STANDING
 from reconciler.kinds.primitives.stream_config import canonical
 from reconciler.kinds.primitives.validity import OwnName, Sent, Validity
 from reconciler.kinds.primitives.words import size, some
-
-STANDING = (Action.KEEP, Action.ADOPT, Action.ORPHAN)
-"""Nothing is written; every other action is judged by what it writes."""
 
 FOR_LIFE = frozenset({"sealed", "allow_msg_counter"})
 """No update takes these back."""
