@@ -111,3 +111,41 @@ def test_a_consumer_taken_out_of_memory_is_gone_at_the_restart(minor: str) -> No
         talk(Alone(server), update)
         server.restart()
         assert talk(Alone(server), look) == (True, False)
+
+
+@shows("CO562")
+@on_every_version
+def test_limits_of_pull_requests_do_not_limit_what_is_pushed(account: Account) -> None:
+    async def work(js: JetStream) -> list[bytes]:
+        heard = await js.pipeline.nc.subscribe("heard")
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s", "s")
+        limits = {"max_batch": 1, "max_bytes": 1, "max_expires": 1_000_000}
+        await make_consumer(js, "S", "c", deliver_subject="heard", **limits)
+        return [(await heard.next_msg(timeout=5)).data for _ in range(2)]
+
+    assert talk(account, work) == [b"x", b"x"]
+
+
+@shows("CO562")
+@on_every_version
+def test_a_queue_group_keeps_nobody_from_pulling(account: Account) -> None:
+    async def work(js: JetStream) -> str:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s")
+        await make_consumer(js, "S", "c", deliver_group="workers")
+        return status(await pull(js.pipeline.nc, "S", "c"))
+
+    assert talk(account, work) == "200"
+
+
+@shows("CO574")
+@on_every_version
+def test_a_timeout_pins_nobody_where_the_policy_does_not(account: Account) -> None:
+    async def work(js: JetStream) -> list[str]:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s", "s")
+        await make_consumer(js, "S", "c", **{**PINNED, "priority_policy": "overflow"})
+        return [status(await pull(js.pipeline.nc, "S", "c", group="a")) for _client in range(2)]
+
+    assert talk(account, work) == ["200", "200"]
