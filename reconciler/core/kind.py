@@ -66,6 +66,8 @@ class Replacement:
     """What must be in place, and known, before the old object may go."""
     swap: Sequence[Step]
     """The old one goes, the new one comes."""
+    back: Step | None = None
+    """Makes the old one again where it stood, should the server refuse the new one after all."""
     start: Config = field(default_factory=dict)
     """Fields the new one is made with instead of the file's words (null: without), as far as they are known now."""
     bound: Mapping[str, str] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from reconciler.core.kind import Kind
 from reconciler.core.records import BUCKET, Owned, encode_key, encode_owned
 from reconciler.core.resource import Config, Consent, Json, Resource
 from reconciler.core.rule import Outcome, Verdict, View
-from reconciler.core.unfinished import RESUMED
+from reconciler.core.unfinished import RESUMED, says
 from reconciler.core.wire import Call, Snapshot, Step
 
 
@@ -58,7 +58,8 @@ def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: 
     middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
     tidied = kind.tidy(replace(change, intent=intent), view)
     remembered = _remember(change, replace(record, start=how.start), view, known)
-    return _in_a_row((*middle, *tidied, remembered, _done(change, view)))
+    row = _in_a_row((*middle, *tidied, remembered, _done(change, view)))
+    return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
 def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tuple[Step, ...]:
@@ -67,9 +68,14 @@ def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tu
     if own.action is Action.CREATE and change.desired:
         own = replace(own, desired=started(change.desired, intent.start))
     steps = [*kind.steps(own, view), *kind.tidy(change, view)]
-    if change.action is Action.REPLACE and record:
+    if record and (change.action is Action.REPLACE or _starts_as_noted(change, intent, view)):
         steps.append(_remember(change, replace(record, start=intent.start), view, {}))
     return _in_a_row((*steps, _done(change, view)))
+
+
+def _starts_as_noted(change: Change, intent: Intent, view: View) -> bool:
+    """Also the old object, when it was made again after the server had refused the new one."""
+    return bool(intent.start) and change.address in view.live and says(view.live[change.address].config, intent.start)
 
 
 def alone(change: Change) -> Change:

@@ -12,8 +12,8 @@ from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Resource
 from reconciler.core.topology import Topology
 
-RESUMED = "a run that was replacing this was cut off; this goes on where it stopped"
-TAKEN_BACK = "a run that was replacing this was cut off, and that is not wanted any more; this clears up after it"
+RESUMED = "A run that was replacing this was cut off; this goes on where it stopped."
+TAKEN_BACK = "A run that was replacing this was cut off, and that is not wanted any more; this clears up after it."
 UNREADABLE = "it is being replaced, but what bucket reconciler says of that cannot be used"
 
 Begun = Mapping[Address, Intent | str]
@@ -37,19 +37,21 @@ def compared(
     if intent.is_made(live.config):
         change = compare(desired, _in_the_files_words(live, desired, intent.start, intent.wanted), owned, fields)
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
-    change = compare(desired, _in_the_files_words(live, desired, owned.start, owned.fields), owned, fields)
+    start = intent.start if says(live.config, intent.start) else owned.start  # the old one, made again where it stood
+    change = compare(desired, _in_the_files_words(live, desired, start, owned.fields), owned, fields)
     return replace(change, action=Action.UPDATE, intent=intent, reason=TAKEN_BACK)
 
 
 def _in_the_files_words(live: Resource, desired: Resource, start: Config, words: Config) -> Resource:
     """The start a replacement had to use says what the file said when it was made, unless the file now says that start."""
-    if not start or not _says(live.config, start) or _says(desired.config, start):
+    if not start or not says(live.config, start) or says(desired.config, start):
         return live
     config = {name: value for name, value in live.config.items() if name not in start}
     return replace(live, config={**config, **{name: words[name] for name in start if name in words}})
 
 
-def _says(config: Config, start: Config) -> bool:
+def says(config: Config, start: Config) -> bool:
+    """Is this how it was made to start?"""
     return all(config.get(name) == value for name, value in start.items())
 
 

@@ -105,7 +105,10 @@ class Work:
         return await plan(wanted, self.js, OPTIONS)
 
     async def apply(self, wanted: Topology) -> Finished:
-        return [event async for event in apply(await self.plan(wanted), self.js) if isinstance(event, Finished)][-1]
+        return await self.apply_planned(await self.plan(wanted))
+
+    async def apply_planned(self, planned: Planned) -> Finished:
+        return [event async for event in apply(planned, self.js) if isinstance(event, Finished)][-1]
 
     async def carry_out(self, planned: Planned, steps: Iterable[Step]) -> None:
         """Only these steps, with something published after each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -133,5 +134,38 @@ def test_clients_that_go_on_working_meanwhile_lose_nothing(account: Account, tmp
             assert set(work.seen) == set(work.published)
             twice = (text for text, times in Counter(work.seen).items() if times > 1)
             assert all(int(text.removeprefix("m")) + 1 >= start for text in twice)
+
+    asyncio.run(story())
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+def test_refused_after_the_deletion_the_old_one_is_made_again_where_it_stood(
+    account: Account, tmp_path: Path, retention: str
+) -> None:
+    """Our rules foresee what servers refuse; where they do not, nobody is left without a consumer."""
+    first, wanted = file(tmp_path, retention), file(tmp_path / "wanted", retention, f"max_waiting: 64{CONSENT}")
+
+    async def story() -> None:
+        async with at_work(account, first) as work:
+            planned = await work.plan(wanted)
+            steps = [
+                replace(step, body={**step.body, "ack_policy": "nonsense"})
+                if step.id == "create consumer/S/c"
+                else step
+                for step in planned.plan.steps
+            ]
+            finished = await work.apply_planned(replace(planned, plan=replace(planned.plan, steps=tuple(steps))))
+            assert [failed.step.id for failed in finished.failed] == ["create consumer/S/c"]
+            assert (await work.info())["config"]["max_waiting"] == 512
+            delivered, processed = set(work.seen), set(work.acknowledged)
+            (change,) = (await work.plan(wanted)).plan.changes
+            assert [verdict.code for verdict in change.verdicts] == ["CO106"]
+            assert (await work.apply(first)).is_success
+            assert (await work.plan(first)).plan.changes == ()
+            assert await work.consumers() == ["c"]
+            came = set(await work.work_off())
+            assert processed | came == set(work.published)
+            assert len(came & delivered) <= 4
 
     asyncio.run(story())

@@ -40,6 +40,7 @@ def how(change: Change, view: View) -> Replacement:
     return Replacement(
         before=(*held, *noted),
         swap=(_deleted(change), _made(change, start, bound)),
+        back=_made_again(change, view, start, bound),
         start=start,
         bound=bound,
         notes={**(change.intent.notes if change.intent else {}), **notes},
@@ -57,6 +58,13 @@ def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
     made = calls.create_consumer(change, stream, name, started(change.desired, start).config)
     where = f"from sequence {start['opt_start_seq']} on" if start else "with all that is left in the work queue"
     return replace(made, uses=bound, effect=f"{made.effect} anew, {'after the noted ack floor' if bound else where}")
+
+
+def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, str]) -> Step:
+    stream, name = change.address.names
+    old = calls.create_consumer(change, stream, name, started(view.live[change.address], start).config)
+    effect = f"make consumer {name} again as it was, where it stood"
+    return replace(old, id=f"make consumer/{stream}/{name} again", uses=bound, effect=effect)
 
 
 def _placeholder(change: Change) -> Step:

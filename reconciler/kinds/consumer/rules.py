@@ -20,23 +20,28 @@ from reconciler.kinds.primitives.versions import too_young
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."
+REPLACED = (
+    "; or consent, and the consumer is deleted and made anew where it stands: after its ack floor, or on a work queue with "
+    "all that is left. What was delivered above the floor comes again, at most as many messages as the plan says. The new "
+    "consumer's deliver_policy is by_start_sequence, which stands for the file's own from then on."
+)
+
+
+def _fixed(code: str, name: str, why: str = AT_CREATION) -> Fixed:
+    return Fixed(code, name, why, SECOND, with_consent=REPLACED)
+
 
 FIXED = {
-    "deliver_policy": Fixed("CO101", "deliver-policy-change", AT_CREATION, SECOND),
-    "opt_start_seq": Fixed("CO102", "start-sequence-change", AT_CREATION, SECOND),
-    "opt_start_time": Fixed("CO103", "start-time-change", AT_CREATION, SECOND),
-    "ack_policy": Fixed("CO104", "ack-policy-change", AT_CREATION, SECOND),
-    "replay_policy": Fixed("CO105", "replay-policy-change", AT_CREATION, SECOND),
-    "max_waiting": Fixed("CO106", "max-waiting-change", AT_CREATION, SECOND),
-    "flow_control": Fixed("CO107", "flow-control-change", AT_CREATION, SECOND),
-    "idle_heartbeat": Fixed("CO108", "heartbeat-change", AT_CREATION, SECOND),
-    "deliver_subject": Fixed(
-        "CO109",
-        "pull-push-switch",
-        "A consumer pulls or is pushed for its whole life.",
-        SECOND,
-    ),
-    "mem_storage": Fixed("CO110", "consumer-storage-change", AT_CREATION, SECOND),
+    "deliver_policy": _fixed("CO101", "deliver-policy-change"),
+    "opt_start_seq": _fixed("CO102", "start-sequence-change"),
+    "opt_start_time": _fixed("CO103", "start-time-change"),
+    "ack_policy": _fixed("CO104", "ack-policy-change"),
+    "replay_policy": _fixed("CO105", "replay-policy-change"),
+    "max_waiting": _fixed("CO106", "max-waiting-change"),
+    "flow_control": _fixed("CO107", "flow-control-change"),
+    "idle_heartbeat": _fixed("CO108", "heartbeat-change"),
+    "deliver_subject": _fixed("CO109", "pull-push-switch", "A consumer pulls or is pushed for its whole life."),
+    "mem_storage": _fixed("CO110", "consumer-storage-change"),
 }
 
 
@@ -47,7 +52,7 @@ def doomed_storage_change(change: Change, view: View) -> Found:
     2.11, 2.12 and 2.14 before 2.14.4 accept it; the storage does not move, and a consumer switched from memory to file
     is gone after the next restart.
 
-    Instead: declare a second consumer.
+    Instead: declare a second consumer; or consent, and it is deleted and made anew where it stands.
     """
     if not change.touches("mem_storage") or not FIELDS["mem_storage"].may_become(
         change.was("mem_storage"), change.becomes("mem_storage"), view.target.version

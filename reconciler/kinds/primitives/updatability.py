@@ -22,6 +22,8 @@ class Fixed:
     consentable: bool = False
     also: tuple[int, ...] = ()
     """What the server answers where it stumbles over something else of the same change first."""
+    with_consent: str = ""
+    """What happens where the kind knows another way, for the rule's page."""
 
 
 Manner = Callable[[Change, View, Finding], Finding | None]
