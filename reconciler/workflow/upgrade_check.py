@@ -64,7 +64,7 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
         before=before,
         after=after,
         findings=tuple(worst_first(replace(one, address=named.get(one.address, one.address)) for one in found)),
-        news=(*upgrades.news(before, after), *upgrades.in_memory(snapshot)),
+        news=(*upgrades.news(before, after), *upgrades.in_memory(snapshot), *_in_clusters(snapshot, lost)),
         unknown=snapshot.unknown,
         read={"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values()))},
     )
@@ -103,6 +103,14 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
         for address in recognised(snapshot, registry, {})
         if (raw := registry.of(address).primary(address)) == Raw("stream", raw.on)
     }
+
+
+def _in_clusters(snapshot: Snapshot, lost: Iterable[Finding]) -> Iterator[str]:
+    if snapshot.target.is_clustered and any(one.address.startswith("consumer/") for one in lost):
+        yield (
+            "Consumers of replicated streams may be listed again after such a start, since the cluster remembers them "
+            "beside its stores; do not rely on it."
+        )
 
 
 def _with_quantities(one: Finding, live: Mapping[Address, Resource]) -> Finding:
