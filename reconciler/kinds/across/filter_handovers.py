@@ -106,10 +106,16 @@ def work_queue_takeover(change: Change, view: View) -> Found:
         path=path,
         to=to,
         quantities={"waiting": info.get("num_waiting", 0), "unacknowledged": info.get("num_ack_pending", 0)},
-        message=f"to take {', '.join(taken[:3])} it must be made anew, or what is stored there already would stay for ever: "
-        f"{some(info.get('num_waiting', 0), 'waiting pull request')} will be told that the consumer is deleted",
+        message=f"to take {', '.join(taken[:3])} it must be made anew, or what is stored there already would stay for ever; "
+        f"{_told(info.get('num_waiting', 0))} that the consumer is deleted, and must ask again",
         fix=f"declare a second consumer for that, or consent here: {consent_to('XX311', to)}",
     )
+
+
+def _told(waiting: int) -> str:
+    if not waiting:
+        return "clients that pull are told"
+    return f"{some(waiting, 'waiting pull request')} {'is' if waiting == 1 else 'are'} told"
 
 
 OPENS = {GIVES: _park}

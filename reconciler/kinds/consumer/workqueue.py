@@ -79,7 +79,7 @@ def _collision(change: Change, view: View, other: str, theirs: str | None, filte
     return Finding(
         outcome=Outcome.REFUSED if new else Outcome.WARNS,
         path=next((path for path in FILTERS if change.becomes(path)), ""),
-        message=_words(other, theirs, filters),
+        message=_words(other, theirs, filters) + ("" if refused else _taken(view)),
         fix="give each consumer of the queue filters that meet no other's, or let the clients share one consumer",
         reaction=Reaction.REFUSES
         if refused
@@ -100,6 +100,13 @@ def _is_refused(change: Change, view: View, filters: list[str]) -> bool:
     if change.action is Action.UPDATE:
         return bool(filters) and not view.target.is_clustered
     return change.action is Action.CREATE
+
+
+def _taken(view: View) -> str:
+    """What comes of it where the server says ok."""
+    if view.target.is_clustered:
+        return "; this cluster takes it, and gives such messages to both"
+    return "; this server takes it, and one of the two is gone after its next restart"
 
 
 def _words(other: str, theirs: str | None, filters: list[str]) -> str:

@@ -62,10 +62,16 @@ def objections(
         yield Finding(
             outcome=Outcome.REFUSED if refused or _is_our_refusal(check, change) else Outcome.WARNS,
             path=check.path,
-            message=check.says.format(value=value),
+            message=check.says.format(value=value) + ("" if refused else _doom(check)),
             fix=check.fix,
             reaction=Reaction.REFUSES if refused else check.reaction,
         )
+
+
+def _doom(check: Check) -> str:
+    if check.reaction is not Reaction.DOOMS:
+        return ""
+    return f"; this server takes it, and nats-server {check.since.short} loses the consumer when it starts"
 
 
 def _is_our_refusal(check: Check, change: Change) -> bool:

@@ -80,5 +80,6 @@ def in_words(value: Any, unit: str = "text") -> str:
 
 def consent_to(code: str, value: Any = None, unit: str = "text") -> str:
     """What to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
-    to = "" if value is None else f"to: {in_words(value, unit)}, "
+    words = in_words(value, unit)
+    to = "" if value is None else f"to: {f'[{words}]' if isinstance(value, list) else words}, "
     return f"allow: [{{code: {code}, {to}reason: …}}]"
