@@ -229,12 +229,13 @@ def _spread(group: Data, paper: Paper) -> list[str]:
     owners = [owner or NOBODY for owner in group["owners"]]
     rows = [["partition", *map(str, range(len(owners)))], ["owner", *owners]]
     rows += [[label, *(f"{number:_}" for number in group[key])] for key, label in _MEASURED.items() if key in group]
-    return [paper.paint(visible(name(group)), "head"), *in_blocks(rows, paper), *_sentences(group)]
+    return [paper.paint(visible(name(group)), "head"), *in_blocks(rows, paper), *_sentences(group, paper)]
 
 
-def _sentences(group: Data) -> list[str]:
+def _sentences(group: Data, paper: Paper) -> list[str]:
     pairs = (("queued", "queued messages"), ("stored", "messages in the stream"))
-    return [f"  {_unevenness(what, group[key], group['owners'])}" for key, what in pairs if sum(group.get(key) or ())]
+    said = (_unevenness(what, group[key], group["owners"]) for key, what in pairs if sum(group.get(key) or ()))
+    return [line for sentence in said for line in paper.wrapped(sentence, 2)]
 
 
 def _unevenness(what: str, numbers: Sequence[int], owners: Sequence[str | None]) -> str:

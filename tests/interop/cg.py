@@ -124,6 +124,10 @@ class Members:
             time.sleep(0.05)
         return got
 
+    def wait_for_more(self, number: int, doing: str) -> list[Got]:
+        enough = len(self.got()) + number
+        return self.wait_for(lambda got: len(got) >= enough, doing)
+
     def end(self) -> None:
         for instance in self.started:
             instance.process.kill()

@@ -49,8 +49,24 @@ def test_one_five_two_members_under_load_keep_the_order_and_lose_nothing(
         members.wait_for(lambda got: {one.member for one in got} == {*five}, "consuming with five members")
         someone.applied(of("m1", "m2"))
         members.wait_for(lambda _: consumers(someone) == ["m1", "m2"], "leaving of three members")
-        so_far = len(members.got())
-        members.wait_for(lambda got: len(got) > so_far + 50, "consuming with two members")
+        members.wait_for_more(50, "consuming with two members")
+    got = members.wait_for(lambda got: is_complete(got, load.sent), "working off the rest")
+    assert_in_order(got, load.sent)
+
+
+MAPPED = "member_mappings: [{member: a, partitions: [0, 1, 2, 3]}, {member: b, partitions: [4, 5]}]"
+
+
+@sampled_on("2.14")
+def test_mappings_instead_of_members_and_back_again_under_load(
+    someone: Someone, account: Account, members: Members
+) -> None:
+    someone.applied(of("a", "b"))
+    members.join("elastic", "JOBS", "g", "a", "a", "b", "b")
+    with Load(account) as load:
+        for text in (elastic(MAPPED), of("a", "b")):
+            someone.applied(text)
+            members.wait_for_more(60, "consuming after the change")
     got = members.wait_for(lambda got: is_complete(got, load.sent), "working off the rest")
     assert_in_order(got, load.sent)
 

@@ -8,7 +8,7 @@ from tests.e2e.someone import Someone
 from tests.interop.cg import Cg, Members
 from tests.interop.load import assert_in_order, is_complete, publish
 from tests.interop.topologies import STATIC, names, record
-from tests.interop.versions import sampled_on
+from tests.interop.versions import sampled_on, some_of
 from tests.support.accounts import Account
 
 JOBS = "streams: {JOBS: {subjects: [jobs.*.*]}}\n"
@@ -39,7 +39,7 @@ def exported(someone: Someone) -> str:
 
 
 @sampled_on("2.11")
-@pytest.mark.parametrize("form", ELASTIC)
+@pytest.mark.parametrize("form", some_of(ELASTIC, "two-filters", "unlimited"))
 def test_an_elastic_group_is_exported_and_its_plan_is_empty(someone: Someone, cg: Cg, form: str) -> None:
     arguments, wildcards = ELASTIC[form]
     someone.applied(JOBS)
@@ -57,17 +57,19 @@ def test_a_group_over_whole_subjects_is_exported_too(someone: Someone, cg: Cg) -
     assert "type: elastic" in exported(someone)
 
 
+STATICALLY = {
+    "balanced": ["balanced", "JOBS", "g", "6", "a", "b"],
+    "mapped": ["mapped", "JOBS", "g", "6", "a:0,1,2", "b:3,4,5"],
+    "balanced-filtered": ["balanced", "JOBS", "g", "6", "a", "b", "--filter", "jobs.*.*"],
+    "mapped-filtered": ["mapped", "JOBS", "g", "6", "a:0,1,2", "b:3,4,5", "--filter", "jobs.*.*"],
+}
+
+
 @sampled_on("2.14")
-@pytest.mark.parametrize("filters", [[], ["--filter", "jobs.*.*"]], ids=["all", "filtered"])
-@pytest.mark.parametrize(
-    "membership", [("balanced", "6", "a", "b"), ("mapped", "6", "a:0,1,2", "b:3,4,5")], ids=["balanced", "mapped"]
-)
-def test_a_static_group_is_exported_and_its_plan_is_empty(
-    someone: Someone, cg: Cg, membership: tuple[str, ...], filters: list[str]
-) -> None:
+@pytest.mark.parametrize("form", some_of(STATICALLY, "balanced", "mapped-filtered"))
+def test_a_static_group_is_exported_and_its_plan_is_empty(someone: Someone, cg: Cg, form: str) -> None:
     someone.applied(STATIC)
-    how, *rest = membership
-    cg.did("static", "create", how, "JOBS", "g", *rest, *filters)
+    cg.did("static", "create", *STATICALLY[form])
     assert "type: static" in exported(someone)
 
 
