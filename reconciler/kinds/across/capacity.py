@@ -9,7 +9,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import RECORDS, Afterwards, afterwards, stream_name
-from reconciler.kinds.across.reservations import Need, rooms
+from reconciler.kinds.across.reservations import V2_12, Need, rooms
 from reconciler.kinds.primitives.account import account_limits
 from reconciler.kinds.primitives.words import size, some
 
@@ -144,6 +144,9 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
     beyond (10047 file, 10028 memory); one without `max_bytes` reserves nothing, yet is refused when nothing is left. Before
     2.14 it leaves out the replicas of the stream in question. The plan is summed as a whole.
 
+    A 2.11 server on its own counts all over again when it starts, streams without `max_bytes` as one byte: where the last
+    byte is reserved, it loses those.
+
     Instead: reserve less, here or elsewhere, or have the account's limit raised.
     """
     for name, config, limits in _written(change, view):
@@ -160,10 +163,23 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
                 f"account may store {size(most)}",
                 fix="reserve less by smaller max_bytes, here or elsewhere, or have the account's limit raised",
             )
+        elif view.target.version < V2_12 and not view.target.is_clustered and most < room.recovered and _grows(change):
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=BYTES.get(change.address.kind, "max_bytes"),
+                message=f"this leaves none of the {size(most)} the account may store, and at its next start this server would "
+                "lose the streams that have no max_bytes",
+                fix="leave a byte, or give every stream a max_bytes",
+                reaction=Reaction.DOOMS,
+            )
         elif rooms(view).meanwhile[name].total > most:
             yield replace(
                 _only_afterwards(f"{size(room.wanted)} of {name}"), path=BYTES.get(change.address.kind, "max_bytes")
             )
+
+
+def _grows(change: Change) -> bool:
+    return change.action is Action.CREATE or change.touches("max_bytes")
 
 
 @rule("XX226", "no-tier", needs=("neighbours",), err_code=10120)

@@ -96,8 +96,8 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
                 fix="correct its mirror or sources, or its max_msg_size",
             )
         return
-    if not is_new(change, "mirror", "sources", "subjects", "max_msg_size", "max_value_size"):
-        return
+    if not is_new(change, "mirror", "sources", "subjects", "max_msg_size", "max_value_size") or _wrong(name, view):
+        return  # what is refused harms nobody
     for other in _downstream(name, view):
         if wrong := _is_made_wrong(other, view):
             yield Finding(

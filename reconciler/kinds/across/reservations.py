@@ -43,6 +43,8 @@ class Room:
     streams: int
     reserved: int
     wanted: int
+    recovered: int
+    """What all of them together come to when 2.11 reads its store again."""
 
     @property
     def total(self) -> int:
@@ -57,6 +59,8 @@ class Book:
     entries: dict[str, Need] = field(default_factory=dict)
     count: dict[int, int] = field(default_factory=dict)
     reserved: dict[tuple[int, str, int], int] = field(default_factory=dict)
+    unlimited: dict[tuple[int, str], int] = field(default_factory=dict)
+    """How many streams without `max_bytes` there are."""
 
     @property
     def is_tiered(self) -> bool:
@@ -73,6 +77,7 @@ class Book:
         self.count[tier] = self.count.get(tier, 0) + sign
         key = (tier, need.storage, need.replicas)
         self.reserved[key] = self.reserved.get(key, 0) + sign * need.reserves
+        self.unlimited[key[:2]] = self.unlimited.get(key[:2], 0) + sign * (need.reserves == 0)
 
     def _tier(self, need: Need) -> int:
         return need.replicas if self.is_tiered else 0
@@ -87,7 +92,15 @@ class Book:
         itself = here is not None and self._tier(here) == tier
         if here and itself and here.storage == need.storage:
             reserved -= here.reserves * self._weight(need, here.replicas)
-        return Room(streams=self.count.get(tier, 0) - itself, reserved=reserved, wanted=self._wanted(need, live))
+        byte = not need.reserves or self.unlimited.get((tier, need.storage), 0) > (
+            itself and not (here and here.reserves)
+        )
+        return Room(
+            streams=self.count.get(tier, 0) - itself,
+            reserved=reserved,
+            wanted=self._wanted(need, live),
+            recovered=reserved + need.reserves + byte,
+        )
 
     def _weight(self, need: Need, replicas: int) -> int:
         """Untiered accounts count every replica; 2.11 as many for all others as the stream in question has."""
