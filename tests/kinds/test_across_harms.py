@@ -1,0 +1,207 @@
+"""Where our rules across resources are stricter than servers, or only warn: what really happens there, on every version."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from nats.aio.client import Client
+
+from reconciler.server.api import JetStream
+from tests.support.accounts import Account, connect
+from tests.support.binaries import MINORS
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.servers import NatsServer
+from tests.support.versions import on_every_version
+
+TWINS = 12
+"""Which stream of a pair a server reads first depends on names; so there are several pairs, named both ways round."""
+RESTARTS = 6
+
+
+async def stored(js: JetStream, stream: str) -> int:
+    return int(done(await js.request(f"STREAM.INFO.{stream}"))["state"]["last_seq"])
+
+
+async def until(js: JetStream, stream: str, number: int) -> int:
+    """When the stream has stored so many messages, or has had time enough to."""
+    for _ in range(500):
+        if (found := await stored(js, stream)) >= number:
+            break
+        await asyncio.sleep(0.02)  # nothing announces a stored message
+    return found
+
+
+async def publish(js: JetStream, subject: str) -> None:
+    await js.pipeline.request(subject, b"x", within=5)
+
+
+def republish(src: str, dest: str) -> dict[str, Any]:
+    return {"republish": {"src": src, "dest": dest}}
+
+
+@on_every_version
+def test_streams_that_republish_into_each_other_make_hundreds_of_messages_of_one(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "A", subjects=["a.>"], **republish("a.>", "b.>"))
+        await make_stream(js, "B", subjects=["b.>"], **republish("b.>", "a.>"))
+        await publish(js, "a.x")
+        return await until(js, "B", 200)
+
+    assert talk(account, work) >= 200
+
+
+@on_every_version
+def test_a_mirror_that_republishes_into_its_origin_never_stops(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "O", subjects=["o.>"], max_msgs=10)
+        await make_stream(js, "M", mirror={"name": "O"}, **republish("o.>", "o.>"))
+        await publish(js, "o.x")
+        found = await until(js, "O", 50)
+        done(await js.request("STREAM.DELETE.M"))
+        return found
+
+    assert talk(account, work) >= 50
+
+
+@on_every_version
+def test_what_a_transform_makes_of_a_subject_never_reaches_the_stream_that_captures_it(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "P", subjects=["p.*"], subject_transform={"src": "p.*", "dest": "q.{{wildcard(1)}}"})
+        await make_stream(js, "Q", subjects=["q.*"])
+        await publish(js, "p.1")
+        return await stored(js, "P"), await stored(js, "Q")
+
+    assert talk(account, work) == (1, 0)
+
+
+@on_every_version
+def test_a_mirror_reads_directly_when_its_origin_does_whatever_was_asked(account: Account) -> None:
+    async def work(js: JetStream) -> list[bool]:
+        await make_stream(js, "O", subjects=["o"], allow_direct=True)
+        made = await make_stream(js, "M", mirror={"name": "O"}, mirror_direct=False)
+        await make_stream(js, "P", subjects=["p"])
+        other = await make_stream(js, "N", mirror={"name": "P"}, mirror_direct=True)
+        return [one["config"].get("mirror_direct", False) for one in (made, other)]
+
+    assert talk(account, work) == [True, False]
+
+
+@on_every_version
+def test_values_of_a_sourced_bucket_keep_their_old_keys_unless_they_are_renamed(account: Account) -> None:
+    async def work(js: JetStream) -> list[list[str]]:
+        await make_stream(js, "KV_FROM", subjects=["$KV.FROM.>"])
+        renamed = {"name": "KV_FROM", "subject_transforms": [{"src": "$KV.FROM.>", "dest": "$KV.TO2.>"}]}
+        await make_stream(js, "KV_TO", subjects=["$KV.TO.>"], sources=[{"name": "KV_FROM"}])
+        await make_stream(js, "KV_TO2", subjects=["$KV.TO2.>"], sources=[renamed])
+        await publish(js, "$KV.FROM.k")
+        return [await subjects_in(js, name) for name in ("KV_TO", "KV_TO2")]
+
+    assert talk(account, work) == [["$KV.FROM.k"], ["$KV.TO2.k"]]
+
+
+async def subjects_in(js: JetStream, stream: str) -> list[str]:
+    await until(js, stream, 1)
+    info = done(await js.request(f"STREAM.INFO.{stream}", {"subjects_filter": ">"}))
+    return sorted(info["state"]["subjects"])
+
+
+@on_every_version
+def test_a_consumer_whose_subject_is_taken_away_goes_silent_without_a_word(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[bool, int]:
+        await make_stream(js, "O", subjects=["o.a", "o.b"])
+        await make_consumer(js, "O", "c", filter_subject="o.b")
+        said = await js.request("STREAM.UPDATE.O", {"name": "O", "subjects": ["o.a"]})
+        await publish(js, "o.a")
+        return "config" in done(said), int(done(await js.request("CONSUMER.INFO.O.c"))["num_pending"])
+
+    assert talk(account, work) == (True, 0)
+
+
+@on_every_version
+def test_a_stream_goes_without_a_word_about_its_mirror(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[bool, int]:
+        await make_stream(js, "O", subjects=["o"])
+        await make_stream(js, "M", mirror={"name": "O"})
+        await publish(js, "o")
+        await until(js, "M", 1)
+        said = done(await js.request("STREAM.DELETE.O"))
+        return bool(said["success"]), await stored(js, "M")
+
+    assert talk(account, work) == (True, 1)
+
+
+Making = Callable[[JetStream, str, str], Awaitable[None]]
+
+
+async def a_cycle_behind_a_filter(js: JetStream, one: str, other: str) -> None:
+    a, b = {"subjects": [f"{one}.a"]}, {"sources": [{"name": one, "filter_subject": f"{one}.a"}]}
+    await make_stream(js, one, **a)
+    await make_stream(js, other, **b)
+    done(await js.request(f"STREAM.UPDATE.{one}", {"name": one, **a, "sources": [{"name": other}]}))
+
+
+async def an_origin_that_outgrew_its_source(js: JetStream, one: str, other: str) -> None:
+    await make_stream(js, one, subjects=[one], max_msg_size=50)
+    await make_stream(js, other, sources=[{"name": one}], max_msg_size=50)
+    done(await js.request(f"STREAM.UPDATE.{one}", {"name": one, "subjects": [one], "max_msg_size": 100}))
+
+
+@pytest.fixture(params=MINORS)
+def server(request: pytest.FixtureRequest) -> Iterator[NatsServer]:
+    with NatsServer(request.param, ACCOUNTS) as started:
+        yield started
+
+
+ACCOUNTS = "accounts {A: {jetstream: {max_file: 1MB}, users: [{user: a, password: a}]}}\n"
+
+
+class Guest:
+    """The one account of a server of this test's own."""
+
+    def __init__(self, server: NatsServer) -> None:
+        self._server = server
+
+    async def connect(self) -> Client:
+        return await connect(self._server.url, "a", "a")
+
+
+def names(server: NatsServer) -> set[str]:
+    async def work(js: JetStream) -> set[str]:
+        return set(done(await js.request("STREAM.NAMES"))["streams"] or ())
+
+    return talk(Guest(server), work)
+
+
+def lost(server: NatsServer, work: Callable[[JetStream], Awaitable[None]]) -> set[str]:
+    """What is gone after a restart, or after some more: the order in which a server reads its store is its own."""
+    talk(Guest(server), work)
+    before = names(server)
+    for _ in range(RESTARTS):
+        server.restart()
+        if gone := before - names(server):
+            return gone
+    return set()
+
+
+@pytest.mark.parametrize("make", [a_cycle_behind_a_filter, an_origin_that_outgrew_its_source])
+def test_a_copy_that_the_server_would_refuse_is_lost_at_a_restart(server: NatsServer, make: Making) -> None:
+    async def work(js: JetStream) -> None:
+        for number in range(TWINS):
+            await make(js, *(f"S{number}", f"T{number}")[:: 1 if number % 2 else -1])
+
+    assert lost(server, work)
+
+
+def test_an_account_of_2_11_without_a_byte_left_loses_its_unlimited_streams() -> None:
+    async def work(js: JetStream) -> None:
+        for number in range(TWINS):
+            await make_stream(js, f"UNLIMITED{number}")
+        await make_stream(js, "ALL", max_bytes=1 << 20)
+
+    with NatsServer("2.11", ACCOUNTS) as server:
+        gone = lost(server, work)
+    assert gone
+    assert "ALL" not in gone
