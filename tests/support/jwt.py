@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import nkeys  # type: ignore[import-untyped]  # it has no type hints
@@ -47,6 +48,7 @@ def decorated(jwt: str, seed: str) -> str:
     )
 
 
+_STORED = ("mem_storage", "disk_storage", "streams", "consumer")
 _UNLIMITED = (
     "subs",
     "data",
@@ -55,17 +57,16 @@ _UNLIMITED = (
     "exports",
     "conn",
     "leaf",
-    "mem_storage",
-    "disk_storage",
-    "streams",
-    "consumer",
+    *_STORED,
 )
 
 
 class Operator:
     """Trusted by the server whose configuration is `config`."""
 
-    def __init__(self) -> None:
+    def __init__(self, tiers: Mapping[str, Mapping[str, int]] | None = None) -> None:
+        """`tiers`: the account's limits by number of replicas, for example `{"R1": {"streams": 2}}`; -1 where left out."""
+        self._tiers = {name: {**dict.fromkeys(_STORED, -1), **tier} for name, tier in (tiers or {}).items()}
         self._key = Key(nkeys.PREFIX_BYTE_OPERATOR)
         self._account = Key(nkeys.PREFIX_BYTE_ACCOUNT)
         self._system = Key(nkeys.PREFIX_BYTE_ACCOUNT)
@@ -75,6 +76,8 @@ class Operator:
         operator = self._key.sign(self._key.public, "O", {"type": "operator"})
         jetstream = {**dict.fromkeys(_UNLIMITED, -1), "wildcards": True}
         system = {**jetstream, "mem_storage": 0, "disk_storage": 0}
+        if self._tiers:
+            jetstream = {**jetstream, **dict.fromkeys(_STORED, 0), "tiered_limits": self._tiers}
         accounts = [self._preloaded(self._account, jetstream), self._preloaded(self._system, system)]
         preload = f"resolver_preload: {{ {', '.join(accounts)} }}"
         return f"operator: {operator}\nsystem_account: {self._system.public}\nresolver: MEMORY\n{preload}\n"

@@ -5,8 +5,9 @@ from reconciler.kinds.across.copies import RULES as COPIES
 from reconciler.kinds.across.dependants import RULES as DEPENDANTS
 from reconciler.kinds.across.filter_handovers import RULES as FILTERS
 from reconciler.kinds.across.flows import RULES as FLOWS
+from reconciler.kinds.across.groups import RULES as GROUPS
 from reconciler.kinds.across.names import RULES as NAMES
 from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
 
-RULES = (*OWNERSHIP, *NAMES, *SUBJECTS, *COPIES, *DEPENDANTS, *FLOWS, *CAPACITY, *FILTERS)
+RULES = (*OWNERSHIP, *NAMES, *SUBJECTS, *COPIES, *DEPENDANTS, *FLOWS, *CAPACITY, *GROUPS, *FILTERS)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.core.wire import Target
 from reconciler.kinds.across.afterwards import RECORDS, Afterwards, afterwards, stream_name
 from reconciler.kinds.across.reservations import V2_12, Need, rooms
 from reconciler.kinds.primitives.account import account_limits
@@ -49,7 +50,7 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: remove what nobody needs, or have the account's limit raised.
     """
-    for name, _config, limits in _written(change, view):
+    for name, config, limits in _written(change, view):
         if _is_live(name, view) or (most := limits.get("max_streams") or -1) <= 0:
             continue
         there = rooms(view).afterwards[name].streams
@@ -60,10 +61,15 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.REFUSED,
                 message=f"the account may hold {some(most, 'stream')}; with {ledger}{some(there, 'other')} there is no room for {name}",
                 fix="remove what nobody needs, or have the account's limit raised",
-                reaction=None if there >= most else Reaction.DOES,
+                reaction=None if there >= most and not _is_forgotten(config, view.target) else Reaction.DOES,
             )
         elif rooms(view).meanwhile[name].streams + ours >= most:
             yield _only_afterwards(f"stream {name}")
+
+
+def _is_forgotten(config: Config, target: Target) -> bool:
+    """By tiers 2.11 counts no streams where the request leaves out the one replica it wants."""
+    return bool(target.usage.get("tiers")) and target.version < V2_12 and Need.of(config).replicas == 1
 
 
 def _only_afterwards(what: str) -> Finding:

@@ -34,11 +34,12 @@ def republish_loop(change: Change, view: View) -> Found:
     way = next((way for way in _loops(view) if name in way), None)
     if way is None:
         return None
-    begin = way.index(name)
+    begin, republish = way.index(name), change.becomes("republish")
     return Finding(
         outcome=Outcome.REFUSED,
         consentable=True,
-        path=next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
+        path="republish.dest" if republish else next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
+        to=republish["dest"] if republish else None,
         message=f"messages would go round for ever: {' → '.join((*way[begin:], *way[:begin], name))}",
         fix="republish to subjects that no stream on the way captures",
     )

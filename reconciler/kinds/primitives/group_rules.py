@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.primitives.subjects import LONGEST_NAME, collide, is_valid
 from reconciler.kinds.primitives.words import some
 
 NAME = re.compile(r"[A-Za-z0-9_=-]{1,200}")
@@ -22,11 +23,21 @@ def bad_name(family: str) -> Rule:
     def judge(change: Change, _view: View) -> Iterator[Finding]:
         """A stream, group or member name that cannot be part of a record's key, a stream's or a consumer's name.
 
-        The reference finds out only after it has written half of the group. Letters, digits, `_`, `=` and `-` work.
+        The reference finds out only after it has written half of the group. Letters, digits, `_`, `=` and `-` work. Stream
+        and group together (elastic), or group and member (static), are one name of 255 bytes at most.
 
         Instead: choose another name.
         """
         stream, group = change.address.names
+        members = list(change.becomes("members") or change.becomes("member_mappings") or ())
+        made = [f"{stream}-{group}"] if family == "EG" else [f"{group}-{member}" for member in members]
+        for name in made:
+            if len(name) > LONGEST_NAME:
+                yield _refused(
+                    "",
+                    f"`{name}` is longer than {LONGEST_NAME} bytes, and servers take no such name",
+                    "use shorter names",
+                )
         for what, name in (("stream", stream), ("group", group)):
             if not NAME.fullmatch(name):
                 yield _refused(
@@ -191,3 +202,33 @@ def deletion(family: str) -> Rule:
             yield Finding(outcome=Outcome.WARNS, message=f"its members stop consuming: {', '.join(members[:5])}{more}")
 
     return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
+
+
+def unusable_filters(family: str, field: str) -> Rule:
+    def judge(change: Change, _view: View) -> Iterator[Finding]:
+        """Filters of a static group with which no member can ever consume: one that is no subject, two that overlap, or
+        several together with mappings, where the reference repeats each partition's filter.
+
+        The server takes the record, and refuses the consumer as soon as a member joins (10138).
+
+        Instead: filters of which every subject matches one only, or plain members.
+        """
+        filters = change.becomes(field) or []
+        for index, one in enumerate(filters):
+            path = f"{field}[{index}]"
+            if not is_valid(one):
+                yield _refused(
+                    path, f"`{one}` is not a subject", "write tokens between single dots, `>` only at the end"
+                )
+            elif other := next((earlier for earlier in filters[:index] if collide(one, earlier)), None):
+                yield _refused(
+                    path, f"filter `{one}` overlaps with `{other}`", "let every subject match one filter only"
+                )
+        if len(filters) > 1 and change.becomes("member_mappings"):
+            yield _refused(
+                "member_mappings",
+                f"with several {field}, no member of a mapped group can ever consume",
+                "use one filter, or plain members",
+            )
+
+    return rule(f"{family}544", "unusable-filters", on=(Action.CREATE,), reaction=Reaction.HARMS)(judge)

@@ -118,6 +118,7 @@ STATIC_GROUP = Kind(
         shared.deletion("SG"),
         shared.bad_name("SG"),
         shared.bad_membership("SG"),
+        shared.unusable_filters("SG", "filters"),
         shared.unreadable("SG"),
     ),
 )

@@ -1,0 +1,237 @@
+"""Groups beside what surrounds them: names that would be shared, and streams that are not divided as a static group expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address, Config
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.across.afterwards import GONE, afterwards
+from reconciler.kinds.across.readers import consuming, static_groups, stored_afterwards
+from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
+from reconciler.kinds.primitives.subjects import is_subset
+from reconciler.kinds.primitives.transforms import partition_call
+from reconciler.kinds.primitives.words import consent_to
+
+OTHER_NAME = "choose another group or member name"
+
+
+def _refused(message: str, path: str = "", fix: str = OTHER_NAME) -> Finding:
+    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
+
+
+@rule("XX551", "shared-queue-name", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
+def shared_queue_name(change: Change, view: View) -> Found:
+    """Two elastic groups would have the same work-queue stream: group `b-c` of stream `a` and group `c` of stream `a-b` both
+    mean `a-b-c`.
+
+    Nobody checks that before the record is written; then the server refuses the second stream (10058), and the record left
+    behind blocks a corrected create.
+
+    Instead: choose another group name.
+    """
+    if change.address.kind != "elastic_group":
+        return None
+    name = "-".join(change.address.names)
+    others = [a for a in _queues(view).get(name, ()) if a != change.address]
+    if not others:
+        return None
+    return _refused(f"its stream {name} would also be the one of {others[0]}")
+
+
+@lru_cache(maxsize=4)
+def _queues(view: View) -> dict[str, list[Address]]:
+    found: dict[str, list[Address]] = {}
+    for address in dict.fromkeys((*view.live, *view.desired)):
+        change = view.changes.get(address)
+        if address.kind == "elastic_group" and not (change and change.action in GONE):
+            found.setdefault("-".join(address.names), []).append(address)
+    return found
+
+
+def _members(config: Config) -> list[str]:
+    return list(config.get("members") or config.get("member_mappings") or ())
+
+
+@lru_cache(maxsize=4)
+def _durables(view: View) -> dict[str, dict[str, list[Address]]]:
+    """Which static groups want a durable consumer of this name, by stream and name."""
+    found: dict[str, dict[str, list[Address]]] = {}
+    for stream in {a.stream for a in (*view.live, *view.desired) if a.kind == "static_group"}:
+        for address, config in static_groups(stream, view):
+            for member in _members(config):
+                found.setdefault(stream, {}).setdefault(f"{address.name}-{member}", []).append(address)
+    return found
+
+
+@rule("XX552", "member-consumer-taken", on=(Action.CREATE,), needs=("neighbours",), reaction=Reaction.HARMS)
+def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
+    """The durable consumer `<group>-<member>` of a static group is also wanted by another group, or is a plain consumer.
+
+    Group `a` with member `b-c` and group `a-b` with member `c` fight for one durable: each finds it with another
+    configuration, and deletes it when it ends.
+
+    Instead: choose another group, member or consumer name.
+    """
+    address = change.address
+    if address.kind == "consumer":
+        for group in _durables(view).get(address.stream, {}).get(address.name, ())[:1]:
+            yield _refused(f"{address.name} is the durable of a member of {group}", fix="choose another consumer name")
+    elif address.kind == "static_group":
+        plain = _plain_consumers(address.stream, view)
+        for member in _members(change.desired.config if change.desired else {}):
+            name = f"{address.name}-{member}"
+            others = [a for a in _durables(view)[address.stream][name] if a != address]
+            if others:
+                yield _refused(f"{name}, the durable of member {member}, is also one of {others[0]}", "members")
+            elif name in plain:
+                yield _refused(f"{name}, the durable of member {member}, is a plain consumer already", "members")
+
+
+def _plain_consumers(stream: str, view: View) -> set[str]:
+    """Consumers that are not members' own, left over from the group's last life."""
+    live = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    ours = {a.name for a in view.desired if a.kind == "consumer" and a.stream == stream}
+    return ours | {name for name, i in live.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP]}
+
+
+@rule("XX553", "prefix-of-others", on=(Action.CREATE,), needs=("neighbours",), reaction=Reaction.HARMS)
+def prefix_of_others(change: Change, view: View) -> Found:
+    """The name of a static group begins like that of another group or consumer of its stream: `orders` beside `orders-eu`.
+
+    The reference deletes a static group's consumers by the prefix `<group>-`, and with `orders` those of `orders-eu`. We
+    delete exactly the members' own, but its command line tool may be used as well.
+
+    Instead: choose names of which none, followed by `-`, begins another.
+    """
+    if change.address.kind != "static_group":
+        return None
+    stream, name = change.address.names
+    own = {f"{name}-{member}" for member in _members(change.desired.config if change.desired else {})}
+    victims = [other.name for other, _ in static_groups(stream, view) if other.name.startswith(f"{name}-")]
+    consumers = (one.label.rpartition(" ")[2] for one in consuming(stream, view) if not one.label.startswith("eph"))
+    victims += [one for one in consumers if one.startswith(f"{name}-") and one not in own]
+    endangered = [other.name for other, _ in static_groups(stream, view) if name.startswith(f"{other.name}-")]
+    if not victims and not endangered:
+        return None
+    what = (
+        f"deleting it with the reference's tool would take consumers of {', '.join(sorted(set(victims))[:5])} along"
+        if victims
+        else f"deleting group {endangered[0]} with the reference's tool would take its consumers along"
+    )
+    return Finding(
+        outcome=Outcome.WARNS,
+        message=what,
+        fix="choose names of which none, followed by `-`, begins another",
+    )
+
+
+def _transform(stream: str, view: View) -> Mapping[str, str] | None:
+    transform: Mapping[str, str] | None = afterwards(view).streams.get(stream, {}).get("subject_transform")
+    return transform if transform and transform.get("dest") else None
+
+
+def _partitions(transform: Mapping[str, str] | None) -> int | None:
+    """How many partitions a stream's own transform makes; None where it makes none."""
+    call = partition_call(transform["dest"]) if transform else None
+    return call.numbers[0] if call else None
+
+
+@rule("XX554", "partitions-mismatch", needs=("neighbours",), reaction=Reaction.HARMS)
+def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
+    """A static group divides another number of partitions than its stream's transform makes.
+
+    Nothing compares the two. Partitions from `max_members` on are never read; with too few, members idle.
+
+    Instead: write the same number in `max_members` and in `{{partition(…)}}`.
+    """
+    if change.address.kind == "static_group" and change.action is Action.CREATE:
+        made, wanted = _partitions(_transform(change.address.stream, view)), change.becomes("max_members") or 0
+        if made is not None and made != wanted:
+            yield _mismatch("max_members", f"the transform of {change.address.stream} makes", made, wanted)
+    elif change.address.kind == "stream" and change.touches("subject_transform"):
+        made = _partitions(_transform(change.address.name, view))
+        for group, config in static_groups(change.address.name, view):
+            if made is not None and made != config.get("max_members"):
+                path = "subject_transform.dest"
+                yield _mismatch(path, f"for static group {group.name} this makes", made, config.get("max_members", 0))
+
+
+def _mismatch(path: str, who: str, made: int, wanted: int) -> Finding:
+    what = f"{made - wanted} would never be read" if made > wanted else f"{wanted - made} of its members would idle"
+    return _refused(f"{who} {made} partitions, max_members is {wanted}: {what}", path, "write the same number in both")
+
+
+@rule("XX555", "unpartitioned-subjects", needs=("neighbours",), reaction=Reaction.HARMS)
+def unpartitioned_subjects(change: Change, view: View) -> Found:
+    """Subjects of a static group's stream are stored without a partition number in front, so that no member ever gets them.
+
+    Members read `<partition>.…`. Either the stream's transform does not cover the subject, or there is none and publishers
+    do not write the number themselves.
+
+    Instead: let the transform's `src` cover every subject of the stream.
+    """
+    stream = _grouped_stream(change, view)
+    if stream is None or (stored := stored_afterwards(view).by(stream)) is None:
+        return None
+    lost = [one for one in stored if not _may_be_numbered(one)]
+    if (transform := _transform(stream, view)) and _partitions(transform) is not None:
+        subjects = afterwards(view).streams[stream].get("subjects") or ()
+        lost += [s for s in subjects if not is_subset(s, transform.get("src") or ">") and s not in lost]
+    if not lost:
+        return None
+    return Finding(
+        outcome=Outcome.WARNS,
+        path="subject_transform" if change.address.kind == "stream" else "",
+        message=f"messages on {', '.join(lost[:5])} get no partition number, so no member of a static group receives them",
+        fix="let the transform's src cover every subject of the stream",
+    )
+
+
+def _grouped_stream(change: Change, view: View) -> str | None:
+    if change.address.kind == "static_group":
+        return change.address.stream if change.action is Action.CREATE else None
+    touched = change.address.kind == "stream" and change.touches("subject_transform", "subjects")
+    return change.address.name if touched and any(static_groups(change.address.name, view)) else None
+
+
+def _may_be_numbered(subject: str) -> bool:
+    first = subject.split(".", maxsplit=1)[0]
+    return first in ("*", ">") or first.isdigit()
+
+
+@rule("XX556", "partitions-renumbered", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
+def partitions_renumbered(change: Change, view: View) -> Found:
+    """The transform of a stream changes while static groups divide it by that very transform.
+
+    What is stored keeps its number, what comes gets another: messages of one key lie in two partitions, two members work on
+    them at the same time, and their order is lost.
+
+    Instead: make a new stream with the new transform and a group of its own; or consent once the groups have read all.
+    """
+    if change.address.kind != "stream" or not change.touches("subject_transform"):
+        return None
+    groups = [a.name for a, _ in static_groups(change.address.name, view) if a in view.live]
+    if not groups or not change.was("subject_transform"):
+        return None
+    dest = (change.becomes("subject_transform") or {}).get("dest")
+    return Finding(
+        outcome=Outcome.REFUSED,
+        consentable=True,
+        path="subject_transform.dest" if dest else "subject_transform",
+        to=dest,
+        message=f"static groups ({', '.join(groups[:5])}) divide this stream by its transform; stored messages keep their number",
+        fix="make a new stream and group, or consent here once everything is read: " + consent_to("XX556", dest),
+    )
+
+
+RULES = (
+    shared_queue_name,
+    member_consumer_taken,
+    prefix_of_others,
+    partitions_mismatch,
+    unpartitioned_subjects,
+    partitions_renumbered,
+)
