@@ -18,6 +18,7 @@ from reconciler.server.observe import observe
 from tests.agreement.case import Case, Live
 from tests.agreement.judging import RULES
 from tests.agreement.ours import compared, judged
+from tests.agreement.sending import send
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS
 from tests.support.clusters import Cluster
@@ -84,8 +85,7 @@ async def _said(js: JetStream, case: Case, folder: Path) -> tuple[int, set[int]]
         await make_stream(js, one.on[0], **one.body)
     snapshot = await observe(js)
     ours = judged(case, snapshot, compared(case, snapshot, folder), {})
-    assert ours.request
-    answer = await js.write(ours.request.endpoint, ours.request.body)
+    answer = (await send(js, ours, snapshot)).answer
     assert isinstance(answer, Mapping | Refusal), answer
     foretold = {code for verdict in ours.refusing for code in RULES[verdict.code].err_codes}
     return answer.err_code if isinstance(answer, Refusal) else 0, foretold

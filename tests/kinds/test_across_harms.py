@@ -43,17 +43,6 @@ def republish(src: str, dest: str) -> dict[str, Any]:
 
 
 @on_every_version
-def test_streams_that_republish_into_each_other_make_hundreds_of_messages_of_one(account: Account) -> None:
-    async def work(js: JetStream) -> int:
-        await make_stream(js, "A", subjects=["a.>"], **republish("a.>", "b.>"))
-        await make_stream(js, "B", subjects=["b.>"], **republish("b.>", "a.>"))
-        await publish(js, "a.x")
-        return await until(js, "B", 200)
-
-    assert talk(account, work) >= 200
-
-
-@on_every_version
 def test_a_mirror_that_republishes_into_its_origin_never_stops(account: Account) -> None:
     async def work(js: JetStream) -> int:
         await make_stream(js, "O", subjects=["o.>"], max_msgs=10)
@@ -67,48 +56,6 @@ def test_a_mirror_that_republishes_into_its_origin_never_stops(account: Account)
 
 
 @on_every_version
-def test_what_a_transform_makes_of_a_subject_never_reaches_the_stream_that_captures_it(account: Account) -> None:
-    async def work(js: JetStream) -> tuple[int, int]:
-        await make_stream(js, "P", subjects=["p.*"], subject_transform={"src": "p.*", "dest": "q.{{wildcard(1)}}"})
-        await make_stream(js, "Q", subjects=["q.*"])
-        await publish(js, "p.1")
-        return await stored(js, "P"), await stored(js, "Q")
-
-    assert talk(account, work) == (1, 0)
-
-
-@on_every_version
-def test_a_mirror_reads_directly_when_its_origin_does_whatever_was_asked(account: Account) -> None:
-    async def work(js: JetStream) -> list[bool]:
-        await make_stream(js, "O", subjects=["o"], allow_direct=True)
-        made = await make_stream(js, "M", mirror={"name": "O"}, mirror_direct=False)
-        await make_stream(js, "P", subjects=["p"])
-        other = await make_stream(js, "N", mirror={"name": "P"}, mirror_direct=True)
-        return [one["config"].get("mirror_direct", False) for one in (made, other)]
-
-    assert talk(account, work) == [True, False]
-
-
-@on_every_version
-def test_values_of_a_sourced_bucket_keep_their_old_keys_unless_they_are_renamed(account: Account) -> None:
-    async def work(js: JetStream) -> list[list[str]]:
-        await make_stream(js, "KV_FROM", subjects=["$KV.FROM.>"])
-        renamed = {"name": "KV_FROM", "subject_transforms": [{"src": "$KV.FROM.>", "dest": "$KV.TO2.>"}]}
-        await make_stream(js, "KV_TO", subjects=["$KV.TO.>"], sources=[{"name": "KV_FROM"}])
-        await make_stream(js, "KV_TO2", subjects=["$KV.TO2.>"], sources=[renamed])
-        await publish(js, "$KV.FROM.k")
-        return [await subjects_in(js, name) for name in ("KV_TO", "KV_TO2")]
-
-    assert talk(account, work) == [["$KV.FROM.k"], ["$KV.TO2.k"]]
-
-
-async def subjects_in(js: JetStream, stream: str) -> list[str]:
-    await until(js, stream, 1)
-    info = done(await js.request(f"STREAM.INFO.{stream}", {"subjects_filter": ">"}))
-    return sorted(info["state"]["subjects"])
-
-
-@on_every_version
 def test_a_consumer_whose_subject_is_taken_away_goes_silent_without_a_word(account: Account) -> None:
     async def work(js: JetStream) -> tuple[bool, int]:
         await make_stream(js, "O", subjects=["o.a", "o.b"])
@@ -118,19 +65,6 @@ def test_a_consumer_whose_subject_is_taken_away_goes_silent_without_a_word(accou
         return "config" in done(said), int(done(await js.request("CONSUMER.INFO.O.c"))["num_pending"])
 
     assert talk(account, work) == (True, 0)
-
-
-@on_every_version
-def test_a_stream_goes_without_a_word_about_its_mirror(account: Account) -> None:
-    async def work(js: JetStream) -> tuple[bool, int]:
-        await make_stream(js, "O", subjects=["o"])
-        await make_stream(js, "M", mirror={"name": "O"})
-        await publish(js, "o")
-        await until(js, "M", 1)
-        said = done(await js.request("STREAM.DELETE.O"))
-        return bool(said["success"]), await stored(js, "M")
-
-    assert talk(account, work) == (True, 1)
 
 
 Making = Callable[[JetStream, str, str], Awaitable[None]]

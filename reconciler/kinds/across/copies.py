@@ -215,10 +215,11 @@ def direct_reads_overwritten(change: Change, view: View) -> Found:
 
     Instead: leave `mirror_direct` out, or change `allow_direct` of the origin.
     """
-    said = getattr(change.terms, "mirror_direct", None)
+    if (said := getattr(change.terms, "mirror_direct", None)) is None:
+        return None
     origin = next((copy.origin for copy in copies("", config_of(change, view)) if copy.is_mirror), None)
     config = afterwards(view).streams.get(origin or "")
-    if said is None or config is None or said == bool(config.get("allow_direct")):
+    if config is None or said == bool(config.get("allow_direct")):
         return None
     return Finding(
         outcome=Outcome.WARNS,

@@ -97,7 +97,7 @@ def _plain_consumers(stream: str, view: View) -> set[str]:
     return ours | {name for name, i in live.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP]}
 
 
-@rule("XX553", "prefix-of-others", on=(Action.CREATE,), needs=("neighbours",), reaction=Reaction.HARMS)
+@rule("XX553", "prefix-of-others", on=(Action.CREATE,), needs=("neighbours",))
 def prefix_of_others(change: Change, view: View) -> Found:
     """The name of a static group begins like that of another group or consumer of its stream: `orders` beside `orders-eu`.
 
@@ -180,6 +180,8 @@ def unpartitioned_subjects(change: Change, view: View) -> Found:
     if (transform := _transform(stream, view)) and _partitions(transform) is not None:
         subjects = afterwards(view).streams[stream].get("subjects") or ()
         lost += [s for s in subjects if not is_subset(s, transform.get("src") or ">") and s not in lost]
+    elif len(lost) < len(stored):
+        return None  # publishers number what the group is to get
     if not lost:
         return None
     return Finding(

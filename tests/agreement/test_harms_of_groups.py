@@ -1,0 +1,93 @@
+"""What a server lets happen to static groups, shown: partitions nobody reads, keys in two of them, durables that clash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reconciler.server.api import JetStream
+from tests.agreement.harm import change, count, publish, refused, shows
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.versions import on_every_version
+
+KEYS = tuple(f"o.{letter}" for letter in "abcdefghij")
+
+
+def partitioned(number: int) -> dict[str, Any]:
+    """A stream's fields that put a partition in front of every subject."""
+    transform = {"src": "o.*", "dest": f"{{{{partition({number},1)}}}}.o.{{{{wildcard(1)}}}}"}
+    return {"subjects": ["o.*"], "subject_transform": transform}
+
+
+async def pending(js: JetStream, stream: str, *consumers: str) -> int:
+    found = [done(await js.read(f"CONSUMER.INFO.{stream}.{name}")) for name in consumers]
+    return sum(int(one["num_pending"]) for one in found)
+
+
+async def joined(js: JetStream, group: str, **members: list[str]) -> tuple[str, ...]:
+    """The durables that members of a static group make."""
+    for member, filters in members.items():
+        await make_consumer(js, "O", f"{group}-{member}", filter_subjects=filters)
+    return tuple(f"{group}-{member}" for member in members)
+
+
+@shows("XX554")
+@on_every_version
+def test_partitions_beyond_the_members_are_read_by_nobody(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "O", **partitioned(3))
+        durables = await joined(js, "g", a=["0.>"], b=["1.>"])
+        await publish(js, *KEYS)
+        return await count(js, "O"), await pending(js, "O", *durables)
+
+    stored, read = talk(account, work)
+    assert read < stored == len(KEYS)
+
+
+@shows("XX555")
+@on_every_version
+def test_a_subject_beside_the_transform_reaches_no_member(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "O", **{**partitioned(2), "subjects": ["o.*", "beside"]})
+        durables = await joined(js, "g", a=["0.>"], b=["1.>"])
+        await publish(js, "beside")
+        return await count(js, "O"), await pending(js, "O", *durables)
+
+    assert talk(account, work) == (1, 0)
+
+
+@shows("XX556")
+@on_every_version
+def test_a_key_lies_in_two_partitions_after_the_transform_has_changed(account: Account) -> None:
+    async def work(js: JetStream) -> set[str]:
+        await make_stream(js, "O", **partitioned(2))
+        await publish(js, *KEYS)
+        await change(js, "O", **partitioned(5))
+        await publish(js, *KEYS)
+        info = done(await js.read("STREAM.INFO.O", {"subjects_filter": ">"}))
+        return set(info["state"]["subjects"])
+
+    assert len(talk(account, work)) > len(KEYS)
+
+
+@shows("XX552")
+@on_every_version
+def test_members_of_two_groups_cannot_share_one_durable(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "O", **partitioned(2))
+        await joined(js, "a", **{"b-c": ["0.>"]})
+        config = {"durable_name": "a-b-c", "ack_policy": "explicit", "filter_subjects": ["1.>"]}
+        return await refused(js, "CONSUMER.CREATE.O.a-b-c", {"stream_name": "O", "action": "create", "config": config})
+
+    assert talk(account, work) == 10148
+
+
+@shows("SG544")
+@on_every_version
+def test_a_member_with_overlapping_filters_cannot_join(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "O", **partitioned(2))
+        config = {"durable_name": "g-a", "ack_policy": "explicit", "filter_subjects": ["0.o.*", "0.o.>"]}
+        return await refused(js, "CONSUMER.CREATE.O.g-a", {"stream_name": "O", "action": "create", "config": config})
+
+    assert talk(account, work) == 10138
