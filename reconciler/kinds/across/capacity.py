@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
@@ -53,7 +52,7 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
     for name, config, limits in _written(change, view):
         if _is_live(name, view) or (most := limits.get("max_streams") or -1) <= 0:
             continue
-        there = rooms(view).afterwards[name].streams
+        there = rooms(view)[name].streams
         ours = not _is_live(LEDGER, view) and view.ledger_known
         if there + ours >= most:
             ledger = f"{LEDGER} of this tool, which is made first, and " if ours else ""
@@ -63,22 +62,11 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
                 fix="remove what nobody needs, or have the account's limit raised",
                 reaction=None if there >= most and not _is_forgotten(config, view.target) else Reaction.DOES,
             )
-        elif rooms(view).meanwhile[name].streams + ours >= most:
-            yield _only_afterwards(f"stream {name}")
 
 
 def _is_forgotten(config: Config, target: Target) -> bool:
     """By tiers 2.11 counts no streams where the request leaves out the one replica it wants."""
     return bool(target.usage.get("tiers")) and target.version < V2_12 and Need.of(config).replicas == 1
-
-
-def _only_afterwards(what: str) -> Finding:
-    return Finding(
-        outcome=Outcome.WARNS,
-        message=f"there is room for {what} only once what this plan removes or shrinks is gone; it may be refused before",
-        fix="if it is refused, apply again",
-        reaction=Reaction.DOES,
-    )
 
 
 @rule("XX222", "max-consumers-above-account", needs=("neighbours",), err_code=10026)
@@ -159,7 +147,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
         need = Need.of(config)
         if (most := limits.get(STORED[need.storage][0], -1)) < 0:
             continue
-        room = rooms(view).afterwards[name]
+        room = rooms(view)[name]
         if room.total > most:
             yield Finding(
                 outcome=Outcome.REFUSED,
@@ -177,10 +165,6 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
                 "lose the streams that have no max_bytes",
                 fix="leave a byte, or give every stream a max_bytes",
                 reaction=Reaction.DOOMS,
-            )
-        elif rooms(view).meanwhile[name].total > most:
-            yield replace(
-                _only_afterwards(f"{size(room.wanted)} of {name}"), path=BYTES.get(change.address.kind, "max_bytes")
             )
 
 

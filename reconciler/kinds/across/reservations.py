@@ -1,7 +1,7 @@
 """The account's book of streams and reserved bytes, and who finds what room when a whole plan is entered in it.
 
-What shrinks or goes is entered first, then what is made or grows, by name: so each change is judged beside everything that
-comes before it, and a plan that is too large as a whole is refused at the change that does not fit any more.
+What shrinks or goes is entered first, as it is also done first, then what is made or grows, by name: so each change is
+judged beside everything that comes before it, and a plan that is too large is refused at the change that does not fit.
 """
 
 from __future__ import annotations
@@ -119,38 +119,22 @@ class Book:
         return had * (1 if self.is_tiered else live.replicas) + max(0, need.reserves - live.reserves)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rooms:
-    """By stream that this plan makes or changes."""
-
-    afterwards: Mapping[str, Room]
-    """With everything gone and smaller that this plan removes or shrinks."""
-    meanwhile: Mapping[str, Room]
-    """With all of that still there."""
-
-
 @lru_cache(maxsize=4)
-def rooms(view: View) -> Rooms:
-    """Computed once per view, which is compared by identity."""
-    after, target = afterwards(view), view.target
+def rooms(view: View) -> Mapping[str, Room]:
+    """By stream that this plan makes or changes; computed once per view, which is compared by identity."""
+    after, book = afterwards(view), Book(view.target)
     live = {name: Need.of(info["config"]) for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
     wanted = {name: Need.of(config) for name, config in after.streams.items() if name in after.made_by}
     growing = {name for name, need in wanted.items() if _grows(need, live.get(name))}
-    settled, crowded = Book(target), Book(target)
     for name, need in live.items():
-        crowded.enter(name, need)
         if name in after.streams:
-            settled.enter(name, need if name in growing or name not in wanted else wanted[name])
+            book.enter(name, need if name in growing or name not in wanted else wanted[name])
     found: dict[str, Room] = {}
-    before: dict[str, Room] = {}
     shrinking = (name for name in wanted if name not in growing)
     for name in (*shrinking, *sorted(growing, key=lambda name: (*reversed(after.made_by[name].address), name))):
-        found[name] = settled.room(name, wanted[name], live.get(name))
-        before[name] = crowded.room(name, wanted[name], live.get(name))
-        settled.enter(name, wanted[name])
-        if name in growing:
-            crowded.enter(name, wanted[name])
-    return Rooms(afterwards=found, meanwhile=before)
+        found[name] = book.room(name, wanted[name], live.get(name))
+        book.enter(name, wanted[name])
+    return found
 
 
 def _grows(need: Need, live: Need | None) -> bool:
