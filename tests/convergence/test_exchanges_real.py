@@ -100,6 +100,26 @@ SCENES = {
         "streams: {L: {consumer_limits: {max_ack_pending: 100, inactive_threshold: 10m}, consumers: "
         "{own: {ack_policy: explicit, max_ack_pending: 50, inactive_threshold: 9m}}}}",
     ),
+    "the place of a consumer is taken by another, under a limit": (
+        "streams: {C: {max_consumers: 2, consumers: {a: {}, b: {}}}}",
+        "streams: {C: {max_consumers: 2, consumers: {a: {}, c: {}}}}\nremoved: [{address: consumer/C/b, reason: r}]",
+    ),
+    "a pinned consumer of a work queue takes another's messages": (
+        "streams: {W: {subjects: [q.>], retention: workqueue, consumers: {one: {ack_policy: explicit, filter_subject: q.a, "
+        "priority_policy: pinned_client, priority_groups: [g]}, two: {ack_policy: explicit, filter_subject: q.b}}}}",
+        "streams: {W: {subjects: [q.>], retention: workqueue, consumers: {one: {ack_policy: explicit, filter_subject: q.b, "
+        "priority_policy: pinned_client, priority_groups: [h]}, two: {ack_policy: explicit, filter_subject: q.a}}}}",
+    ),
+    "a paused consumer of a work queue takes more, and stays paused": (
+        "streams: {W: {subjects: [q.>], retention: workqueue, consumers: {one: {ack_policy: explicit, filter_subject: q.a, "
+        "pause_until: '2090-01-01T00:00:00Z'}}}}",
+        "streams: {W: {subjects: [q.>], retention: workqueue, consumers: {one: {ack_policy: explicit, filter_subject: 'q.*', "
+        "pause_until: '2091-01-01T00:00:00Z'}}}}",
+    ),
+    "a bucket comes where a stream had its subjects": (
+        "streams: {A: {subjects: ['$KV.b.>', a]}, B: {subjects: [b]}}",
+        "streams: {A: {subjects: [b]}, B: {subjects: [a]}}\nkv_buckets: {b: {}}",
+    ),
 }  # fmt: skip
 
 

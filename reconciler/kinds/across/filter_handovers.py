@@ -24,13 +24,14 @@ GIVES = "filter_subject"
 
 def ties(view: View) -> Iterator[Tie]:
     for consumers in _changing(view).values():
+        givers = [(change.address, given) for change in consumers if (given := lost(change))]
         for change in consumers:
             taken = gained(change)
             if taken and change.action is Action.UPDATE:
                 yield Tie(change.address, change.address, gives=GIVES)
-            for other in consumers if taken else ():
-                if other is not change and any(collide(a, b) for a in taken for b in lost(other)):
-                    yield Tie(other.address, change.address, gives=GIVES)
+            for giver, given in givers if taken else ():
+                if giver != change.address and any(collide(one, other) for one in taken for other in given):
+                    yield Tie(giver, change.address, gives=GIVES)
 
 
 @lru_cache(maxsize=4)

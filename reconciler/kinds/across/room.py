@@ -1,6 +1,6 @@
 """Room in the account: whatever frees reserved storage or a place for a stream goes before whatever needs it.
 
-Also without a limit that we can see: servers have limits of their own that no request shows (10047, 10028, 10027).
+Also where no limit can be seen: servers have limits of their own that no request shows (10047, 10028).
 """
 
 from __future__ import annotations
@@ -9,68 +9,61 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Resource
+from reconciler.core.resource import Address, Config
 from reconciler.core.rule import View
 from reconciler.core.stages import Opening, Tie
-from reconciler.kinds.across.replicas import IN_STREAMS
+from reconciler.kinds.across.afterwards import afterwards
+from reconciler.kinds.across.reservations import Need
 
 LIMITS = {"file": ("max_storage", "reserved_storage"), "memory": ("max_memory", "reserved_memory")}
 
 
-class Need(NamedTuple):
+class More(NamedTuple):
+    """How much more a change takes than is taken now; what it frees is negative."""
+
     address: Address
-    more: int
-    gives: str
+    amount: int
+    gives: str = ""
 
 
 def ties(view: View) -> Iterator[Tie]:
-    streams = [c for c in view.changes.values() if c.address.kind in IN_STREAMS and c.action.writes]
-    for storage in LIMITS:
-        needs = [need for change in streams for need in _reserves(change, storage) if need.more]
-        if _may_be_tight(needs, storage, view):
+    live = {name: info["config"] for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
+    after = afterwards(view)
+    written = {name: change for name, change in after.made_by.items() if change.action.writes}
+    for storage, (limit, reserved) in LIMITS.items():
+        needs = [_more(change, live.get(n), after.streams.get(n), storage) for n, change in written.items()]
+        if _is_tight(needs, view.target.limits.get(limit), view.target.usage.get(reserved)):
             yield from _freeing_first(needs)
+    places = [More(change.address, (n in after.streams) - (n in live)) for n, change in written.items()]
     most = view.target.limits.get("max_streams") or -1
-    places = [Need(c.address, 1 if c.action is Action.CREATE else -1, "") for c in streams if _comes_or_goes(c)]
-    if 0 < most < _streams(view) + sum(need.more for need in places if need.more > 0):
+    if most > 0 and _is_tight(places, most, len(live)):
         yield from _freeing_first(places)
 
 
-def _freeing_first(needs: Iterable[Need]) -> Iterator[Tie]:
-    needs = list(needs)
-    for freeing in needs:
-        if freeing.more < 0:
-            yield from (Tie(freeing.address, need.address, gives=freeing.gives) for need in needs if need.more > 0)
-
-
-def _reserves(change: Change, storage: str) -> Iterator[Need]:
-    """How much more of this storage is reserved afterwards."""
-    more = _reserved(None if change.action is Action.DELETE else change.desired, storage) - _reserved(
-        change.live, storage
+def _more(change: Change, was: Config | None, will: Config | None, storage: str) -> More:
+    gives = (
+        next((field for field in OPENS_FIRST if change.touches(field)), "") if change.action is Action.UPDATE else ""
     )
-    gives = next((f for f in ("max_bytes", "num_replicas") if change.touches(f)), "")
-    yield Need(change.address, more, gives if change.action is Action.UPDATE else "")
+    return More(change.address, _reserved(will, storage) - _reserved(was, storage), gives)
 
 
-def _reserved(resource: Resource | None, storage: str) -> int:
-    if resource is None or resource.config.get("storage", "file") != storage:
-        return 0
-    return max(0, resource.config.get("max_bytes") or 0) * int(resource.config.get("num_replicas") or 1)
+def _reserved(config: Config | None, storage: str) -> int:
+    need = Need.of(config or {})
+    return need.reserves * need.replicas if need.storage == storage else 0
 
 
-def _may_be_tight(needs: list[Need], storage: str, view: View) -> bool:
-    limit, reserved = LIMITS[storage]
-    most = view.target.limits.get(limit) or -1
-    if most <= 0:
+def _is_tight(needs: Iterable[More], most: int | None, taken: int | None) -> bool:
+    """Would all that is needed not fit beside all that is there? Without a limit that we see, it might not."""
+    if most is None or most < 0:
         return True
-    return int(view.target.usage.get(reserved) or 0) + sum(n.more for n in needs if n.more > 0) > most
+    return (taken or 0) + sum(need.amount for need in needs if need.amount > 0) > most
 
 
-def _comes_or_goes(change: Change) -> bool:
-    return change.action in (Action.CREATE, Action.DELETE)
-
-
-def _streams(view: View) -> int:
-    return len(view.snapshot.streams) if view.snapshot else 0
+def _freeing_first(needs: Iterable[More]) -> Iterator[Tie]:
+    needing = [need.address for need in needs if need.amount > 0]
+    for need in needs:
+        if need.amount < 0:
+            yield from (Tie(need.address, address, gives=need.gives) for address in needing)
 
 
 def _shrink(change: Change, _view: View) -> Opening:
@@ -82,3 +75,5 @@ def _shrink(change: Change, _view: View) -> Opening:
 
 
 OPENS = {"max_bytes": _shrink}
+OPENS_FIRST = ("max_bytes", "num_replicas")
+"""Fields by which a stream reserves less."""
