@@ -109,6 +109,8 @@ class Kind:
     """What the change does to messages and clients, in quantities."""
     replace: Callable[[Change, View], Replacement] | None = None
     """How a change that replaces is carried out; None where no rule of the kind ever lets one."""
+    resume: Callable[[Change, View], Config] = lambda change, _view: change.intent.start if change.intent else {}
+    """The start (as in `Replacement`) with which a replacement is finished whose old object is gone."""
     tidy: Callable[[Change, View], Sequence[Step]] = lambda _change, _view: ()
     """What an unfinished replacement (`change.intent`) leaves to be cleared away once its object is as wanted."""
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None

@@ -64,18 +64,19 @@ def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: 
 
 def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tuple[Step, ...]:
     """What is left to do of a replacement that was cut off, or to clear away where it is not wanted any more."""
-    intent, own = change.intent or Intent(topology=view.topology), alone(change)
+    own, start = alone(change), change.intent.start if change.intent else {}
     if own.action is Action.CREATE and change.desired:
-        own = replace(own, desired=started(change.desired, intent.start))
+        start = kind.resume(change, view)
+        own = replace(own, desired=started(change.desired, start))
     steps = [*kind.steps(own, view), *kind.tidy(change, view)]
-    if record and (change.action is Action.REPLACE or _starts_as_noted(change, intent, view)):
-        steps.append(_remember(change, replace(record, start=intent.start), view, {}))
+    if record and (change.action is Action.REPLACE or _starts(change, start, view)):
+        steps.append(_remember(change, replace(record, start=start), view, {}))
     return _in_a_row((*steps, _done(change, view)))
 
 
-def _starts_as_noted(change: Change, intent: Intent, view: View) -> bool:
-    """Also the old object, when it was made again after the server had refused the new one."""
-    return bool(intent.start) and change.address in view.live and says(view.live[change.address].config, intent.start)
+def _starts(change: Change, start: Config, view: View) -> bool:
+    """Also the old object does, when it was made again after the server had refused the new one."""
+    return bool(start) and change.address in view.live and says(view.live[change.address].config, start)
 
 
 def alone(change: Change) -> Change:

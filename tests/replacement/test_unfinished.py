@@ -13,7 +13,7 @@ from reconciler.core.plan import Plan
 from reconciler.core.topology import Topology
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
-from tests.support.jetstream import done, make_consumer
+from tests.support.jetstream import done, make_consumer, make_stream
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
@@ -25,7 +25,7 @@ class Cut:
     """A replacement on an interest stream, and where it is cut off."""
 
     def __init__(self, account: Account, folder: Path) -> None:
-        self._account, self._folder = account, folder
+        self._account, self.folder = account, folder
         self.old = file(folder / "old", "interest")
         self.wanted = file(folder / "new", "interest", f"max_waiting: 64{CONSENT}")
 
@@ -39,7 +39,7 @@ class Cut:
         asyncio.run(story())
 
     def without_it(self, more: str = "") -> Topology:
-        return read(self._folder / "without", f"streams: {{S: {{subjects: [s.*], retention: interest}}}}\n{more}")
+        return read(self.folder / "without", f"streams: {{S: {{subjects: [s.*], retention: interest}}}}\n{more}")
 
 
 @pytest.fixture
@@ -143,6 +143,20 @@ def test_what_an_application_made_meanwhile_is_replaced_at_the_noted_place(
         await work.publish()
         assert (await work.apply(wanted)).is_success
         await is_clean(work, wanted)
+
+    cut.off(AFTER_DELETION, then)
+
+
+def test_a_stream_made_anew_meanwhile_is_read_as_the_file_says(cut: Cut) -> None:
+    async def then(work: Work) -> None:
+        done(await work.js.request("STREAM.DELETE.S"))
+        await make_stream(work.js, "S", subjects=["s.*"])
+        work.published, work.acknowledged = [], []
+        await work.publish()
+        as_limits = file(cut.folder / "limits", "limits", "max_waiting: 64")
+        assert (await work.apply(as_limits)).is_success
+        assert (await work.plan(as_limits)).plan.changes == ()
+        assert await work.work_off() == work.published
 
     cut.off(AFTER_DELETION, then)
 

@@ -60,5 +60,6 @@ CONSUMER = Kind(
     rules=RULES,
     consequences=position.consequences,
     replace=replacement.how,
+    resume=position.resumed,
     tidy=replacement.tidy,
 )

@@ -129,6 +129,14 @@ def start(change: Change, view: View) -> Config:
     return {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence, "opt_start_time": None}
 
 
+def resumed(change: Change, view: View) -> Config:
+    """Where the one that is gone stood; as the file says where the stream does not reach that far, and so is another one."""
+    noted = change.intent.start if change.intent else {}
+    stream = view.live.get(Address.of("stream", change.address.stream))
+    last = (stream.state.get("state") or {}).get("last_seq") if stream else None
+    return {} if last is not None and noted and last + 1 < noted["opt_start_seq"] else noted
+
+
 def is_noted(change: Change) -> bool:
     """An earlier run noted where to go on, and what is live now may be another consumer, which somebody made since."""
     intent = change.intent
@@ -147,13 +155,17 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
     if change.action is not Action.REPLACE:
         return
     is_being_finished = change.intent is not None and (change.live is None or not change.fields)
-    lines = _of_the_rest(change) if is_being_finished else _of_all(change, view)
+    lines = _of_the_rest(change, view) if is_being_finished else _of_all(change, view)
     yield from (Consequence(message=line) for line in lines)
 
 
-def _of_the_rest(change: Change) -> Iterable[str]:
-    if change.live is None and change.intent and (sequence := change.intent.start.get("opt_start_seq")):
-        yield f"The new consumer goes on at stream sequence {sequence}, noted before the old one was deleted"
+def _of_the_rest(change: Change, view: View) -> Iterable[str]:
+    if change.live is not None or change.intent is None or not change.intent.start:
+        return
+    if known := resumed(change, view):
+        yield f"The new consumer goes on at stream sequence {known['opt_start_seq']}, noted before the old one was deleted"
+    else:
+        yield "The new consumer starts as declared: the stream was made anew after the run was cut off"
 
 
 def _of_all(change: Change, view: View) -> Iterable[str]:
