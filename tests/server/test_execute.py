@@ -304,6 +304,49 @@ def test_a_gate_that_stays_shut_names_the_members(account: Account) -> None:
     assert ids(outcome.skipped) == ["AFTER"]
 
 
+def drain(timeout: float) -> Step:
+    body = {"timeout": int(timeout * 1e9)}
+    return Step(id="drain", call=Call.GATE_IN_FLIGHT_DONE, on=("S", "c"), address="consumer/S/c", body=body)
+
+
+async def one_in_flight(js: JetStream) -> str:
+    """A consumer whose client has got a message; the subject to acknowledge it on."""
+    nc = js.pipeline.nc
+    await make_stream(js, "S", subjects=["s"])
+    await make_consumer(js, "S", "c")
+    await nc.request("s", b"m")
+    inbox = nc.new_inbox()
+    messages = await nc.subscribe(inbox)
+    await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", b"1", reply=inbox)
+    return str((await messages.next_msg(timeout=5)).reply)
+
+
+@on_every_version
+def test_what_is_in_flight_is_waited_for_until_it_is_acknowledged(account: Account) -> None:
+    async def work(js: JetStream) -> list[Event]:
+        acknowledgement = await one_in_flight(js)
+        seen: list[Event] = []
+        async for event in execute(js, [drain(30), stream("AFTER", "drain")], forms=FORMS):
+            seen.append(event)
+            if isinstance(event, Waiting):
+                await js.pipeline.nc.publish(acknowledgement, b"+ACK")
+        return seen
+
+    seen = talk(account, work)
+    assert [event.text for event in seen if isinstance(event, Waiting)] == [
+        "waiting until 1 in flight on S/c are acknowledged"
+    ]
+    assert [event.step.id for event in seen if isinstance(event, Done)] == ["drain", "AFTER"]
+
+
+def test_what_nobody_acknowledges_is_not_waited_for_longer_than_it_may_take(account: Account) -> None:
+    async def work(js: JetStream) -> Finished:
+        await one_in_flight(js)
+        return await run(js, drain(0.1), stream("AFTER", "drain"))
+
+    assert ids(talk(account, work).done) == ["drain", "AFTER"]
+
+
 def lossy(account: Account, *lost: bytes, steps: Sequence[Step], prepare: Any = None, look: Any = None) -> Any:
     """Runs steps over a wire that loses the first answer containing each of `lost`."""
 

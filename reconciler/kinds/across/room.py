@@ -30,8 +30,13 @@ def ties(view: View) -> Iterator[Tie]:
     live = {name: info["config"] for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
     after = afterwards(view)
     written = {name: change for name, change in after.made_by.items() if change.action.writes}
+    sized = [
+        (change, live.get(name), after.streams.get(name))
+        for name, change in written.items()
+        if max(Need.of(config.get(name, {})).reserves for config in (live, after.streams))
+    ]
     for storage, (limit, reserved) in LIMITS.items():
-        needs = [_more(change, live.get(n), after.streams.get(n), storage) for n, change in written.items()]
+        needs = [_more(change, was, will, storage) for change, was, will in sized]
         if _is_tight(needs, view.target.limits.get(limit), view.target.usage.get(reserved)):
             yield from _freeing_first(needs)
     places = [More(change.address, (n in after.streams) - (n in live)) for n, change in written.items()]
