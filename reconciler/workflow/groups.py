@@ -14,12 +14,13 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.pages import PAGES
 from reconciler.core.resource import Address
 from reconciler.core.wire import Snapshot, SubjectCounts, Unanswered
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.depth import Depths, depths, foreseen
-from reconciler.kinds.groups.finding import Evidence, error
-from reconciler.kinds.groups.model import BUCKETS, Group, groups, refreshed
+from reconciler.kinds.groups.finding import Evidence
+from reconciler.kinds.groups.model import BUCKETS, Group, Member, groups, refreshed
 from reconciler.kinds.groups.places import Located, Pattern, locate, patterns
 from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
 from reconciler.server.api import JetStream
@@ -70,11 +71,11 @@ def _nothing_matches(pattern: str, found: Sequence[Group], snapshot: Snapshot) -
     close = get_close_matches(pattern, known, n=3)
     fix = f"Did you mean {' or '.join(close)}?" if close else "`reconciler groups list` names those that are there."
     why = f" {unread[0].message[:1].upper()}{unread[0].message[1:]}." if unread else ""
-    return _cannot("GR191", "no-such-group", f"There is no group {pattern}.{why}", fix)
+    return _cannot("GR191", f"There is no group {pattern}.{why}", fix)
 
 
-def _cannot(code: str, name: str, message: str, fix: str) -> Diagnostic:
-    return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)
+def _cannot(code: str, message: str, fix: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code=code, name=PAGES[code].name, message=message, fix=fix)
 
 
 async def queued(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
@@ -170,25 +171,23 @@ def offline(key: str, pattern: Pattern) -> data.Data | None:
 
 async def step_down(js: JetStream, wanted: str, member: str) -> data.Data:
     """End the pin of a member's client, so that another instance may take over; who was pinned is told."""
-    seen = await look(js, [wanted])
-    for group in seen.groups:
-        for one in group.members:
-            if one.name == member and one.info is not None:
-                said = await js.write(f"CONSUMER.UNPIN.{group.queue_name}.{one.consumer}", {"group": PRIORITY_GROUP})
-                if not isinstance(said, Mapping):
-                    message = f"{group.address}: {member} was not made to step down: {said}"
-                    raise CannotContinue(
-                        error("GR192", group.address, message, "see who is pinned: reconciler groups active")
-                    )
-                return data.active(group) | {"member": member, **({"was": one.pin.client} if one.pin else {})}
-    raise CannotContinue(_no_member(wanted, member, seen.groups))
+    group, one = _only_member(wanted, member, (await look(js, [wanted])).groups)
+    said = await js.write(f"CONSUMER.UNPIN.{group.queue_name}.{one.consumer}", {"group": PRIORITY_GROUP})
+    if not isinstance(said, Mapping):
+        message = f"{group.address}: {member} was not made to step down: {said}."
+        raise CannotContinue(_cannot("GR192", message, "See who is pinned: reconciler groups active."))
+    return {"address": str(group.address), "member": member, **({"was": one.pin.client} if one.pin else {})}
 
 
-def _no_member(wanted: str, member: str, found: Sequence[Group]) -> Diagnostic:
-    names = [one.name for group in found for one in group.members]
-    if member in names:
-        message, fix = f"Member {member} of {wanted} has no consumer, so nobody is pinned.", "Start an instance of it."
-    else:
-        message = f"{wanted} has no member {member}."
+def _only_member(wanted: str, member: str, found: Sequence[Group]) -> tuple[Group, Member]:
+    if len(found) > 1:
+        named = ", ".join(str(group.address) for group in found[:5])
+        raise CannotContinue(_cannot("GR191", f"{wanted} are several groups: {named}.", "Name one of them."))
+    names = {one.name: one for one in found[0].members}
+    if member not in names:
         fix = f"Its members are {', '.join(names)}." if names else "It has no members."
-    return _cannot("GR191", "no-such-group", message, fix)
+        raise CannotContinue(_cannot("GR191", f"{wanted} has no member {member}.", fix))
+    if names[member].info is None:
+        message = f"Member {member} of {wanted} has no consumer, so nobody is pinned."
+        raise CannotContinue(_cannot("GR191", message, "Start an instance of it."))
+    return found[0], names[member]

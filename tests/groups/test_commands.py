@@ -131,18 +131,35 @@ def test_stepping_down_ends_the_pin_and_nothing_else(someone: Someone) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "helps"),
-    [(("S/x", "a"), "Did you mean S/g?"), (("S/g", "z"), "Its members are a, b."), (("S/g", "b"), "has no consumer")],
-    ids=["group", "member", "idle"],
+    [
+        (("S/x", "a"), "Did you mean S/g?"),
+        (("*", "a"), "are several groups"),
+        (("S/g", "z"), "Its members are a, b."),
+        (("S/g", "b"), "has no consumer"),
+    ],
+    ids=["group", "pattern", "member", "idle"],
 )
 def test_stepping_down_what_is_not_there_says_what_is(someone: Someone, arguments: tuple[str, ...], helps: str) -> None:
     async def make(js: JetStream) -> None:
         await making.elastic(js)
         done(await js.request("CONSUMER.DELETE.S-g.b"))
+        await js.put_entry("elastic-consumer-groups", "S.h", json.dumps(RECORD).encode(), expected_revision=0)
 
     someone.ask(make)
     ran = someone("groups", "step-down", *arguments)
     assert ran.code == 1
     assert helps in ran.err
+
+
+def test_a_step_down_the_server_refuses_is_said_in_its_words(someone: Someone) -> None:
+    async def make(js: JetStream) -> None:
+        await making.elastic(js)
+        await making.again(js, "b", making.OWNED["b"], priority_groups=["b"])
+
+    someone.ask(make)
+    ran = someone("groups", "step-down", "S/g", "b")
+    assert (ran.code, ran.out) == (1, "")
+    assert "(10160)" in ran.err
 
 
 @on_every_version

@@ -12,6 +12,8 @@ import pytest
 from reconciler.core.wire import Entry, Snapshot, Target, Version
 from reconciler.kinds.elastic_group.derived import body
 from reconciler.kinds.groups.depth import depths
+from reconciler.kinds.groups.doctor import examine
+from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.model import Group, groups, pin
 from reconciler.kinds.groups.places import Pattern, locate
 from reconciler.kinds.groups.writer import of_queue, of_record
@@ -107,3 +109,23 @@ def test_what_could_not_be_read_is_not_judged_missing() -> None:
     assert groups(snapshot)[0].unread is None
     (unread,) = groups(replace(snapshot, unknown={"stream/S-g": "no answer in time"}))
     assert unread.unread == "no answer in time"
+
+
+def behind(lag: int, held: int, **config: Any) -> set[str]:
+    """Codes of a queue that has still to take in so many messages of a source that holds so many."""
+    streams = {
+        "S": {"config": {"max_age": 1, **config}, "state": {"messages": held, "last_seq": held}},
+        "S-g": {"config": body("S", RECORD, {}), "state": {"messages": 0, "last_seq": 0}, "sources": [{"lag": lag}]},
+    }
+    entries = {"elastic-consumer-groups": {"S.g": Entry(json.dumps(RECORD).encode(), 1)}}
+    found = groups(Snapshot(target=Target(version=Version(2, 15)), streams=streams, entries=entries))
+    return {one.code for one in examine(found, Evidence())} & {"GR160"}
+
+
+def test_a_busy_queue_is_a_little_behind_and_that_is_no_finding() -> None:
+    assert behind(50, 60) == behind(500, 1_000_000) == set()
+
+
+def test_a_queue_far_behind_a_source_that_drops_is_one() -> None:
+    assert behind(500, 1_000) == {"GR160"}
+    assert behind(500, 1_000, discard="new") == set()

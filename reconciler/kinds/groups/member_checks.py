@@ -34,7 +34,7 @@ def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     for member in group.members:
         if member.info is None or member.pin is not None or _old_group(member) or _is_ready(member):
             continue
-        pulls = f"{some(member.waiting, 'pull')} wait there and none is served"
+        pulls = f"{some(member.waiting, 'pull')} waiting there, none served"
         step_down = f"reconciler groups step-down {group.stream}/{group.name} {member.name}"
         yield warning(
             "GR141", group.address,

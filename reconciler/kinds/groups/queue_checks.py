@@ -15,6 +15,8 @@ from reconciler.kinds.primitives.subjects import is_subset
 from reconciler.kinds.primitives.words import in_words, some
 
 LIMITS = ("max_msgs", "max_bytes")
+FAR_BEHIND = 100
+"""Messages behind the source that are worth a word, when they are at least a tenth of what it holds."""
 RECREATE = "recreate the group in a planned stop; its stream is never edited in place, which imports twice or drops"
 
 
@@ -161,17 +163,23 @@ def _behind(group: Group) -> Iterator[Diagnostic]:
         yield warning(
             "GR161", group.address,
             f"{group.queue_name} is full ({full}): nothing more is taken in until members have worked some of it off"
-            + (f"; {some(lag, 'message')} wait in {group.stream}" if lag else ""),
+            + (f"; behind in {group.stream}: {some(lag, 'message')}" if lag else ""),
             "see whether members keep up (`reconciler groups active`); add members, or raise the stream's limit",
         )  # fmt: skip
     bounds = [name for name in ("max_msgs", "max_bytes", "max_age", "max_msgs_per_subject") if origin.get(name, 0) > 0]
-    if lag and bounds and origin.get("discard", "old") == "old":
+    if bounds and origin.get("discard", "old") == "old" and ((full and lag) or _is_far_behind(group, lag)):
         yield warning(
             "GR160", group.address,
-            f"{some(lag, 'message')} of {group.stream} are not in its queue yet, and {group.stream} drops its oldest "
+            f"its queue has still to take in {some(lag, 'message')} of {group.stream}, which drops its oldest "
             f"({', '.join(bounds)}): what is dropped before it is queued never reaches a member",
             "let members catch up, or keep more in the source; `discard: new` would refuse publishers instead",
         )  # fmt: skip
+
+
+def _is_far_behind(group: Group, lag: int) -> bool:
+    """A busy queue is always a little behind; it is in danger when that is a good part of what the source still holds."""
+    held = int((group.source or {}).get("state", {}).get("messages", 0))
+    return lag >= FAR_BEHIND and lag * 10 >= held
 
 
 def _full(queue: Mapping[str, Json]) -> str | None:
@@ -196,7 +204,7 @@ def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         shown = ", ".join(list(lost)[:10])
         yield error(
             "GR130", group.address,
-            f"{some(sum(lost.values()), 'message')} wait in partitions of nobody ({shown}): no member ever gets them",
+            f"in partitions of nobody ({shown}) there are {some(sum(lost.values()), 'message')} that no member ever gets",
             "give those partitions to a member; what lies at or beyond max_members can only be purged "
             f"(`nats stream purge {group.queue_name} --subject 'N.>'`)",
         )  # fmt: skip
