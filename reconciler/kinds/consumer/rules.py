@@ -23,7 +23,7 @@ AT_CREATION = "The server fixes it at creation."
 REPLACED = (
     "; or consent, and the consumer is deleted and made anew where it stands: after its ack floor, or on a work queue with "
     "all that is left. What was delivered above the floor comes again, at most as many messages as the plan says. The new "
-    "consumer's deliver_policy is by_start_sequence, which stands for the file's own from then on."
+    "consumer's deliver_policy is by_start_sequence, which stands for the file's own from then on"
 )
 
 

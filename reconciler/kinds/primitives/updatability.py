@@ -56,9 +56,8 @@ def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner) -> Ru
         )
         return manner(change, view, refusal)
 
-    judge.__doc__ = (
-        f"A change of `{field}` of an existing {of}: {_by_version(about)}.\n\n{words.why}\n\nInstead: {words.instead}."
-    )
+    what = f"A change of `{field}` of an existing {of}: {_by_version(about)}."
+    judge.__doc__ = "\n\n".join((what, words.why, f"Instead: {words.instead}{words.with_consent}."))
     return rule(
         words.code,
         words.name,
