@@ -132,7 +132,7 @@ def test_stepping_down_ends_the_pin_and_nothing_else(someone: Someone) -> None:
 @pytest.mark.parametrize(
     ("arguments", "helps"),
     [
-        (("S/x", "a"), "Did you mean S/g?"),
+        (("S/x", "a"), "Did you mean S/h or S/g?"),
         (("*", "a"), "are several groups"),
         (("S/g", "z"), "Its members are a, b."),
         (("S/g", "b"), "has no consumer"),
