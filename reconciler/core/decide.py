@@ -84,7 +84,7 @@ def judged_all(
 ) -> dict[Address, list[Verdict]]:
     """Verdicts by address, from the rules that need no more than `needing`."""
     found = {}
-    rules = _rules_by_action(registry, needing)
+    rules = _rules_by_action(registry, view.target.version, needing)
     for address, change in world.changes.items():
         alone = replacement.alone(change)
         verdicts = judged(rules(address.kind, alone.action), alone, view)
@@ -109,12 +109,15 @@ def _matches(change: Change, pattern: str) -> bool:
     return fnmatchcase(str(change.address), pattern)
 
 
-def _rules_by_action(registry: Registry, needing: frozenset[str]) -> Callable[[str, Action], Sequence[Rule]]:
+def _rules_by_action(
+    registry: Registry, version: Version, needing: frozenset[str]
+) -> Callable[[str, Action], Sequence[Rule]]:
     """The rules for a kind and an action; most kept resources have none."""
 
     @cache
     def rules(kind: str, action: Action) -> Sequence[Rule]:
-        return [r for r in (*registry[kind].rules, *registry.across) if action in r.on and r.needs <= needing]
+        every = (*registry[kind].rules, *registry.across)
+        return [one for one in every if one.concerns(kind, action, version) and one.needs <= needing]
 
     return rules
 

@@ -98,7 +98,8 @@ def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
 
 def _judged(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict]:
     """What such a server itself minds; where the objection is ours alone, it opens its store all the same."""
-    found = judged(rules, view.changes[address], view)
+    change, version = view.changes[address], view.target.version
+    found = judged((one for one in rules if one.concerns(address.kind, change.action, version)), change, view)
     return [one for one in found if one.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
 
 

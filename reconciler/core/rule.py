@@ -150,8 +150,11 @@ class Rule:
     err_codes: tuple[int, ...] = ()
     """What the server answers where it refuses; several when versions or ways of asking differ."""
 
-    def holds_for(self, version: Version) -> bool:
-        return self.since <= version < self.until
+    of: frozenset[str] = frozenset()
+    """Kinds it has anything to say about; empty: its own, or any for a rule across kinds."""
+
+    def concerns(self, kind: str, action: Action, version: Version) -> bool:
+        return action in self.on and self.since <= version < self.until and (not self.of or kind in self.of)
 
 
 def rule(
@@ -159,6 +162,7 @@ def rule(
     name: str,
     *,
     on: Sequence[Action] = (Action.CREATE, Action.UPDATE),
+    of: Sequence[str] = (),
     needs: Sequence[Need] = ("spec",),
     since: Version = EVER[0],
     until: Version = EVER[1],
@@ -175,6 +179,7 @@ def rule(
             doc=inspect.cleandoc(judge.__doc__ or ""),
             judge=judge,
             on=frozenset(on),
+            of=frozenset(of),
             needs=frozenset(needs),
             since=since,
             until=until,
@@ -186,11 +191,9 @@ def rule(
 
 
 def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
-    """Every verdict of these rules on one change, in the rules' order."""
+    """Every verdict of these rules, which all concern this change, in the rules' order."""
     verdicts: list[Verdict] = []
     for one in rules:
-        if change.action not in one.on or not one.holds_for(view.target.version):
-            continue
         found = one.judge(change, view)
         findings = [found] if isinstance(found, Finding) else found or ()
         verdicts.extend(_stamped(one, finding, change) for finding in findings)

@@ -14,6 +14,7 @@ from reconciler.kinds.primitives.subjects import collide
 
 WRITTEN = (Action.CREATE, Action.UPDATE)
 STANDING = (Action.KEEP, Action.ADOPT)
+STREAMS = tuple(PREFIXES)
 AS_THE_COPY_SAYS = "mirror", "sources"
 
 
@@ -75,7 +76,7 @@ def _meets_own(config: Config, filter_subject: str | None) -> bool:
     return not filter_subject or any(collide(subject, filter_subject) for subject in config.get("subjects") or ())
 
 
-@rule("XX204", "doomed-copy", on=(*WRITTEN, *STANDING), needs=("neighbours",), reaction=Reaction.DOOMS)
+@rule("XX204", "doomed-copy", on=(*WRITTEN, *STANDING), of=STREAMS, needs=("neighbours",), reaction=Reaction.DOOMS)
 def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
     """Another stream copies this one, and the server would refuse that stream as it stands: a cycle that only a filter keeps
     apart, or a `max_msg_size` below the one of its origin.
@@ -85,8 +86,6 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: change the copying stream first, or leave this one as it is.
     """
-    if not is_stream(change):
-        return
     name = stream_name(change.address) or ""
     if change.action in STANDING:
         if (wrong := _wrong(name, view)) and not _is_made_wrong(name, view):
@@ -206,7 +205,14 @@ def origin_missing(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-@rule("XX207", "direct-reads-overwritten", on=(*WRITTEN, *STANDING), needs=("neighbours",), reaction=Reaction.DROPS)
+@rule(
+    "XX207",
+    "direct-reads-overwritten",
+    on=(*WRITTEN, *STANDING),
+    of=("stream",),
+    needs=("neighbours",),
+    reaction=Reaction.DROPS,
+)
 def direct_reads_overwritten(change: Change, view: View) -> Found:
     """The file says `mirror_direct`, and the origin's `allow_direct` says otherwise.
 

@@ -30,7 +30,7 @@ def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda n
         """
         if change.live is None:
             return
-        config = canonical(change.live.state["config"])
+        config = change.live.config if family == "ST" else canonical(change.live.state["config"])
         as_it_is = Sent(config=config, target=view.target, is_new=False, own=own)
         for one in checks:
             for found in one.check(as_it_is) if one.err_codes else ():

@@ -160,10 +160,8 @@ def reserved_subject(sent: Sent) -> Iterator[Finding]:
 def _reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
     """What is wrong with it, and what to do."""
     if "no_ack" not in sent.config:
-        if any(is_subset(subject, allowed) for allowed in ALLOWED):
-            return None
-        taken = next((reserved for reserved in RESERVED if collide(subject, reserved)), None)
-        if taken is None:
+        taken = next((reserved for reserved in RESERVED if subject[:1] in "$*>" and collide(subject, reserved)), None)
+        if taken is None or any(is_subset(subject, allowed) for allowed in ALLOWED):
             return None
         return (
             f"`{subject}` takes in `{taken}`, which is the server's own",
