@@ -71,9 +71,15 @@ def copies(name: str, config: Config) -> Iterator[Copy]:
 
 
 @lru_cache(maxsize=4)
+def live_streams(view: View) -> Mapping[str, Config]:
+    """Every stream as it is now."""
+    return {name: info["config"] for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
+
+
+@lru_cache(maxsize=4)
 def afterwards(view: View) -> Afterwards:
     """Computed once per view, which is compared by identity."""
-    streams: dict[str, Config] = {n: i["config"] for n, i in (view.snapshot.streams if view.snapshot else {}).items()}
+    streams = dict(live_streams(view))
     made_by: dict[str, Change] = {}
     for address, change in view.changes.items():
         if (name := stream_name(address)) is None:

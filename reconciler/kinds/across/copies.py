@@ -9,7 +9,7 @@ from functools import lru_cache
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, live_streams, stream_name
 from reconciler.kinds.primitives.subjects import collide
 
 WRITTEN = (Action.CREATE, Action.UPDATE)
@@ -126,8 +126,7 @@ def _downstream(name: str, view: View) -> Iterator[str]:
 def _is_made_wrong(name: str, view: View) -> str | None:
     """Why the server would refuse this stream as it will stand, where it would not as it stands now."""
     wrong = _wrong(name, view)
-    live = {other: info["config"] for other, info in view.snapshot.streams.items()} if wrong and view.snapshot else {}
-    return wrong if wrong != _wrong_in(name, live) else None
+    return wrong if wrong and wrong != _wrong_in(name, live_streams(view)) else None
 
 
 def _wrong(name: str, view: View) -> str | None:

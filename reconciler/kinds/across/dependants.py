@@ -42,7 +42,7 @@ def dependants_left_behind(change: Change, view: View) -> Found:
     name = stream_name(change.address) or ""
     left = [*copying(name, view), *grouped(change.address.name, view)]
     if change.address.kind != "stream":
-        left += [one for one in consuming(name, view) if not one.label.startswith("ephemeral")]
+        left += [one for one in consuming(name, view) if not one.is_ephemeral]
     if not left:
         return None
     return Finding(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
+from itertools import takewhile
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Config
@@ -90,11 +92,21 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
                 yield _refused(f"{name}, the durable of member {member}, is a plain consumer already", "members")
 
 
-def _plain_consumers(stream: str, view: View) -> set[str]:
+def _plain_consumers(stream: str, view: View) -> Set[str]:
     """Consumers that are not members' own, left over from the group's last life."""
-    live = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
-    ours = {a.name for a in view.desired if a.kind == "consumer" and a.stream == stream}
-    return ours | {name for name, i in live.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP]}
+    return _plain(view).get(stream, frozenset())
+
+
+@lru_cache(maxsize=4)
+def _plain(view: View) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for address in view.desired:
+        if address.kind == "consumer":
+            found.setdefault(address.stream, set()).add(address.name)
+    for stream, consumers in (view.snapshot.consumers if view.snapshot else {}).items():
+        plain = (name for name, i in consumers.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP])
+        found.setdefault(stream, set()).update(plain)
+    return found
 
 
 @rule("XX553", "prefix-of-others", on=(Action.CREATE,), needs=("neighbours",))
@@ -110,14 +122,14 @@ def prefix_of_others(change: Change, view: View) -> Found:
         return None
     stream, name = change.address.names
     own = {f"{name}-{member}" for member in _members(change.desired.config if change.desired else {})}
-    victims = [other.name for other, _ in static_groups(stream, view) if other.name.startswith(f"{name}-")]
-    consumers = (one.label.rpartition(" ")[2] for one in consuming(stream, view) if not one.label.startswith("eph"))
-    victims += [one for one in consumers if one.startswith(f"{name}-") and one not in own]
-    endangered = [other.name for other, _ in static_groups(stream, view) if name.startswith(f"{other.name}-")]
+    groups, names = _names(view)[stream]
+    victims = list(takewhile(lambda one: one.startswith(f"{name}-"), names[bisect_left(names, f"{name}-") :]))
+    victims = [one for one in victims if one not in own]
+    endangered = [name[:at] for at, letter in enumerate(name) if letter == "-" and name[:at] in groups]
     if not victims and not endangered:
         return None
     what = (
-        f"deleting it with the reference's tool would take consumers of {', '.join(sorted(set(victims))[:5])} along"
+        f"deleting it with the reference's tool would take consumers of {', '.join(victims[:5])} along"
         if victims
         else f"deleting group {endangered[0]} with the reference's tool would take its consumers along"
     )
@@ -126,6 +138,18 @@ def prefix_of_others(change: Change, view: View) -> Found:
         message=what,
         fix="choose names of which none, followed by `-`, begins another",
     )
+
+
+@lru_cache(maxsize=4)
+def _names(view: View) -> dict[str, tuple[set[str], list[str]]]:
+    """By stream: its static groups, and these and its durable consumers in order."""
+    streams = {a.stream for a in view.desired if a.kind == "static_group"}
+    found = {}
+    for stream in streams:
+        groups = {address.name for address, _ in static_groups(stream, view)}
+        durables = {one.label.removeprefix("consumer ") for one in consuming(stream, view) if not one.is_ephemeral}
+        found[stream] = (groups, sorted(groups | durables))
+    return found
 
 
 def _transform(stream: str, view: View) -> Mapping[str, str] | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Config
 from reconciler.core.rule import View
-from reconciler.kinds.across.afterwards import GONE, Copy, afterwards
+from reconciler.kinds.across.afterwards import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.across.stored import Stored
 from reconciler.kinds.primitives.subjects import collide
 
@@ -22,6 +22,8 @@ class Reader:
     filters: tuple[str, ...] = ()
     change: Change | None = None
     """What this plan does about it; None: it is not of this topology."""
+
+    is_ephemeral: bool = False
 
     @property
     def is_new(self) -> bool:
@@ -81,8 +83,9 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
     changes = _consumer_changes(view).get(stream, {})
     for name, info in live.items():
         if name not in changes and not (info["config"].get("direct") or info["config"].get("sourcing")):
-            kind = "consumer" if info["config"].get("durable_name") else "ephemeral consumer"
-            yield Reader(label=f"{kind} {name}", filters=filters_of(info["config"]))
+            fleeting = not info["config"].get("durable_name")
+            label = f"{'ephemeral ' if fleeting else ''}consumer {name}"
+            yield Reader(label=label, filters=filters_of(info["config"]), is_ephemeral=fleeting)
     for name, change in changes.items():
         resource = change.desired or change.live
         if change.action not in GONE and resource:
@@ -110,5 +113,4 @@ def stored_afterwards(view: View) -> Stored:
 
 @lru_cache(maxsize=4)
 def stored_now(view: View) -> Stored:
-    live: Mapping[str, Config] = {n: i["config"] for n, i in (view.snapshot.streams if view.snapshot else {}).items()}
-    return Stored(live)
+    return Stored(live_streams(view))

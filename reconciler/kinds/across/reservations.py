@@ -13,7 +13,7 @@ from functools import lru_cache
 from reconciler.core.resource import Config
 from reconciler.core.rule import View
 from reconciler.core.wire import Target, Version
-from reconciler.kinds.across.afterwards import afterwards
+from reconciler.kinds.across.afterwards import afterwards, live_streams
 
 V2_12, V2_14 = Version(2, 12), Version(2, 14)
 
@@ -123,7 +123,7 @@ class Book:
 def rooms(view: View) -> Mapping[str, Room]:
     """By stream that this plan makes or changes; computed once per view, which is compared by identity."""
     after, book = afterwards(view), Book(view.target)
-    live = {name: Need.of(info["config"]) for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
+    live = {name: Need.of(config) for name, config in live_streams(view).items()}
     wanted = {name: Need.of(config) for name, config in after.streams.items() if name in after.made_by}
     growing = {name for name, need in wanted.items() if _grows(need, live.get(name))}
     for name, need in live.items():
