@@ -118,12 +118,13 @@ def judged(case: Case, snapshot: Snapshot, comparison: Comparison, facts: Facts,
         desired=world.desired, live=world.live, changes=world.changes,
     )  # fmt: skip
     plan = decide(world, view, registry, Options(today=TODAY))
-    change = world.changes[case.at]
+    going = [step for step in plan.steps if step.address == str(case.at)]
+    steps = going or registry.of(case.at).steps(world.changes[case.at], view)
     return Ours(
         text=comparison.text,
         verdicts=tuple(verdict for one in plan.changes for verdict in one.verdicts),
         waits=any(one.address == str(case.at) and one.blocked_by for one in plan.changes),
-        steps=tuple(step for step in registry.of(case.at).steps(change, view) if step.undoes is None),
+        steps=tuple(step for step in steps if step.undoes is None),
     )
 
 

@@ -56,6 +56,9 @@ def _accounts() -> str:
 class Ground:
     """One server of one version with its rooms, used from plain functions."""
 
+    patience = 20.0
+    """Seconds for one answer."""
+
     def __init__(self, minor: str, *, hidden: bool = False) -> None:
         """`hidden`: with settings that no API shows."""
         self.server = NatsServer(minor, _accounts(), jetstream={"limits": SETTINGS} if hidden else True)
@@ -80,7 +83,7 @@ class Ground:
         """The API of one account; its connection is kept."""
         if name not in self._open:
             nc = await self.connected(name)
-            self._open[name] = (nc, await JetStream.open(nc, within=20))
+            self._open[name] = (nc, await JetStream.open(nc, within=self.patience))
         return self._open[name][1]
 
     async def connected(self, _name: str) -> Client:
@@ -100,7 +103,9 @@ class Ground:
 
 
 class Borrowed(Ground):
-    """An account on servers that others use as well: one room, and no restarts."""
+    """An account in a cluster that others use as well: one room, and no restarts."""
+
+    patience = 5.0
 
     def __init__(self, account: Account) -> None:
         self._account = account

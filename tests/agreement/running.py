@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reconciler.core.resource import Config
 from reconciler.core.wire import Snapshot
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
@@ -128,7 +129,7 @@ def _lost(before: Snapshot, after: Snapshot) -> list[str]:
     for name, info in before.streams.items():
         if name not in after.streams:
             lost.append(f"stream {name} is gone")
-        elif stream_config.canonical(info["config"]) != stream_config.canonical(after.streams[name]["config"]):
+        elif _meant(info["config"]) != _meant(after.streams[name]["config"]):
             lost.append(f"stream {name} is otherwise: {unlike(info['config'], after.streams[name]['config'])}")
     for stream, own in before.consumers.items():
         there = after.consumers.get(stream, {})
@@ -140,6 +141,12 @@ def _lost(before: Snapshot, after: Snapshot) -> list[str]:
             elif consumer_config.canonical(info["config"]) != consumer_config.canonical(there[name]["config"]):
                 lost.append(f"consumer {stream}/{name} is otherwise: {unlike(info['config'], there[name]['config'])}")
     return lost
+
+
+def _meant(config: Config) -> Config:
+    """Canonical. The duplicate window of a mirror means nothing, and 2.11 forgets it when it starts."""
+    found = stream_config.canonical(config)
+    return {name: value for name, value in found.items() if name != "duplicate_window" or "mirror" not in found}
 
 
 async def _clean(js: JetStream) -> None:

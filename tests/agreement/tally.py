@@ -22,6 +22,8 @@ class Tally:
     rows: tuple[Row, ...] = ROWS
     kinds: Counter[Kind] = field(default_factory=Counter)
     stricter: Counter[str] = field(default_factory=Counter)
+    harming: set[str] = field(default_factory=set)
+    """Rules of those that see more than an objection of ours."""
     agreed: Counter[str] = field(default_factory=Counter)
     """Refusals that both say, by our rule."""
     hits: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -39,6 +41,8 @@ class Tally:
         if found.kind is Kind.DISAGREED:
             self.wrong.setdefault(found.why, []).append(one.drawn)
         (self.stricter if found.kind is Kind.STRICTER else self.agreed).update(found.by)
+        if found.kind is Kind.STRICTER and one.ours:
+            self.harming |= {v.code for v in one.ours.blocking if v.reaction is not Reaction.DOES}
         self.needed |= needed(one)
         self.restarted += one.lost is not None
         if one.lost and one.ours:

@@ -12,6 +12,9 @@ from reconciler.kinds import REGISTRY
 from tests.agreement.harm import SHOWN
 
 ELSEWHERE = {
+    "ST110": "kinds/test_stream_validity.py::test_a_source_that_is_there_already_goes_on_where_it_is",
+    **dict.fromkeys(("CO548", "CO572"), "kinds/test_consumer_doom.py::test_an_upgrade_loses_what_we_say_is_doomed"),
+    "CO582": "kinds/test_consumer_doom.py::test_a_restart_loses_what_we_say_is_doomed",
     "ST555": "kinds/test_stream_consumers.py::test_a_consumer_whose_deliver_subject_is_taken_in_is_gone_after_the_next_start",
     **dict.fromkeys(
         ("ST545", "ST547"),

@@ -27,15 +27,15 @@ REPLACED = (
 )
 
 
-def _fixed(code: str, name: str, why: str = AT_CREATION) -> Fixed:
-    return Fixed(code, name, why, SECOND, with_consent=REPLACED)
+def _fixed(code: str, name: str, why: str = AT_CREATION, also: tuple[int, ...] = ()) -> Fixed:
+    return Fixed(code, name, why, SECOND, with_consent=REPLACED, also=also)
 
 
 FIXED = {
     "deliver_policy": _fixed("CO101", "deliver-policy-change"),
     "opt_start_seq": _fixed("CO102", "start-sequence-change"),
     "opt_start_time": _fixed("CO103", "start-time-change"),
-    "ack_policy": _fixed("CO104", "ack-policy-change"),
+    "ack_policy": _fixed("CO104", "ack-policy-change", also=(10221,)),  # the live ack_wait, beside flow_control
     "replay_policy": _fixed("CO105", "replay-policy-change"),
     "max_waiting": _fixed("CO106", "max-waiting-change"),
     "flow_control": _fixed("CO107", "flow-control-change"),

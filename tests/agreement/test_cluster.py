@@ -1,0 +1,46 @@
+"""The rows that only a cluster answers: the oldest and the newest version, three nodes each."""
+
+from __future__ import annotations
+
+import pytest
+
+from reconciler.server.api import NoAnswer
+from tests.agreement.case import Case
+from tests.agreement.report import problems
+from tests.agreement.rooms import Borrowed, Ground
+from tests.agreement.row import Row
+from tests.agreement.rows_cluster import ROWS
+from tests.agreement.running import Outcome, run
+from tests.agreement.tally import Tally
+from tests.support.accounts import Account
+
+SIDES = [(row, side) for row in ROWS for side in ("refused", "allowed") if row.cases(side)]
+
+
+@pytest.fixture(scope="module", params=["2.11", "2.15"])
+def tally(pool, request: pytest.FixtureRequest) -> Tally:  # type: ignore[no-untyped-def]
+    account: Account = pool.clustered(request.param)
+    with Borrowed(account) as ground:
+        found = Tally(str(ground.version), rows=ROWS)
+        for outcome in patiently(ground, [case for row, side in SIDES for case in row.cases(side)]):
+            found.add(outcome)
+        return found
+
+
+def patiently(ground: Ground, cases: list[Case]) -> list[Outcome]:
+    """Clusters of 2.11 now and then know nothing yet of what they just made, or never answer what they refuse."""
+    told: list[Outcome] = []
+    for _ in range(3):
+        outcomes = run(ground, cases)
+        cases = [one.drawn for one in outcomes if one.unborn or isinstance(one.answer, NoAnswer)]
+        told += [one for one in outcomes if one.drawn not in cases]
+    return told
+
+
+def test_a_cluster_says_what_we_say(tally: Tally) -> None:
+    assert not (found := problems([tally], 1, every_version=False)), "\n\n".join(found)
+
+
+@pytest.mark.parametrize(("row", "side"), SIDES, ids=lambda one: one.id if isinstance(one, Row) else one)
+def test_both_sides_of_a_row_are_seen(tally: Tally, row: Row, side: str) -> None:
+    assert tally.hits[row.id, side]
