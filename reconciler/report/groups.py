@@ -155,6 +155,10 @@ def partition_map(group: Data, paper: Paper) -> list[str]:
     if "queued" in group:
         rows.append(["queued", *(f"{number:_}" for number in group["queued"])])
     lines = in_blocks(rows, paper)
+    if "unassigned" in group:
+        lines += paper.wrapped(f"unassigned: {ranges(group['unassigned'])}", 2)
+    if "stalled" in group:
+        lines += paper.wrapped(f"stalled, with messages and without a client: {ranges(group['stalled'])}", 2)
     if "outside" in group:
         said = ", ".join(f"{token} ({number:_})" for token, number in group["outside"].items())
         lines += paper.wrapped(f"beyond its partitions: {said}", 2)

@@ -79,8 +79,9 @@ def _cannot(code: str, message: str, fix: str) -> Diagnostic:
 
 
 async def queued(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
-    """How deep the partitions of these groups are; those that could not be counted are left out."""
-    counted = [group for group in among if group.queue is not None and group.partitions and not group.record.broken]
+    """How deep the partitions of these groups are: of elastic ones, as a static group's stream keeps what is done with.
+    Those that could not be counted are left out."""
+    counted = [group for group in among if group.is_elastic and group.queue is not None and not group.record.broken]
     answers = await ask(js, [_in_queue(group) for group in counted])
     found = {group.address: answers[_in_queue(group)] for group in counted}
     sizes = {group.address: group.partitions for group in counted}
@@ -102,8 +103,7 @@ async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.Data]:
     """How evenly keys and messages spread, in the queue and over what the source retains."""
     seen = await look(js, wanted, consumers=False)
     usable = [group for group in seen.groups if group.partitions and not group.record.broken]
-    elastic = [group for group in usable if group.is_elastic]
-    in_queue, stored = await asyncio.gather(queued(js, elastic), _stored(js, usable))
+    in_queue, stored = await asyncio.gather(queued(js, usable), _stored(js, usable))
     return [data.spread(g, in_queue.get(g.address), stored.get(g.address)) for g in usable]
 
 
@@ -145,7 +145,7 @@ async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Da
     seen = await look(js, wanted)
     usable = (group for group in seen.groups if group.partitions and not group.record.broken)
     found = [(group, at) for group in usable for at in _located(key, group, anything=bool(wanted))]
-    counts = await ask(js, {_in_partition(*one) for one in found if one[0].queue is not None})
+    counts = await ask(js, {_in_partition(*one) for one in found if one[0].is_elastic and one[0].queue is not None})
     return [data.place(at, group, _sum(counts.get(_in_partition(group, at)))) for group, at in found]
 
 

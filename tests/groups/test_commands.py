@@ -215,7 +215,19 @@ def test_one_group_is_shown_with_its_partitions_and_what_waits(someone: Someone)
     said = someone("groups", "show", "S/g").out
     assert "queue S-g:" in said and "as orbit.go makes it" in said
     assert "no consumer" in said and "pinned for" in said
-    assert [line.split()[0] for line in said.splitlines()[-3:]] == ["partition", "owner", "queued"]
+    assert [line.split()[0] for line in said.splitlines()[-4:]] == ["partition", "owner", "queued", "stalled,"]
+    assert said.endswith("stalled, with messages and without a client: 2-3\n")
+
+
+def test_what_waits_for_a_static_group_is_what_its_consumers_have_before_them(someone: Someone) -> None:
+    async def make(js: JetStream) -> None:
+        await making.static(js)
+        await making.publish(js, 20)
+
+    someone.ask(make)
+    (group,) = answered(someone, "show", "S/g")
+    assert "queued" not in group
+    assert all("pending" in member and "queued" not in member for member in group["members"])
 
 
 def test_a_static_group_is_shown_too(someone: Someone) -> None:

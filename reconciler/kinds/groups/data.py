@@ -34,9 +34,19 @@ def whole(group: Group, depths: Depths | None) -> Data:
         written_by=_present(record=None if group.record.broken else of_record(group), queue=of_queue(group)),
         members=[_member(one, depths) for one in group.members] or None,
         owners=group.owners or None,
+        unassigned=[number for number, owner in enumerate(group.owners) if owner is None] or None,
+        stalled=_stalled(group, depths) or None,
         queued=list(depths.messages) if depths else None,
         outside=dict(depths.outside) or None if depths else None,
     )  # fmt: skip
+
+
+def _stalled(group: Group, depths: Depths | None) -> list[int]:
+    """Partitions in which messages wait while their owner has no client, or nobody owns them."""
+    working = {number for member in group.members if member.waiting or member.pin for number in member.partitions}
+    return [
+        number for number, queued in enumerate(depths.messages if depths else ()) if queued and number not in working
+    ]
 
 
 def active(group: Group) -> Data:
