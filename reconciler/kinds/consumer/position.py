@@ -174,10 +174,10 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
         policy = change.becomes("deliver_policy") or "all"
         yield (
             f"The new consumer goes on after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or "
-            f"later. Its deliver_policy will be by_start_sequence, which from then on stands for the {policy} of this file"
+            f"later. The server will then say by_start_sequence, which stands for deliver_policy {policy} of this file"
         )
     else:
         yield "The new consumer starts with all that is left in the work queue"
     if is_interest(change, view):
         yield f"A placeholder, {placeholder(change.address.name)}, keeps its messages meanwhile"
-    yield "Pulls that wait end with 409 Consumer Deleted, clients must ask again, and delivery counts start anew"
+    yield "Waiting pulls end with 409 Consumer Deleted and clients must ask again; delivery counts start anew"

@@ -20,6 +20,7 @@ from reconciler.kinds.primitives.versions import too_young
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."
+ITS_START = f"{AT_CREATION} It says where a consumer made from nothing starts; one that is there keeps its place."
 REPLACED = (
     "; or consent, and the consumer is deleted and made anew where it stands: after its ack floor, or on a work queue with "
     "all that is left. What was delivered above the floor comes again, at most as many messages as the plan says. The new "
@@ -32,9 +33,9 @@ def _fixed(code: str, name: str, why: str = AT_CREATION, also: tuple[int, ...] =
 
 
 FIXED = {
-    "deliver_policy": _fixed("CO101", "deliver-policy-change"),
-    "opt_start_seq": _fixed("CO102", "start-sequence-change"),
-    "opt_start_time": _fixed("CO103", "start-time-change"),
+    "deliver_policy": _fixed("CO101", "deliver-policy-change", ITS_START),
+    "opt_start_seq": _fixed("CO102", "start-sequence-change", ITS_START),
+    "opt_start_time": _fixed("CO103", "start-time-change", ITS_START),
     "ack_policy": _fixed("CO104", "ack-policy-change", also=(10221,)),  # the live ack_wait, beside flow_control
     "replay_policy": _fixed("CO105", "replay-policy-change"),
     "max_waiting": _fixed("CO106", "max-waiting-change"),
