@@ -102,7 +102,7 @@ class Kind:
     needs: Callable[[Resource], Iterable[Address]] = lambda _resource: ()
     """What must exist before this can be made, beside its parent (origins of mirrors and sources)."""
     inherits: tuple[str, ...] = ()
-    """Fields of the parent that this kind's own left-out fields follow from."""
+    """Fields of the parent that this kind's own left-out fields follow from, or that decide what a server accepts of it."""
     questions: Callable[[Change], Iterable[Question]] = lambda _change: ()
     """Reads that depend on the change."""
     consequences: Callable[[Change, View], Iterable[Consequence]] = lambda _change, _view: ()

@@ -101,6 +101,13 @@ def test_consumers_are_lowered_before_their_stream_and_raised_after_it(compare: 
     assert before(plan, "update consumer/S/high") & {"update stream/S", "update stream/S, first stage"}
 
 
+def test_a_consumer_waits_when_its_stream_stays_a_work_queue(compare: Compare) -> None:
+    live = "streams: {S: {retention: workqueue, consumers: {c: {ack_policy: explicit, filter_subject: a}}}}"
+    desired = "streams: {S: {retention: limits, consumers: {c: {ack_policy: explicit}}}}"
+    plan = compare(desired, live, server="2.14").plan()
+    assert waiting(plan) == {"consumer/S/c": "stream/S"}
+
+
 def test_a_placement_alone_waits_for_nothing(compare: Compare) -> None:
     placed: dict[str, Any] = {"streams": {"S": {"cluster": {"leader": "n1", "replicas": []}}}}
     live = "streams: {S: {subjects: [s], placement: {tags: [a]}}}"
