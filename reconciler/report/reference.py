@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from reconciler.core.pages import APPLY, CONNECTION, FILES, PLANNING, Page
+from reconciler.core.pages import APPLY, CONNECTION, FILES, GROUPS, PLANNING, Page
 from reconciler.core.rule import Rule
 from reconciler.core.wire import SUPPORTED, Version
 from reconciler.report.paper import Paper
@@ -15,6 +15,7 @@ FAMILIES = {
 }  # fmt: skip
 CHAPTERS: Mapping[str, Mapping[str, Page]] = {
     "Files": FILES, "Connections": CONNECTION, "Plans and output": PLANNING, "Applying and what we remember": APPLY,
+    "Groups at work": GROUPS,
 }  # fmt: skip
 HUNDREDS = (
     "1xx fixed at creation, 2xx one-way or about neighbours, 3xx loses data or position, 4xx needs a server version, "

@@ -11,6 +11,7 @@ import pytest
 
 from reconciler.core.pages import PAGES, page
 from reconciler.kinds import REGISTRY
+from reconciler.report.reference import book
 
 SOURCE = Path(__file__).parents[2] / "reconciler"
 RULES = {rule.code for rule in REGISTRY.rules()}
@@ -30,6 +31,18 @@ def test_no_page_hides_a_rule() -> None:
 
 def test_codes_of_files_have_one_page_for_every_family() -> None:
     assert page("ST501") == page("CO501") == page("XX501")
+
+
+def test_the_reference_of_all_rules_is_current() -> None:
+    """`make schemas` writes it anew."""
+    written = (SOURCE.parent / "schemas" / "rules.md").read_text(encoding="utf-8")
+    assert written == book(sorted(REGISTRY.rules(), key=lambda rule: rule.code))
+
+
+def test_the_reference_has_a_section_for_every_rule_and_a_line_for_every_other_code() -> None:
+    text = book(sorted(REGISTRY.rules(), key=lambda rule: rule.code))
+    assert [code for code in RULES if f"### {code} " not in text] == []
+    assert [code for code in PAGES if f"| {code} |" not in text] == []
 
 
 def test_explain_prints_a_page_and_what_to_do() -> None:
