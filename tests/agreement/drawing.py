@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from reconciler.core.resource import Address
 from reconciler.core.wire import Version
-from tests.agreement import rows_buckets, rows_consumer, rows_hidden, rows_stream, rows_update
 from tests.agreement.case import SHARED, Body, Case, Live
 from tests.agreement.row import Row
+from tests.agreement.rows import ROWS
 from tests.convergence.drawing import GROUPS, kv_fields
 from tests.convergence.legal import legal_consumer, legal_stream
 from tests.primitives.bodies import (
@@ -29,13 +29,6 @@ from tests.primitives.bodies import (
     stream_fields,
 )
 
-ROWS: tuple[Row, ...] = (
-    *rows_stream.ROWS,
-    *rows_update.ROWS,
-    *rows_consumer.ROWS,
-    *rows_buckets.ROWS,
-    *rows_hidden.ROWS,
-)
 SIDES = ("refused", "allowed")
 
 NEIGHBOURS: Mapping[str, Body] = {

@@ -11,8 +11,9 @@ from multiprocessing import get_context
 from typing import Any
 
 from tests.agreement.case import Case
-from tests.agreement.drawing import ROWS, SIDES, Drawing, on_disk
+from tests.agreement.drawing import SIDES, Drawing, on_disk
 from tests.agreement.rooms import HIDDEN, Ground
+from tests.agreement.rows import ROWS
 from tests.agreement.running import run
 from tests.agreement.shrinking import shrunk
 from tests.agreement.tally import Tally
@@ -51,10 +52,10 @@ def judged_run(minor: str, *, number: int, times: int, restarts: float, seed: in
 def _rows(drawing: Drawing, tally: Tally, times: int, *, spiced: bool) -> list[Case]:
     """What is still missing of every row; the first time at least each of its cases once."""
     cases: list[Case] = []
-    first = not tally.kinds
+    first, missing = not tally.kinds, set(tally.missing(times))
     for row in ROWS:
         for side in SIDES:
-            short = times - tally.hits[row.id, side] if (row.id, side) in tally.missing(times) else 0
+            short = times - tally.hits[row.id, side] if (row.id, side) in missing else 0
             number = max(short, len(row.cases(side)) if first else 0)
             cases += islice(drawing.of_row(row, side, spiced=spiced and not first), number)
     return cases

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from reconciler.core.rule import Reaction
 from reconciler.core.wire import Version
 from tests.agreement.case import Case
-from tests.agreement.drawing import ROWS, SIDES
+from tests.agreement.drawing import SIDES
 from tests.agreement.judging import Kind, judgement, needed
 from tests.agreement.row import Row
+from tests.agreement.rows import ROWS
 from tests.agreement.running import Outcome
 
 
