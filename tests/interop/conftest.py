@@ -6,14 +6,15 @@ collected, and a line at the end of the run says so; `make interop` fails then.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Shell
 from tests.e2e.someone import Someone, login
 from tests.interop.cg import Cg, Members
+from tests.interop.here import Here
 from tests.interop.reference import find
 from tests.support.accounts import Account
 
@@ -21,8 +22,12 @@ collect_ignore_glob = [] if find().program else ["test_*.py"]
 
 
 @pytest.fixture
-def someone(tmp_path: Path, account: Account) -> Someone:
-    return Someone(Shell(tmp_path), account, login(account))
+def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    for name in [name for name in os.environ if name.startswith("NATS_")]:
+        monkeypatch.delenv(name)
+    return Someone(Here(tmp_path), account, login(account))
 
 
 @pytest.fixture
