@@ -213,3 +213,12 @@ def test_a_pause_of_its_owner_is_left_alone(tmp_path: Path) -> None:
     )  # fmt: skip
     assert Call.CONSUMER_PAUSE not in calls(plan)
     assert step(plan, Call.CONSUMER_CREATE).body["pause_until"].startswith("2099")
+
+
+def test_nothing_is_replaced_beside_a_refused_change_of_its_streams_retention(tmp_path: Path) -> None:
+    """It was judged for the stream as that was to be."""
+    live = stream("ack_policy: explicit", "workqueue")
+    then = stream(f"ack_policy: all, allow: [{TO_ALL}]", "limits")
+    plan = scene(tmp_path, then, live, raw={"consumers": {"S": {"c": HALF_WAY}}}).plan()
+    assert {change.address: change.blocked_by for change in plan.changes} == {AT: "stream/S", "stream/S": None}
+    assert not plan.steps
