@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.run import run
 from reconciler.server.api import JetStream
-from tests.cli.running import Ran, Shell
-from tests.e2e.someone import HEADER, Someone, login, readable
+from tests.e2e.here import somebody
+from tests.e2e.someone import Someone
 from tests.groups import making
 from tests.groups.making import RECORD
 from tests.support.accounts import Account
-from tests.support.jetstream import done, make_bucket, make_stream, talk
+from tests.support.jetstream import done, make_bucket, make_stream
 from tests.support.versions import on_every_version
 
 COMMANDS = (
@@ -48,8 +47,8 @@ BROKEN = {
 
 
 @pytest.fixture
-def someone(tmp_path: Path, account: Account) -> Someone:
-    return Someone(Shell(tmp_path), account, login(account))
+def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    return somebody(tmp_path, account, monkeypatch)
 
 
 def answered(someone: Someone, *arguments: str) -> list[dict[str, Any]]:
@@ -60,22 +59,16 @@ def answered(someone: Someone, *arguments: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_record_broken_by_hand_is_shown_and_explained_by_every_command(
-    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: str
-) -> None:
+def test_a_record_broken_by_hand_is_shown_and_explained_by_every_command(someone: Someone, broken: str) -> None:
     async def make(js: JetStream) -> None:
         await making.elastic(js)
         await making.put(js, BROKEN[broken])
 
-    talk(account, make)
-    file = tmp_path / "topology.yaml"
-    file.write_text(HEADER + DECLARED)
-    for command in (*(("groups", *command) for command in COMMANDS), ("plan", str(file)), ("export",)):
-        code = run([*command, *login(account)])
-        printed = capsys.readouterr()
-        said = readable(Ran(code=code, out=printed.out, err=printed.err))
-        assert code in (0, 4, 64), said
-        assert command[1:] != ("doctor",) or re.search("GR110|GR112|GR140", said.out), said
+    someone.ask(make)
+    for command in (*(("groups", *command) for command in COMMANDS), ("plan", someone.write(DECLARED)), ("export",)):
+        ran = someone(*command)
+        assert ran.code in (0, 4, 64), ran
+        assert command[1:] != ("doctor",) or re.search("GR110|GR112|GR140", ran.out), ran
 
 
 def test_the_list_says_what_there_is_without_asking_for_each(someone: Someone) -> None:

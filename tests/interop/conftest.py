@@ -6,15 +6,14 @@ collected, and a line at the end of the run says so; `make interop` fails then.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.someone import Someone, login
+from tests.e2e.here import somebody
+from tests.e2e.someone import Someone
 from tests.interop.cg import Cg, Members
-from tests.interop.here import Here
 from tests.interop.reference import find
 from tests.support.accounts import Account
 
@@ -23,11 +22,7 @@ collect_ignore_glob = [] if find().program else ["test_*.py"]
 
 @pytest.fixture
 def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    for name in [name for name in os.environ if name.startswith("NATS_")]:
-        monkeypatch.delenv(name)
-    return Someone(Here(tmp_path), account, login(account))
+    return somebody(tmp_path, account, monkeypatch)
 
 
 @pytest.fixture

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 
 from reconciler.cli.run import run
 from tests.cli.running import Ran, Shell
+from tests.e2e.someone import Someone, login
+from tests.support.accounts import Account
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +30,11 @@ def _said(stream: io.TextIOWrapper) -> str:
     stream.flush()
     stream.seek(0)
     return stream.read()
+
+
+def somebody(folder: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    """Logged in to the account, in an environment that says nothing about this machine."""
+    monkeypatch.setenv("HOME", str(folder))
+    for name in [name for name in os.environ if name.startswith(("NATS_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    return Someone(Here(folder), account, login(account))
