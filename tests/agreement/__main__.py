@@ -16,7 +16,7 @@ def main() -> int:
     said.add_argument("--only", default=",".join(MINORS), help="minors, with commas")
     said.add_argument("--times", type=int, default=20, help="how often both sides of a row are seen at least")
     said.add_argument("--seed", type=int, default=1)
-    said.add_argument("--restarts", type=float, default=0.2, help="share of cases that also see a restart")
+    said.add_argument("--restarts", type=float, default=0.1, help="share of cases that also see a restart")
     options = said.parse_args()
     minors = options.only.split(",")
     tallies = every_version(

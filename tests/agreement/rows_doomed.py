@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.agreement.row import S, created, neighbour, origin, row, updated
+from tests.agreement.row import M, S, created, neighbour, origin, row, updated
 
 PLAIN = origin("@O", subjects=["@.o.>"])
 AB = {"subjects": ["@.a", "@.b"]}
@@ -53,5 +53,25 @@ ROWS = (
         (),
         (),
         [created(deny_purge=True, subject_delete_marker_ttl=S), created(deny_purge=True)],
+    ),
+    row(
+        "5.5 limits that consumers are given at a restart",
+        (),
+        (),
+        [
+            updated(
+                {},
+                then=[neighbour("c", ack_policy="none", deliver_subject="to.@")],
+                consumer_limits={"max_ack_pending": 5},
+            ),
+            updated({}, then=[neighbour("c", ack_policy="none")], consumer_limits={"max_ack_pending": 5}),
+        ],
+    ),
+    row(
+        "5.5 a threshold that consumers are given at a restart",
+        (),
+        (),
+        [updated({}, then=[neighbour("c", max_ack_pending=-1)], consumer_limits={"inactive_threshold": M})],
+        allowed_since=(2, 12, 12),
     ),
 )

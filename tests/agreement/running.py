@@ -138,7 +138,7 @@ def _lost(before: Snapshot, after: Snapshot) -> list[str]:
                 continue  # kept nowhere but in memory, or so idle meanwhile that it goes
             if name not in there:
                 lost.append(f"consumer {stream}/{name} is gone")
-            elif consumer_config.canonical(info["config"]) != consumer_config.canonical(there[name]["config"]):
+            elif _bound(info["config"]) != _bound(there[name]["config"]):
                 lost.append(f"consumer {stream}/{name} is otherwise: {unlike(info['config'], there[name]['config'])}")
     return lost
 
@@ -147,6 +147,12 @@ def _meant(config: Config) -> Config:
     """Canonical. The duplicate window of a mirror means nothing, and 2.11 forgets it when it starts."""
     found = stream_config.canonical(config)
     return {name: value for name, value in found.items() if name != "duplicate_window" or "mirror" not in found}
+
+
+def _bound(config: Config) -> Config:
+    """Canonical. Without acknowledgements `max_ack_pending` means nothing, and servers fill it in when they start."""
+    found = consumer_config.canonical(config)
+    return {name: value for name, value in found.items() if name != "max_ack_pending" or "ack_policy" in found}
 
 
 async def _clean(js: JetStream) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reconciler.server.api import JetStream
-from tests.agreement.harm import Alone, change_consumer, count, gone, is_there, publish, pull, shows, status
+from tests.agreement.harm import Alone, change, change_consumer, count, gone, is_there, publish, pull, shows, status
 from tests.support.accounts import Account
+from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import running
 from tests.support.versions import on_every_version
@@ -149,3 +150,21 @@ def test_a_timeout_pins_nobody_where_the_policy_does_not(account: Account) -> No
         return [status(await pull(js.pipeline.nc, "S", "c", group="a")) for _client in range(2)]
 
     assert talk(account, work) == ["200", "200"]
+
+
+@shows("ST556")
+@pytest.mark.parametrize("minor", MINORS)
+def test_a_limit_of_the_stream_costs_a_push_consumer_at_the_restart(minor: str) -> None:
+    with running(minor) as server:
+
+        async def update(js: JetStream) -> None:
+            await make_stream(js, "S", subjects=["s"])
+            await make_consumer(js, "S", "c", ack_policy="none", deliver_subject="to")
+            await change(js, "S", consumer_limits={"max_ack_pending": 5})
+
+        async def look(js: JetStream) -> tuple[bool, bool]:
+            return await is_there(js, "STREAM.INFO.S"), await is_there(js, "CONSUMER.INFO.S.c")
+
+        talk(Alone(server), update)
+        server.restart()
+        assert talk(Alone(server), look) == (True, False)

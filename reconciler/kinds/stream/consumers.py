@@ -10,7 +10,7 @@ from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.validity import is_since
-from reconciler.kinds.primitives.words import in_words
+from reconciler.kinds.primitives.words import consent_to, in_words
 
 REMOVABLE = (Version(2, 12, 12), Version(2, 14, 3))
 """First patches for which a limit that is gone is no limit; before, it counts as 0."""
@@ -91,4 +91,43 @@ def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-RULES = (consumers_above_limits, deliver_subject_taken_in)
+@rule("ST556", "limits-given-at-restart", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.DOOMS)
+def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
+    """`consumer_limits` gain a limit that a consumer of the stream says nothing about.
+
+    The consumer stays as it is, until the server starts next: then it is given the limit. With an `inactive_threshold` it is
+    deleted as soon as nobody uses it for so long, durable or not. With a `max_ack_pending`, a push consumer without
+    acknowledgements is refused at that start, and gone.
+
+    Instead: write the value you want into the consumer, in the same file; for consumers of others, consent.
+    """
+    was, becomes = change.was("consumer_limits") or {}, change.becomes("consumer_limits") or {}
+    for field, unit in UNITS.items():
+        limit = becomes.get(field, 0)
+        if limit <= 0 or limit == was.get(field, 0):
+            continue
+        silent = [(name, raw) for name, raw, theirs in _staying(change, view) if not theirs and not raw.get(field)]
+        if field == "inactive_threshold" and silent:
+            yield _given(field, limit, [name for name, _ in silent])
+        elif lost := [name for name, raw in silent if raw.get("deliver_subject") and raw.get("ack_policy") == "none"]:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"consumer_limits.{field}",
+                message=f"{_listed(lost)} would be gone after the server's next restart: push consumers without "
+                f"acknowledgements cannot have the {field} {in_words(limit, unit)} they are given then",
+                fix=f"write {field}: -1 into them, in the same file, or leave the limit out",
+            )
+
+
+def _given(field: str, limit: int, names: list[str]) -> Finding:
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=f"consumer_limits.{field}",
+        to=limit,
+        message=f"from the server's next restart on, {_listed(names)} will be deleted when idle for "
+        f"{in_words(limit, UNITS[field])}: until now without {field}",
+        fix=f"write {field} into them, in the same file, or consent here: {consent_to('ST556', limit)}",
+    )
+
+
+RULES = (consumers_above_limits, deliver_subject_taken_in, limits_given_at_restart)
