@@ -22,7 +22,7 @@ from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from reconciler.workflow.predict import forms
 from tests.support.accounts import Account
-from tests.support.jetstream import done
+from tests.support.jetstream import done, make_stream
 from tests.support.topologies import read
 
 TODAY = date(2026, 6, 1)
@@ -123,7 +123,10 @@ class Work:
 async def at_work(account: Account, declared: Topology) -> AsyncIterator[Work]:
     """The declared consumer with ten messages published, six delivered and three of those acknowledged."""
     work = await Work.over(await account.connect())
-    assert (await work.apply(declared)).is_success
+    if account.cluster:
+        await make_stream(work.js, "MET", subjects=["met"], num_replicas=3)  # once the three have met
+    finished = await work.apply(declared)
+    assert finished.is_success, finished
     await work.publish(10)
     messages = await work.fetch(6)
     await work.acknowledge(messages[n] for n in ACKNOWLEDGED)
