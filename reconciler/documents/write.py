@@ -62,7 +62,7 @@ def _entry(key: str, value: Json, indent: str) -> Iterator[str]:
         yield head + colon
         for name, below in value.items():
             yield from _entry(name, below, indent + "  ")
-    elif _is_list(value) and value and not _fits(_flow(value), len(indent) + len(written)):
+    elif _is_list(value) and value and not _fits(flow(value), len(indent) + len(written)):
         yield head + colon
         for item in value:
             yield from _item(item, indent + "  ")
@@ -71,7 +71,7 @@ def _entry(key: str, value: Json, indent: str) -> Iterator[str]:
 
 
 def _one_line(value: Json) -> str:
-    return _flow(value) if _is_list(value) or isinstance(value, Mapping) else scalar(value)
+    return flow(value) if _is_list(value) or isinstance(value, Mapping) else scalar(value)
 
 
 def _item(value: Json, indent: str) -> Iterator[str]:
@@ -84,11 +84,11 @@ def _item(value: Json, indent: str) -> Iterator[str]:
     yield from lines[1:]
 
 
-def _flow(value: Json) -> str:
+def flow(value: Json) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_flow_key(key)}: {_flow(below)}" for key, below in value.items()) + "}"
+        return "{" + ", ".join(f"{_flow_key(key)}: {flow(below)}" for key, below in value.items()) + "}"
     if _is_list(value):
-        return "[" + ", ".join(_flow(item) for item in value) + "]"
+        return "[" + ", ".join(flow(item) for item in value) + "]"
     return scalar(value, in_flow=True)
 
 

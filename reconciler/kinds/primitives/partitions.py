@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 FNV_OFFSET, FNV_PRIME = 2166136261, 16777619
 
@@ -43,3 +44,22 @@ def assign(members: Iterable[str], partitions: int) -> dict[str, list[int]]:
     for index, name in enumerate(names[:rest]):
         owned[name].append(len(names) * block + index)
     return owned
+
+
+def rebalance(owners: Sequence[str | None], members: Iterable[str]) -> dict[str, list[int]]:
+    """Who owns what among these members, evenly, with as few partitions changing hands as that allows.
+
+    `owners` is the owner of each partition now. Nobody owns two more than another; members without a partition are left out.
+    """
+    names = sorted(set(members), key=lambda name: name.encode())
+    if not names:
+        return {}
+    share, rest = divmod(len(owners), len(names))
+    owned = {name: [number for number, owner in enumerate(owners) if owner == name] for name in names}
+    # One more than the even share each: first to those who have that many, since then nothing moves for it.
+    larger = set(sorted(names, key=lambda name: len(owned[name]) <= share)[:rest])
+    room = {name: share + (name in larger) for name in names}
+    kept = {name: owned[name][: room[name]] for name in names}
+    free = iter(sorted(set(range(len(owners))) - {number for numbers in kept.values() for number in numbers}))
+    given = {name: sorted([*kept[name], *islice(free, room[name] - len(kept[name]))]) for name in names}
+    return {name: numbers for name, numbers in given.items() if numbers}

@@ -1,0 +1,188 @@
+"""Values of a file are edited where they stand: nothing but the touched lines changes, whatever the layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.documents.edit import edited
+from reconciler.documents.splices import CannotEdit
+
+BEFORE = """# orders, all of it
+reconciler: 1
+topology: orders
+streams:
+    ORDERS:            # the big one
+        subjects: [ orders.> ]
+        groups:
+            billing:
+                type: elastic
+"""
+AFTER = """                max_members: 6      # fixed for ever
+
+            # somebody else's
+            audit: {type: elastic,   max_members: 2, members: [x]}
+"""
+
+FLOW = "                members: [b1,  'b2', b3]   # who works\n"
+BLOCK = """                members:            # who works
+                - b1                # since 2021
+                  # the next two are on the new machines
+                - "b2"
+                - b3
+"""
+SPREAD = """                members: [
+                    b1,   # since 2021
+                    b2,
+                    b3    # newest
+                ]
+"""
+
+
+def written(lines: str, *members: str) -> str:
+    return edited("t.yaml", BEFORE + lines + AFTER, ["streams", "ORDERS", "groups", "billing"], {"members": [*members]})
+
+
+@pytest.mark.parametrize(
+    ("lines", "members", "expected"),
+    [
+        (FLOW, ["b1", "b2", "b3", "b4"], "                members: [b1,  'b2', b3, b4]   # who works\n"),
+        (FLOW, ["b1", "b3"], "                members: [b1,  b3]   # who works\n"),
+        (FLOW, ["b2", "b3"], "                members: ['b2', b3]   # who works\n"),
+        (FLOW, ["b1"], "                members: [b1]   # who works\n"),
+        (FLOW, ["c", "d"], "                members: [c, d]   # who works\n"),
+        (FLOW, [], "                members: []   # who works\n"),
+        (FLOW, ["on", "b1"], "                members: [b1, \"on\"]   # who works\n"),
+        (BLOCK, ["b1", "b2", "b3", "b4", "b5"], BLOCK + "                - b4\n                - b5\n"),
+        (BLOCK, ["b1", "b3"], BLOCK.replace('                - "b2"\n', "")),
+        (BLOCK, ["b4"], "                members:            # who works\n"
+                        "                  # the next two are on the new machines\n                - b4\n"),
+        (SPREAD, ["b1", "b2", "b3", "b4"], SPREAD.replace("b3    #", "b3, b4    #")),
+        (SPREAD, ["b1", "b3"], SPREAD.replace("                    b2,\n", "")),
+        ("                members: []\n", ["a"], "                members: [a]\n"),
+        ("                members:\n", ["a"], "                members: [a]\n"),
+        ("                members: ~ # none\n", ["a"], "                members: [a] # none\n"),
+    ],
+)  # fmt: skip
+def test_items_come_and_go_where_the_list_stands(lines: str, members: list[str], expected: str) -> None:
+    assert written(lines, *members) == BEFORE + expected + AFTER
+
+
+def test_a_list_that_is_not_there_is_added_behind_the_last_key() -> None:
+    assert written("", "a") == BEFORE + AFTER.replace("ever\n", "ever\n                members: [a]\n")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_lines_end_as_the_others_do(newline: str) -> None:
+    text = "g:\n  members:\n  - a\n".replace("\n", newline)
+    assert edited("t", text, ["g"], {"members": ["a", "b"]}) == text + f"  - b{newline}"
+
+
+def test_a_file_without_a_last_line_break_gets_one_only_between_lines() -> None:
+    assert edited("t", "g:\n  n: 1", ["g"], {"members": ["a"]}) == "g:\n  n: 1\n  members: [a]"
+
+
+def test_what_stands_in_braces_stays_there() -> None:
+    text = "g: {type: elastic, members: [a], n: 2}   # short\n"
+    assert edited("t", text, ["g"], {"members": ["a", "b"]}) == text.replace("[a]", "[a, b]")
+    assert edited("t", "g: {n: 2} # x\n", ["g"], {"members": ["a"]}) == "g: {n: 2, members: [a]} # x\n"
+
+
+MAPPED = [{"member": "a", "partitions": [0, 2]}, {"member": "b", "partitions": [1]}]
+
+
+def test_one_key_takes_the_place_of_another() -> None:
+    text = "g:\n  # who\n  members: [a, b] # two\n  n: 1\n"
+    assert edited("t", text, ["g"], {"members": None, "member_mappings": MAPPED}) == (
+        "g:\n  # who\n  member_mappings:\n  - {member: a, partitions: [0, 2]}\n  - {member: b, partitions: [1]} # two\n  n: 1\n"
+    )
+
+
+def test_in_braces_too() -> None:
+    text = "g: {members: [a, b], n: 1}\n"
+    assert edited("t", text, ["g"], {"members": None, "member_mappings": MAPPED}) == (
+        "g: {member_mappings: [{member: a, partitions: [0, 2]}, {member: b, partitions: [1]}], n: 1}\n"
+    )
+
+
+def test_only_the_mappings_that_differ_are_touched() -> None:
+    text = """g:
+  member_mappings:
+  - member: a          # eldest
+    partitions: [0,2]
+  - {member: c, partitions: [3]}
+  - {partitions: [1], member: b}
+"""
+    wanted = [*MAPPED[:1], {"member": "c", "partitions": [1, 3]}]
+    assert (
+        edited("t", text, ["g"], {"member_mappings": wanted})
+        == """g:
+  member_mappings:
+  - member: a          # eldest
+    partitions: [0,2]
+  - {member: c, partitions: [3, 1]}
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["g:\n  n: 1\n  members: [a] # me\n", "g: {members: [a], n: 1}\n", "g: {n: 1, members: [a]}\n"]
+)
+def test_a_key_that_goes_takes_its_line_or_its_comma(text: str) -> None:
+    assert edited("t", text, ["g"], {"members": None}) in ("g:\n  n: 1\n", "g: {n: 1}\n")
+
+
+SHARED = "team: &team [a, b]\ng: {members: *team}\nh: {members: *team}\n"
+
+
+def test_an_alias_is_replaced_by_a_list_of_its_own() -> None:
+    assert edited("t", SHARED, ["g"], {"members": ["a", "b", "c"]}) == SHARED.replace("*team", "[a, b, c]", 1)
+
+
+def test_what_a_merge_key_brings_is_overridden_beside_it() -> None:
+    text = "base: &base {members: [a], n: 1}\ng:\n  <<: *base\n  m: 2\nh: {<<: *base}\n"
+    assert edited("t", text, ["g"], {"members": ["b"]}) == text.replace("m: 2\n", "m: 2\n  members: [b]\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g: {members: &team [a, b]}\nh: {members: *team}\n",
+        "base: &base {members: [a]}\ng: *base\nh: *base\n",
+        "base: &base {members: [a]}\ng: {<<: *base}\n",
+        "x: &x a\ng:\n  members:\n  - *x\n  - b\n",
+    ],
+)
+def test_what_others_share_is_left_to_a_person(text: str) -> None:
+    with pytest.raises(CannotEdit):
+        edited("t", text, ["g"], {"members": ["a", "b", "c"]})
+
+
+def test_a_list_with_an_item_from_elsewhere_is_written_anew() -> None:
+    text = "x: &x a\ng: {members: [*x, b]}\n"
+    assert edited("t", text, ["g"], {"members": ["a", "c"]}) == text.replace("[*x, b]", "[a, c]")
+
+
+names = st.lists(st.sampled_from(["a", "b", "c", "on", "1", "x y", "m-4", "é"]), unique=True)
+layouts = st.sampled_from(["flow", "block", "spread"])
+
+
+def drawn(members: list[str], layout: str) -> str:
+    quoted = [f'"{name}"' for name in members]
+    if layout == "block" and members:
+        return "  members:\n" + "".join(f"  - {name}  # {name}\n" for name in quoted)
+    inside = ",\n    ".join(quoted) if layout == "spread" else ", ".join(quoted)
+    return f"  members: [{inside}]\n"
+
+
+@given(names, names.filter(bool), layouts)
+def test_any_list_becomes_any_other_and_the_lines_around_it_stay(old: list[str], new: list[str], layout: str) -> None:
+    head, tail = "# top\ng: # g\n  n: 1 # n\n", "  # below\n  m: [1,  2]\nh: {members: [z]}\n"
+    text = edited("t", head + drawn(old, layout) + tail, ["g"], {"members": new})
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    again: Any = edited("t", text, ["g"], {"members": new})
+    assert again == text
