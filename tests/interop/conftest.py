@@ -11,13 +11,31 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.server.api import JetStream
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
 from tests.interop.cg import Cg, Members
 from tests.interop.reference import find
-from tests.support.accounts import Account
+from tests.support.accounts import Account, Pool
+from tests.support.jetstream import make_stream, talk
 
 collect_ignore_glob = [] if find().program else ["test_*.py"]
+
+
+@pytest.fixture
+def account(pool: Pool, request: pytest.FixtureRequest) -> Account:
+    """On a single server of the version asked for, or in a cluster."""
+    minor, _, clustered = request.param.partition(" ")
+    if not clustered:
+        return pool.account(minor)
+    found = pool.clustered(minor)
+    talk(found, _until_all_servers_take_part)
+    return found
+
+
+async def _until_all_servers_take_part(js: JetStream) -> None:
+    await make_stream(js, "READY", num_replicas=3)
+    await js.write("STREAM.DELETE.READY")
 
 
 @pytest.fixture

@@ -19,37 +19,43 @@ from reconciler.server.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import plan
 from tests.e2e.someone import Someone
-from tests.interop.cg import Cg, Members
+from tests.interop.cg import Cg, Got, Members
 from tests.interop.load import Load, assert_in_order, is_complete
 from tests.interop.topologies import elastic, names, record
-from tests.interop.versions import sampled_on
+from tests.interop.versions import FULL, sampled_on, sampled_on_and_clustered
 from tests.support.accounts import Account
 from tests.support.jetstream import done
 from tests.support.topologies import from_files
 
 
-def of(*members: str) -> str:
-    return elastic(f"members: [{', '.join(members)}]")
+def of(*members: str, at: Account | None = None) -> str:
+    return elastic(f"members: [{', '.join(members)}]", replicas=3 if at and at.cluster else 1)
+
+
+def names_in(got: list[Got]) -> set[str]:
+    return {one.member for one in got}
 
 
 def consumers(someone: Someone) -> list[str]:
     return someone.ask(lambda js: names(js, "CONSUMER.NAMES.JOBS-g"))
 
 
-@sampled_on("2.15")
+@sampled_on_and_clustered("2.15")
 def test_one_five_two_members_under_load_keep_the_order_and_lose_nothing(
     someone: Someone, account: Account, members: Members
 ) -> None:
     five = ("m1", "m2", "m3", "m4", "m5")
-    someone.applied(of("m1"))
-    members.join("elastic", "JOBS", "g", *five, *five)
+    someone.applied(of("m1", at=account))
+    members.join("elastic", "JOBS", "g", *five, *five, sleep="5ms")
     with Load(account) as load:
-        members.wait_for(lambda got: len(got) > 50, "consuming with one member")
-        someone.applied(of(*five))
-        members.wait_for(lambda got: {one.member for one in got} == {*five}, "consuming with five members")
-        someone.applied(of("m1", "m2"))
-        members.wait_for(lambda _: consumers(someone) == ["m1", "m2"], "leaving of three members")
-        members.wait_for_more(50, "consuming with two members")
+        members.wait_for_more(50, "consuming with one member")
+        for _ in range(5 if FULL else 1):
+            start = len(members.got())
+            someone.applied(of(*five, at=account))
+            members.wait_for(lambda got, start=start: names_in(got[start:]) == {*five}, "consuming with five")
+            someone.applied(of("m1", "m2", at=account))
+            members.wait_for(lambda _: consumers(someone) == ["m1", "m2"], "leaving of three members")
+            members.wait_for_more(50, "consuming with two members")
     got = members.wait_for(lambda got: is_complete(got, load.sent), "working off the rest")
     assert_in_order(got, load.sent)
 
@@ -78,7 +84,7 @@ def test_killed_instances_are_replaced_by_their_twins_and_a_dead_member_by_our_e
     someone.applied(of("a", "b"))
     first = members.join("elastic", "JOBS", "g", "a", "b")
     with Load(account) as load:
-        members.wait_for(lambda got: {one.member for one in got} == {"a", "b"}, "consuming")
+        members.wait_for(lambda got: names_in(got) == {"a", "b"}, "consuming")
         twin_of_a, twin_of_b = members.join("elastic", "JOBS", "g", "a", "b")
         first[0].kill()
         so_far = len(members.got())
@@ -151,13 +157,15 @@ async def follow(js: JetStream) -> list[Stored]:
     return stored
 
 
-@sampled_on("2.11")
+@sampled_on_and_clustered("2.11")
 def test_no_update_is_lost_while_the_reference_adds_members_and_we_edit(
-    someone: Someone, cg: Cg, tmp_path: Path
+    someone: Someone, account: Account, cg: Cg, tmp_path: Path
 ) -> None:
     """Each stored record is the one before it and one member more, or ours and planned from exactly the one before it."""
-    someone.applied(of("a"))
-    edits = [tmp_path / someone.write(of("a", *"bcd"[:number]), f"edit{number}.yaml") for number in (1, 2, 3)]
+    someone.applied(of("a", at=account))
+    edits = [
+        tmp_path / someone.write(of("a", *"bcd"[:number], at=account), f"edit{number}.yaml") for number in (1, 2, 3)
+    ]
 
     async def edit(js: JetStream) -> tuple[list[Stored], dict[int, Step]]:
         stored, ours, files = await follow(js), {}, itertools.cycle(edits)

@@ -12,10 +12,10 @@ from reconciler.server.read_kv import entry
 FILTERS = "[{filter: jobs.*.*, partitioning_wildcards: [1]}]"
 
 
-def elastic(membership: str = "members: [a, b]", *, filters: str = FILTERS, more: str = "") -> str:
+def elastic(membership: str = "members: [a, b]", *, filters: str = FILTERS, more: str = "", replicas: int = 1) -> str:
     filtered = f"partitioning_filters: {filters}, " if filters else ""
     group = f"{{type: elastic, max_members: 6, {filtered}{membership}{more}}}"
-    return f"streams:\n  JOBS:\n    subjects: [jobs.*.*]\n    groups:\n      g: {group}\n"
+    return f"streams:\n  JOBS:\n    subjects: [jobs.*.*]\n    num_replicas: {replicas}\n    groups:\n      g: {group}\n"
 
 
 STATIC = """streams:
