@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from reconciler.cli import common, exits
+from reconciler.cli import common, exits, group_changes
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.screen import paper, say
 from reconciler.cli.sharing import takes
@@ -25,6 +25,7 @@ from reconciler.server.api import JetStream
 from reconciler.workflow import groups as asking
 
 app = common.app(no_args_is_help=True)
+app.add_typer(group_changes.app)
 
 T = TypeVar("T")
 Draw = Callable[[Sequence[data.Data], Paper], str]

@@ -105,6 +105,8 @@ GROUPS = {
     "GR190": Page("group-not-read", "Part of what belongs to a group could not be read, so nothing is said about it.", "look again as a user who may read it"),
     "GR191": Page("no-such-group", "A group, member or key that is not there.", "see `reconciler groups list`"),
     "GR192": Page("step-down-refused", "The server did not end the pin.", "see who is pinned with `reconciler groups active`"),
+    "GR193": Page("membership-not-possible", "The members asked for make no membership: one joins that is there, one leaves that is not, or nobody is left.", "see who the members are: `reconciler groups show`"),
+    "GR194": Page("file-not-edited", "The file could not be edited where the group stands, and was left as it is.", "edit it by hand"),
 }  # fmt: skip
 
 PAGES: dict[str, Page] = FILES | CONNECTION | APPLY | PLANNING | GROUPS

@@ -42,7 +42,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         target=_target(plan.target),
         summary=plan.summary,
         diagnostics=[diagnostic_data(one) for one in plan.diagnostics],
-        changes=[_change(one) for one in sorted(plan.changes, key=lambda change: change.address)],
+        changes=[change_data(one) for one in sorted(plan.changes, key=lambda change: change.address)],
         steps=[_step(one) for one in plan.steps],
         unmanaged=list(plan.unmanaged),
         read=dict(plan.read),
@@ -86,7 +86,7 @@ def diagnostic_data(one: Diagnostic) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _change(change: PlannedChange) -> dict[str, Any]:
+def change_data(change: PlannedChange) -> dict[str, Any]:
     return {
         "address": change.address,
         "action": change.action.value,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from reconciler.core.diff import Action, Change, Consequence
 from reconciler.core.resource import Config
 from reconciler.core.rule import View
-from reconciler.core.wire import Question, SubjectCounts, Unanswered
+from reconciler.core.wire import Question, Scope, SubjectCounts, Unanswered
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.kinds.primitives.group_rules import is_current
@@ -47,14 +47,42 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
     if not _moves(change) or not change.live or not change.desired:
         return
     now, then = owners(change.live.config), owners(change.desired.config)
-    moved = [number for number, (before, after) in enumerate(zip(now, then, strict=False)) if before != after]
-    queued = _queued(view, change, len(then))
-    yield Consequence(
-        message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; {_in_flight(change, view)}",
-        quantities={"partitions_moved": len(moved)}
-        | ({} if queued is None else {"messages_moved": sum(queued[n] for n in moved)}),
-        detail={"partition_map": {"now": now, "then": then, "queued": queued or [None] * len(then)}},
+    yield movement(now, then, queued=_queued(view, change, len(then)), in_flight=_in_flight(change, view))
+
+
+def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: int | None) -> Consequence:
+    """What it means when partitions change hands: which ones, what waits in them, what is delivered again."""
+    moved = moving(now, then)
+    redelivered = "" if in_flight is None else f"about {some(in_flight)} in flight are delivered again"
+    counted = {
+        "partitions_moved": len(moved),
+        "messages_moved": None if queued is None else sum(queued[number] for number in moved),
+        "messages_redelivered": in_flight,
+    }
+    return Consequence(
+        message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; "
+        + (redelivered or "what is in flight could not be counted, and is delivered again"),
+        quantities={name: number for name, number in counted.items() if number is not None},
+        detail={
+            "partition_map": {"now": now, "then": then, "queued": queued or [None] * len(then)},
+            "members": _by_member(now, then),
+        },
     )
+
+
+def moving(now: Owners, then: Owners) -> list[int]:
+    """Partitions that get another owner."""
+    return [number for number, (before, after) in enumerate(zip(now, then, strict=False)) if before != after]
+
+
+def _by_member(now: Owners, then: Owners) -> dict[str, dict[str, list[int]]]:
+    """Everybody's partitions before and after."""
+    names = sorted({name for name in (*now, *then) if name is not None})
+    sides = {"now": now, "then": then}
+    return {
+        name: {side: [number for number, owner in enumerate(owned) if owner == name] for side, owned in sides.items()}
+        for name in names
+    }
 
 
 def _queued(view: View, change: Change, partitions: int) -> list[int] | None:
@@ -74,8 +102,9 @@ def _with_queue(moved: list[int], queued: list[int] | None) -> str:
     return f" with {some(sum(queued[number] for number in moved), 'queued message')}"
 
 
-def _in_flight(change: Change, view: View) -> str:
+def _in_flight(change: Change, view: View) -> int | None:
     """Every instance rebuilds its consumer, so what is in flight anywhere in the group is delivered again."""
-    consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {}) if view.snapshot else {}
-    in_flight = sum(info.get("num_ack_pending", 0) for info in consumers.values())
-    return f"about {some(in_flight)} in flight are delivered again"
+    name = stream_name(*change.address.names)
+    if view.snapshot is None or view.snapshot.unknown.get(Scope.consumers(name)):
+        return None
+    return sum(int(info.get("num_ack_pending", 0)) for info in view.snapshot.consumers.get(name, {}).values())

@@ -1,0 +1,73 @@
+"""Another membership for a group, as somebody wishes it: plain members, or mappings that move as few partitions as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reconciler.core.resource import Config
+from reconciler.kinds.elastic_group.movement import Owners, moving, owners
+from reconciler.kinds.primitives.partitions import rebalance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """Who shall come and go, or the whole of it at once."""
+
+    add: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    exactly: Sequence[str] = ()
+    mapped: bool | None = None
+    """Say who owns what; None: as it is said now."""
+
+
+class Unwise(Exception):
+    """Why a wish cannot be granted, and what to do."""
+
+    def __init__(self, message: str, fix: str) -> None:
+        super().__init__(message)
+        self.message, self.fix = message, fix
+
+
+def names(config: Config) -> list[str]:
+    return list(config.get("members") or config.get("member_mappings") or ())
+
+
+def wished(config: Config, wish: Wish, now: Owners) -> Config:
+    """The membership as files write it: `members`, or `member_mappings` that give each partition to one of them."""
+    wanted = _wanted(names(config), wish)
+    mapped = bool(config.get("member_mappings")) if wish.mapped is None else wish.mapped
+    if not mapped:
+        return {"members": wanted}
+    if len(config.get("partitioning_filters") or ()) > 1:
+        raise Unwise(
+            "with several partitioning filters, no member of a mapped group can ever consume (EG545)",
+            "use plain members: leave --mappings out, or say --members",
+        )
+    return {"member_mappings": mappings(now, wanted)}
+
+
+def mappings(now: Owners, wanted: Sequence[str]) -> list[dict[str, str | list[int]]]:
+    """As few partitions as possible change hands; in the order of the partitions nobody notices."""
+    return [{"member": name, "partitions": numbers} for name, numbers in rebalance(now, wanted).items()]
+
+
+def least(config: Config, now: Owners, wanted: Sequence[str]) -> int | None:
+    """How many partitions would move with mappings; None where a group cannot have any."""
+    if len(config.get("partitioning_filters") or ()) > 1:
+        return None
+    return len(moving(now, owners({"max_members": len(now), "member_mappings": rebalance(now, wanted)})))
+
+
+def _wanted(there: Sequence[str], wish: Wish) -> list[str]:
+    if there_already := [name for name in wish.add if name in there]:
+        raise Unwise(f"{there_already[0]} is a member already", f"the members are {', '.join(there)}")
+    if strangers := [name for name in wish.drop if name not in there]:
+        raise Unwise(f"{strangers[0]} is no member", f"the members are {', '.join(there) or 'nobody'}")
+    wanted = list(dict.fromkeys(wish.exactly or [*(name for name in there if name not in wish.drop), *wish.add]))
+    if not wanted:
+        raise Unwise(
+            "no member would be left: nothing is consumed from then on",
+            "keep one; or write `members: []` and consent to EG304 in the file",
+        )
+    return wanted

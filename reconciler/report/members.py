@@ -1,0 +1,56 @@
+"""`groups plan-members`: what another membership would move, member by member, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reconciler.core.plan import PlannedChange
+from reconciler.core.resource import Json
+from reconciler.report.blocks import block
+from reconciler.report.entries import Entry, section_of
+from reconciler.report.groups import ranges
+from reconciler.report.json import change_data
+from reconciler.report.paper import Paper
+from reconciler.report.table import table
+from reconciler.report.values import counted
+from reconciler.report.visible import visible
+
+
+def members_text(
+    change: PlannedChange | None,
+    paper: Paper,
+    *,
+    address: str,
+    membership: Mapping[str, Json],
+    moved: int,
+    least: int | None,
+) -> str:
+    """The change as a plan shows it, then everybody's partitions before and after."""
+    if change is None:
+        return f"{visible(address)}: nothing would change\n"
+    lines = block(Entry(section=section_of(change), changes=(change,)), paper)
+    lines += _by_member(change)
+    if least is not None and least < moved and "members" in membership and not change.is_blocked:
+        said = (
+            f"With member_mappings only {counted(least, 'partition')} instead of {moved:_} would move: add --mappings."
+        )
+        lines += ["", *paper.wrapped(said)]
+    return "\n".join(lines) + "\n"
+
+
+def _by_member(change: PlannedChange) -> list[str]:
+    sides: Mapping[str, Mapping[str, list[int]]] = next(
+        (one.detail["members"] for one in change.consequences if "members" in one.detail), {}
+    )
+    rows = [[name, ranges(own["now"]) or "none", ranges(own["then"]) or "none"] for name, own in sides.items()]
+    return ["", *table([["member", "now", "then"], *rows], indent=4)] if rows else []
+
+
+def members_data(
+    change: PlannedChange | None, *, address: str, membership: Mapping[str, Json], moved: int, least: int | None
+) -> dict[str, Any]:
+    """The same for tools; `change` has the form it has in a plan."""
+    data: dict[str, Any] = {"format": 1, "address": address, "membership": dict(membership), "partitions_moved": moved}
+    data |= {} if least is None else {"partitions_moved_with_mappings": least}
+    return data | ({} if change is None else {"change": change_data(change)})

@@ -1,0 +1,157 @@
+"""`reconciler groups plan-members` as somebody runs it: looks at what would move, and edits the file if asked to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.server.api import JetStream
+from tests.e2e.here import somebody
+from tests.e2e.someone import Someone
+from tests.groups import making
+from tests.support.accounts import Account
+
+FILE = """streams:
+  S:
+    subjects: [j.*]
+    groups:
+      g:                              # who works where
+        type: elastic
+        max_members: 4
+        partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}]
+        members: [a,  b]              # since May
+"""
+
+
+@pytest.fixture
+def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    someone = somebody(tmp_path, account, monkeypatch)
+    someone.ask(with_queue)
+    return someone
+
+
+async def with_queue(js: JetStream) -> None:
+    """Eight messages: two of them delivered to each member and not acknowledged."""
+    await making.elastic(js)
+    await making.publish(js, 8)
+    await making.sourced(js, 8)
+
+
+def previewed(someone: Someone, *arguments: str) -> dict[str, Any]:
+    ran = someone("groups", "plan-members", "S/g", *arguments, "--format", "json")
+    assert ran.code == 0, ran
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def test_what_would_move_is_drawn_without_any_file(someone: Someone) -> None:
+    ran = someone("groups", "plan-members", "S/g", "--add", "c")
+    assert ran.code == 0, ran
+    assert "members  a b → a b c" in ran.out
+    assert "partition  0  1  2  3" in ran.out
+    assert "3 of 4 partitions move" in ran.out
+    assert "2 in flight are delivered again" in " ".join(ran.out.split())
+    assert [line.split() for line in ran.out.splitlines() if line.startswith("    c ")] == [["c", "none", "2"]]
+
+
+def test_looking_changes_neither_record_nor_file(someone: Someone, tmp_path: Path) -> None:
+    path = someone.write(FILE)
+    written = (tmp_path / path).read_text()
+    someone("groups", "plan-members", "S/g", path, "--add", "c", "--drop", "a")
+    assert json.loads(someone("groups", "list", "--format", "json").out)["groups"][0]["revision"] == 1
+    assert (tmp_path / path).read_text() == written
+
+
+def test_tools_get_everybodys_partitions_before_and_after(someone: Someone) -> None:
+    told = previewed(someone, "--set", "a,c")
+    assert told["membership"] == {"members": ["a", "c"]}
+    (consequence,) = told["change"]["consequences"]
+    assert consequence["detail"]["members"] == {
+        "a": {"now": [0, 1], "then": [0, 1]}, "b": {"now": [2, 3], "then": []}, "c": {"now": [], "then": [2, 3]},
+    }  # fmt: skip
+    counted = consequence["quantities"]
+    assert sum(consequence["detail"]["partition_map"]["queued"]) == 8
+    assert counted["messages_moved"] == sum(consequence["detail"]["partition_map"]["queued"][2:])
+    assert (counted["partitions_moved"], counted["messages_redelivered"]) == (2, 2)
+
+
+def test_mappings_move_as_little_as_can_be(someone: Someone) -> None:
+    plain = previewed(someone, "--add", "A")
+    mapped = previewed(someone, "--add", "A", "--mappings")
+    assert (plain["partitions_moved"], plain["partitions_moved_with_mappings"]) == (2, 1)
+    assert mapped["partitions_moved"] == 1
+    assert mapped["membership"]["member_mappings"] == [
+        {"member": "A", "partitions": [3]}, {"member": "a", "partitions": [0, 1]}, {"member": "b", "partitions": [2]},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"),
+    [
+        (["--add", "c"], "members: [a,  b, c]              # since May"),
+        (["--drop", "a"], "members: [b]              # since May"),
+        (["--add", "A", "--mappings"], """member_mappings:
+        - {member: A, partitions: [3]}
+        - {member: a, partitions: [0, 1]}
+        - {member: b, partitions: [2]}              # since May"""),
+    ],
+)  # fmt: skip
+def test_the_file_is_edited_where_the_members_stand(
+    someone: Someone, tmp_path: Path, wish: list[str], expected: str
+) -> None:
+    path = someone.write(FILE)
+    ran = someone("groups", "plan-members", "S/g", path, *wish, "--write")
+    assert ran.code == 0, ran
+    assert "Next: reconciler plan" in ran.err
+    header = (tmp_path / path).read_text().removesuffix(FILE)
+    assert (
+        (tmp_path / path).read_text().endswith(FILE.replace("members: [a,  b]              # since May", expected))
+    ), header
+    assert someone("apply", path, "--yes").code == 0
+    assert someone.has_nothing_to_do(path)
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (["--add", "a"], "a is a member already"),
+        (["--drop", "z"], "z is no member"),
+        (["--drop", "a", "--drop", "b"], "no member would be left"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_explained(someone: Someone, wish: list[str], said: str) -> None:
+    ran = someone("groups", "plan-members", "S/g", *wish)
+    assert (ran.code, ran.out) == (1, "")
+    assert said in ran.err
+
+
+def test_more_members_than_partitions_are_refused_as_a_plan_would(someone: Someone) -> None:
+    ran = someone("groups", "plan-members", "S/g", "--add", "c,d,e")
+    assert ran.code == 4
+    assert "EG543" in ran.out
+    assert "--mappings" not in ran.out
+
+
+@pytest.mark.parametrize("wish", [[], ["--set", "a", "--add", "b"], ["--add", "c", "--write"]])
+def test_a_question_that_cannot_be_asked_is_wrong_usage(someone: Someone, wish: list[str]) -> None:
+    assert someone("groups", "plan-members", "S/g", *wish).code == 64
+
+
+def test_what_others_share_by_an_anchor_is_left_to_a_person(someone: Someone, tmp_path: Path) -> None:
+    shared = FILE.replace("[a,  b]", "&team [a, b]")
+    twice = shared + shared[shared.index("      g:") :].replace("g:", "h:").replace("&team [a, b]", "*team")
+    path = someone.write(twice)
+    before = (tmp_path / path).read_text()
+    ran = someone("groups", "plan-members", "S/g", path, "--add", "c", "--write")
+    assert ran.code == 1
+    assert "was left as it is: an anchor" in ran.err
+    assert (tmp_path / path).read_text() == before
+
+
+def test_a_group_that_is_not_there_is_said(someone: Someone) -> None:
+    ran = someone("groups", "plan-members", "S/nope", "--add", "c")
+    assert (ran.code, ran.out) == (1, "")
+    assert "There is no elastic group S/nope" in ran.err
