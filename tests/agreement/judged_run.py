@@ -19,7 +19,7 @@ from tests.agreement.shrinking import shrunk
 from tests.agreement.tally import Tally
 
 AT_ONCE = 600
-PASSES = 5
+PASSES = 10
 SHRUNK = 12
 """Disagreements made small; where there are more, these are enough to begin with."""
 
