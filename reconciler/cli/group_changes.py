@@ -1,8 +1,9 @@
-"""`reconciler groups plan-members`: who would own what with other members, before a file is edited, or by editing it."""
+"""`reconciler groups plan-members` and `migrate`: other members, looked at before a file is edited; records in today's form."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -17,10 +18,14 @@ from reconciler.cli.sharing import takes
 from reconciler.kinds.groups.membership import Wish
 from reconciler.report.json import json_text
 from reconciler.report.members import members_data, members_text
+from reconciler.report.migration import migrations_text
+from reconciler.report.values import counted
+from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.both import both
 from reconciler.workflow.members import Preview, preview, write
+from reconciler.workflow.migrate import described, migrate, migrations
 from reconciler.workflow.session import session
 
 app = common.app()
@@ -94,3 +99,51 @@ def _show(made: Preview, format_: Format) -> None:
         say(json_text(members_data(made.change, **shown)))
     else:
         say(members_text(made.change, paper(), **shown))
+
+
+@app.command(name="migrate")
+@takes(connection)
+def migrate_(
+    connection: Connection,
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern; left out: all.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    while_running: Annotated[
+        bool, typer.Option("--while-running", help="Also where instances run; they end when the record changes.")
+    ] = False,
+    format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
+) -> int:
+    """Write records of earlier versions anew in today's form: shows each before and after, and asks."""
+
+    async def through() -> int:
+        async with connection.open() as js:
+            return await _migrate(js, wanted or (), yes=yes, while_running=while_running, format_=format_)
+
+    return asyncio.run(through())
+
+
+async def _migrate(js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: Format) -> int:
+    found = await migrations(js, wanted, while_running=while_running)
+    shown = [described(one) for one in found]
+    say(json_text({"format": 1, "records": shown}) if format_ is Format.JSON else migrations_text(shown, paper()))
+    if any(one.obstacles for one in found):
+        tell("Nothing was changed. What is not refused can be migrated by name.\n")
+        return exits.REFUSED
+    if not found:
+        return exits.FINE
+    if not yes and not _confirmed(len(found)):
+        tell("Nothing was changed.\n")
+        return exits.FAILED
+    failed = [(one, why) for one in found if (why := await migrate(js, one))]
+    for one, why in failed:
+        tell(f"{one.group.address} was not written: {why}. Somebody may have changed it; look again.\n")
+    tell(f"Migrated {counted(len(found) - len(failed), 'record')}.\n")
+    return exits.FAILED if failed else exits.FINE
+
+
+def _confirmed(number: int) -> bool:
+    if not sys.stdin.isatty():
+        tell("There is no terminal to ask on; add --yes to migrate without being asked. ")
+        return False
+    return typer.confirm(f"\nMigrate {counted(number, 'record')}?", default=False, err=True)

@@ -45,7 +45,7 @@ Groups = Annotated[
 
 @app.callback()
 def groups() -> None:
-    """Partitioned consumer groups: who works, where a key goes, what waits, what is wrong. Only step-down writes."""
+    """Partitioned consumer groups: who works, where a key goes, what waits, what is wrong. Only step-down and migrate write."""
 
 
 @app.command(name="list")

@@ -107,6 +107,7 @@ GROUPS = {
     "GR192": Page("step-down-refused", "The server did not end the pin.", "see who is pinned with `reconciler groups active`"),
     "GR193": Page("membership-not-possible", "The members asked for make no membership: one joins that is there, one leaves that is not, or nobody is left.", "see who the members are: `reconciler groups show`"),
     "GR194": Page("file-not-edited", "The file could not be edited where the group stands, and was left as it is.", "edit it by hand"),
+    "GR195": Page("not-migrated", "A legacy record that is not written anew now: instances run, or its work-queue stream divides in a way no record says.", "stop the instances and migrate again, or recreate the group"),
 }  # fmt: skip
 
 PAGES: dict[str, Page] = FILES | CONNECTION | APPLY | PLANNING | GROUPS

@@ -29,7 +29,7 @@ def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "GR111", group.address,
             f"the record is in a historic form ({', '.join(group.record.legacy)}), as of {of_record(group)}; current "
             "instances overlook these keys, and drop them for ever with the next change of members",
-            f"leave it as it is until it can be written anew in the current form; {STOPPED}",
+            f"leave it as it is, or migrate it: reconciler groups migrate {group.stream}/{group.name}; {STOPPED}",
         )  # fmt: skip
 
 

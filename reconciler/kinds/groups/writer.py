@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reconciler.core.resource import Json
 from reconciler.kinds.elastic_group.derived import body, deviations
@@ -53,8 +53,13 @@ def same_but_for_case(group: Group) -> bool:
 
 
 def _folded(source: Mapping[str, Json]) -> tuple[str, list[tuple[str, str]], list[str]]:
-    pairs = [(t.get("src", ""), _lowered(t.get("dest", ""))) for t in source.get("subject_transforms") or ()]
+    pairs = folded_transforms(source.get("subject_transforms") or ())
     return source["name"], pairs, sorted(source.keys() - {"name", "subject_transforms"})
+
+
+def folded_transforms(live: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Transforms that mean the same are equal in this form."""
+    return [(one.get("src", ""), _lowered(one.get("dest", ""))) for one in live]
 
 
 def _lowered(dest: str) -> str:

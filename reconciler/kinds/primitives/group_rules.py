@@ -172,7 +172,7 @@ def unreadable(family: str) -> Rule:
                 "",
                 f"the record of this group is in a historic form ({', '.join(state['legacy'])}); running instances "
                 "would end if it were rewritten",
-                "stop its members and migrate it; until then leave it as it is",
+                f"stop its members, then: reconciler groups migrate {'/'.join(change.address.names)}",
             )
         return None
 

@@ -1,0 +1,140 @@
+"""A record of earlier versions in today's form: what it says then, where that is known from, and what stands in the way.
+
+Current instances overlook the old keys, and the next change of members drops them for ever. What the group really does is
+told by the transforms of its work-queue stream, which no version ever touched again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reconciler.core.resource import Config, Json
+from reconciler.kinds.elastic_group.derived import transforms
+from reconciler.kinds.groups.model import Group
+from reconciler.kinds.groups.writer import folded_transforms
+from reconciler.kinds.primitives import group_record
+from reconciler.kinds.primitives.group_record import LEGACY_KEYS
+from reconciler.kinds.primitives.transforms import partition_call
+from reconciler.kinds.primitives.words import some
+
+KNOWN = LEGACY_KEYS | {
+    "max_members", "filters", "partitioning_filters", "max_buffered_msg", "max_buffered_bytes", "members", "member_mappings",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    """One record, before and after."""
+
+    group: Group
+    text: str
+    """The record as it would be written."""
+    notes: tuple[str, ...] = ()
+    """Where what is new in it comes from, and what it means to instances."""
+    obstacles: tuple[tuple[str, str], ...] = ()
+    """Why it must not be written now, each with what to do."""
+
+
+def migration(group: Group, *, while_running: bool = False) -> Migration | None:
+    """None where the record is as it should be."""
+    if group.record.broken or not (group.record.legacy or _lost_filters(group)):
+        return None
+    config = _recovered(group)
+    record = group_record.write(config, elastic=group.is_elastic)
+    return Migration(
+        group=group, text=_with_unknown_keys(record, group.record.raw), notes=tuple(_notes(group)),
+        obstacles=(*_contradictions(group, config), *(() if while_running else _running(group))),
+    )  # fmt: skip
+
+
+def _lost_filters(group: Group) -> bool:
+    """A change of members by a current instance has dropped the old keys already; the queue still divides by them."""
+    found = _of_queue(group)
+    return bool(found) and not group.config.get("partitioning_filters") and found != [_everything()]
+
+
+def _everything() -> dict[str, Json]:
+    return {"filter": ">", "partitioning_wildcards": []}
+
+
+def _recovered(group: Group) -> Config:
+    """Today's keys; the filters are those the queue really takes in by. An old static `filter` was never applied."""
+    config = {name: value for name, value in group.config.items() if name != "partitioning_filters"}
+    if not group.is_elastic:
+        return config
+    filters = _of_queue(group) or group.config.get("partitioning_filters") or []
+    return config if filters in ([], [_everything()]) else {**config, "partitioning_filters": filters}
+
+
+def _of_queue(group: Group) -> list[dict[str, Json]]:
+    """The filters in the transforms of the work-queue stream; empty where there is none, or none that divides."""
+    found = []
+    for one in _live_transforms(group):
+        call = partition_call(one.get("dest", ""))
+        if call is None:
+            return []
+        found.append({"filter": one.get("src") or ">", "partitioning_wildcards": list(call.numbers[1:])})
+    return found
+
+
+def _live_transforms(group: Group) -> list[Mapping[str, str]]:
+    sources = (group.queue or {}).get("config", {}).get("sources") or [] if group.is_elastic else []
+    return [one for source in sources for one in source.get("subject_transforms") or ()]
+
+
+def _with_unknown_keys(text: str, raw: Mapping[str, Json]) -> str:
+    """What nobody knows is nobody's to drop."""
+    unknown = {name: value for name, value in raw.items() if name not in KNOWN}
+    return f"{text[:-1]},{group_record.encode(unknown)[1:]}" if unknown else text
+
+
+def _notes(group: Group) -> Iterator[str]:
+    if group.is_elastic and _of_queue(group):
+        said = ", ".join(f"`{one['filter']}`" for one in _of_queue(group))
+        yield f"the filters ({said}) are those by which its stream {group.queue_name} takes messages in"
+    elif group.is_elastic:
+        yield f"its stream {group.queue_name} does not exist, so the filters are those of the old keys"
+    if not group.is_elastic and "filter" in group.record.raw:
+        yield f"`filter` {group.record.raw['filter']} goes: no version ever applied it, members consumed all of their partitions"
+    if group.is_elastic and not (group.config.get("members") or group.config.get("member_mappings")):
+        yield "it has no members; declare some and apply afterwards"
+    yield _meaning(group)
+    yield "then start instances of one current version; what is left of older ones is found by `reconciler groups doctor`"
+
+
+def _meaning(group: Group) -> str:
+    if group.is_elastic:
+        return "every instance that runs ends with an error as soon as the record changes; what is queued stays"
+    return "every instance that runs deletes its durable consumer, and with it its position, and ends as soon as the record changes"
+
+
+def _contradictions(group: Group, config: Config) -> Iterator[tuple[str, str]]:
+    """The new record must describe the stream that is there, or every instance works in the wrong partitions."""
+    if group.is_elastic and group.queue is not None:
+        wanted, live = folded_transforms(transforms(config)), folded_transforms(_live_transforms(group))
+        if wanted != live:
+            yield (
+                f"{group.queue_name} does not divide as any record of {some(group.partitions, 'partition')} would say",
+                "recreate the group in a planned stop; its stream is never edited in place",
+            )
+
+
+def _running(group: Group) -> Iterator[tuple[str, str]]:
+    """An elastic member's consumer goes by itself soon after its last instance; a static one's stays."""
+    names = [
+        name
+        for name, info in group.consumers.items()
+        if group.is_elastic or (name in {member.consumer for member in group.members} and _is_pulled(info))
+    ]
+    if names:
+        shown = ", ".join(sorted(names)[:5])
+        yield (
+            f"instances seem to run: {some(len(names), 'consumer')} ({shown})",
+            "stop them, and wait until their consumers are idle and gone; or add --while-running, which ends them",
+        )
+
+
+def _is_pulled(info: Mapping[str, Json]) -> bool:
+    pinned = any(one.get("pinned_client_id") for one in info.get("priority_groups") or ())
+    return pinned or bool(info.get("num_waiting"))
