@@ -19,6 +19,8 @@ from reconciler.server.read_kv import entries, subject_counts
 from reconciler.server.target import leader_versions, target
 
 RESERVED = ("reconciler", "static-consumer-groups", "elastic-consumer-groups")
+PARTS = {"reconciler": ("id", "owned.>", "intent.>")}
+"""Keys that matter to a plan, where that is not all of them: the journal only grows."""
 JETSTREAM_OFF = 10039
 NO_STREAM, NO_CONSUMER = 10059, 10014
 
@@ -127,7 +129,9 @@ async def _entries(
     js: JetStream, streams: Mapping[str, Mapping[str, Json]], buckets: Iterable[str], unknown: dict[str, str]
 ) -> dict[str, Mapping[str, Entry]]:
     there = [bucket for bucket in buckets if f"KV_{bucket}" in streams]
-    answers = await asyncio.gather(*(entries(js, bucket, streams[f"KV_{bucket}"]) for bucket in there))
+    answers = await asyncio.gather(
+        *(entries(js, bucket, streams[f"KV_{bucket}"], PARTS.get(bucket, (">",))) for bucket in there)
+    )
     found: dict[str, Mapping[str, Entry]] = {}
     for bucket, said in zip(there, answers, strict=True):
         if isinstance(said, Refusal | NoAnswer):

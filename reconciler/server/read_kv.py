@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
@@ -21,24 +21,41 @@ STALL = 2.0
 _MARKER = re.compile(rb"^(KV-Operation: *(DEL|PURGE)|Nats-Marker-Reason:)", re.IGNORECASE | re.MULTILINE)
 
 
-async def entries(js: JetStream, bucket: str, stream: Mapping[str, Json]) -> dict[str, Entry] | Refusal | NoAnswer:
-    """The last message of every key; `stream` is the STREAM.LIST item of the backing stream."""
-    state = stream["state"]
-    if state["messages"] == 0:
+async def entries(
+    js: JetStream, bucket: str, stream: Mapping[str, Json], keys: Sequence[str] = (">",)
+) -> dict[str, Entry] | Refusal | NoAnswer:
+    """The last message of every key that matches one of `keys`; `stream` is the STREAM.LIST item of the backing stream."""
+    if stream["state"]["messages"] == 0:
         return {}
-    if stream["config"].get("allow_direct") and js.prefix.startswith("$JS."):
-        found = await _direct(js, bucket)
-        if found is not None and await _is_current(js, bucket, found, state["last_seq"]):
+    direct = bool(stream["config"].get("allow_direct")) and js.prefix.startswith("$JS.")
+    found: dict[str, Entry] = {}
+    for part in await asyncio.gather(*(_part(js, bucket, f"$KV.{bucket}.{key}", direct) for key in keys)):
+        if isinstance(part, Refusal | NoAnswer):
+            return part
+        found |= part
+    return found
+
+
+async def _part(js: JetStream, bucket: str, matching: str, direct: bool) -> dict[str, Entry] | Refusal | NoAnswer:
+    if direct:
+        found, last = await asyncio.gather(_direct(js, bucket, matching), _last(js, bucket, matching))
+        if found is not None and max((entry.revision for entry in found.values()), default=0) >= last:
             return found
-    return await _from_leader(js, bucket)
+    return await _from_leader(js, bucket, matching)
 
 
-async def _direct(js: JetStream, bucket: str) -> dict[str, Entry] | None:
+async def _last(js: JetStream, bucket: str, matching: str) -> int:
+    """The leader's last sequence; a copy that has it has everything before it too. Not allowed to ask: no better way."""
+    said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": matching})
+    return int(said["message"]["seq"]) if isinstance(said, Mapping) else 0
+
+
+async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | None:
     """None: this way is closed (not permitted, cut off, refused)."""
     found: dict[str, Entry] = {}
     start = 1
     while True:
-        body = {"seq": start, "batch": 1_000_000, "next_by_subj": f"$KV.{bucket}.>"}
+        body = {"seq": start, "batch": 1_000_000, "next_by_subj": matching}
         subject = f"{js.prefix}DIRECT.GET.KV_{bucket}"
         replies = await js.pipeline.stream(subject, encoded(body), within=STALL, ends=_ends)
         if isinstance(replies, NoAnswer) or replies[-1].status not in ("204", "404"):
@@ -73,20 +90,10 @@ def _entry(bucket: str, message: Reply) -> tuple[str, Entry]:
     return key, Entry(message.data, int(headers["Nats-Sequence"]), deleted)
 
 
-async def _is_current(js: JetStream, bucket: str, found: Mapping[str, Entry], last_seq: int) -> bool:
-    """A copy that has the leader's last message has everything before it too."""
-    if max((entry.revision for entry in found.values()), default=0) >= last_seq:
-        return True
-    last = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"seq": last_seq})
-    # Gone from the leader as well (expired, purged): nothing newer was missed. Not allowed to ask: no better way.
-    return not isinstance(last, Mapping)
-
-
-async def _from_leader(js: JetStream, bucket: str) -> dict[str, Entry] | Refusal | NoAnswer:
-    subjects = await subject_counts(js, f"KV_{bucket}", f"$KV.{bucket}.>")
-    if not isinstance(subjects, dict):
-        return subjects
-    keys = [subject.removeprefix(f"$KV.{bucket}.") for subject in subjects]
+async def _from_leader(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | Refusal | NoAnswer:
+    keys = await names(js, bucket, matching)
+    if not isinstance(keys, list):
+        return keys
     found: dict[str, Entry] = {}
     for key, last in zip(keys, await asyncio.gather(*(entry(js, bucket, key) for key in keys)), strict=True):
         if isinstance(last, Refusal | NoAnswer):
@@ -96,8 +103,22 @@ async def _from_leader(js: JetStream, bucket: str) -> dict[str, Entry] | Refusal
     return found
 
 
+async def names(js: JetStream, bucket: str, matching: str) -> list[str] | Refusal | NoAnswer:
+    """The keys whose subject matches, those of deletion markers included."""
+    subjects = await subject_counts(js, f"KV_{bucket}", matching)
+    if not isinstance(subjects, dict):
+        return subjects
+    return [subject.removeprefix(f"$KV.{bucket}.") for subject in subjects]
+
+
 async def entry(js: JetStream, bucket: str, key: str) -> Entry | Refusal | NoAnswer | None:
     """The last message of one key, from the leader: what a compare-and-set must be based on. None: never written."""
+    found = await dated(js, bucket, key)
+    return found[0] if isinstance(found, tuple) else found
+
+
+async def dated(js: JetStream, bucket: str, key: str) -> tuple[Entry, str] | Refusal | NoAnswer | None:
+    """The same, with the time at which the server stored it."""
     said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": f"$KV.{bucket}.{key}"})
     if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
         return None
@@ -105,7 +126,8 @@ async def entry(js: JetStream, bucket: str, key: str) -> Entry | Refusal | NoAns
         return said
     message = said["message"]
     headers = base64.b64decode(message.get("hdrs") or "")
-    return Entry(base64.b64decode(message.get("data") or ""), message["seq"], bool(_MARKER.search(headers)))
+    value = base64.b64decode(message.get("data") or "")
+    return Entry(value, message["seq"], bool(_MARKER.search(headers))), str(message.get("time", ""))
 
 
 async def subject_counts(js: JetStream, stream: str, matching: str) -> dict[str, int] | Refusal | NoAnswer:

@@ -16,6 +16,9 @@ from tests.support.binaries import VERSIONS
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, make_streams, talk
 from tests.support.versions import on_every_version
 
+BUCKET = "static-consumer-groups"
+"""Read whole; of bucket `reconciler` only what matters to a plan is."""
+
 
 @on_every_version
 def test_an_empty_account_still_tells_where_we_are(account: Account) -> None:
@@ -104,27 +107,27 @@ def test_consumers_are_read_only_where_they_are_wanted(account: Account) -> None
 @on_every_version
 def test_the_last_entry_of_each_key_is_read(account: Account) -> None:
     async def work(js: JetStream) -> Snapshot:
-        await make_bucket(js, "reconciler", max_msgs_per_subject=5)
-        await js.put_entry("reconciler", "a", b"old", expected_revision=0)
-        await js.put_entry("reconciler", "b", b"kept", expected_revision=0)
-        await js.put_entry("reconciler", "a", b"new", expected_revision=1)
+        await make_bucket(js, BUCKET, max_msgs_per_subject=5)
+        await js.put_entry(BUCKET, "a", b"old", expected_revision=0)
+        await js.put_entry(BUCKET, "b", b"kept", expected_revision=0)
+        await js.put_entry(BUCKET, "a", b"new", expected_revision=1)
         return await observe(js)
 
-    assert talk(account, work).entries["reconciler"] == {"a": Entry(b"new", 3), "b": Entry(b"kept", 2)}
+    assert talk(account, work).entries[BUCKET] == {"a": Entry(b"new", 3), "b": Entry(b"kept", 2)}
 
 
 @on_every_version
 @pytest.mark.parametrize("direct", [True, False])
 def test_deleted_entries_are_marked_and_keep_their_revision(account: Account, direct: bool) -> None:
     async def work(js: JetStream) -> Snapshot:
-        await make_bucket(js, "reconciler", allow_direct=direct)
-        await js.put_entry("reconciler", "purged", b"1", expected_revision=0)
-        await js.put_entry("reconciler", "deleted", b"1", expected_revision=0)
-        await js.delete_entry("reconciler", "purged", expected_revision=1)
-        await js.put_entry("reconciler", "deleted", b"", expected_revision=2, headers={"KV-Operation": "DEL"})
+        await make_bucket(js, BUCKET, allow_direct=direct)
+        await js.put_entry(BUCKET, "purged", b"1", expected_revision=0)
+        await js.put_entry(BUCKET, "deleted", b"1", expected_revision=0)
+        await js.delete_entry(BUCKET, "purged", expected_revision=1)
+        await js.put_entry(BUCKET, "deleted", b"", expected_revision=2, headers={"KV-Operation": "DEL"})
         return await observe(js)
 
-    found = talk(account, work).entries["reconciler"]
+    found = talk(account, work).entries[BUCKET]
     assert found == {"purged": Entry(b"", 3, deleted=True), "deleted": Entry(b"", 4, deleted=True)}
 
 
@@ -132,42 +135,56 @@ def test_deleted_entries_are_marked_and_keep_their_revision(account: Account, di
 @pytest.mark.parametrize("direct", [True, False])
 def test_many_entries_with_holes_between_them_are_all_read(account: Account, direct: bool) -> None:
     async def work(js: JetStream) -> Snapshot:
-        await make_bucket(js, "reconciler", allow_direct=direct, deny_delete=False)
-        await asyncio.gather(*(js.put_entry("reconciler", f"k{n}", b"v", expected_revision=0) for n in range(2500)))
-        done(await js.request("STREAM.MSG.DELETE.KV_reconciler", {"seq": 1200}))  # in the middle
-        done(await js.request("STREAM.MSG.DELETE.KV_reconciler", {"seq": 2500}))  # the last
+        await make_bucket(js, BUCKET, allow_direct=direct, deny_delete=False)
+        await asyncio.gather(*(js.put_entry(BUCKET, f"k{n}", b"v", expected_revision=0) for n in range(2500)))
+        done(await js.request(f"STREAM.MSG.DELETE.KV_{BUCKET}", {"seq": 1200}))  # in the middle
+        done(await js.request(f"STREAM.MSG.DELETE.KV_{BUCKET}", {"seq": 2500}))  # the last
         return await observe(js)
 
-    found = talk(account, work).entries["reconciler"]
+    found = talk(account, work).entries[BUCKET]
     assert len(found) == 2498
     assert found["k42"] == Entry(b"v", 43)
 
 
 def test_a_big_bucket_is_read_within_a_second(account: Account) -> None:
     async def work(js: JetStream) -> tuple[int, float]:
-        await make_bucket(js, "reconciler")
+        await make_bucket(js, BUCKET)
         keys = [f"k{n}" for n in range(10_000)]
-        await asyncio.gather(*(js.put_entry("reconciler", key, b"x" * 300, expected_revision=0) for key in keys))
+        await asyncio.gather(*(js.put_entry(BUCKET, key, b"x" * 300, expected_revision=0) for key in keys))
         began = time.process_time()
-        return len((await observe(js)).entries["reconciler"]), time.process_time() - began
+        return len((await observe(js)).entries[BUCKET]), time.process_time() - began
 
     count, seconds = talk(account, work)
     assert count == 10_000
     assert seconds < 1
 
 
-def test_entries_in_a_bucket_without_messages_are_known_to_be_none(account: Account) -> None:
+@on_every_version
+@pytest.mark.parametrize("direct", [True, False])
+def test_of_our_own_bucket_records_and_intents_are_read_but_not_the_journal(account: Account, direct: bool) -> None:
+    keys = ("id", "owned.stream.A", "intent.consumer.A.c")
+
     async def work(js: JetStream) -> Snapshot:
-        await make_bucket(js, "static-consumer-groups")
+        await make_bucket(js, "reconciler", allow_direct=direct)
+        for key in (*keys, "journal.1.begun", "lease.orders"):
+            await js.put_entry("reconciler", key, b"{}", expected_revision=0)
         return await observe(js)
 
-    assert talk(account, work).entries == {"static-consumer-groups": {}}
+    assert set(talk(account, work).entries["reconciler"]) == set(keys)
+
+
+def test_entries_in_a_bucket_without_messages_are_known_to_be_none(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        await make_bucket(js, BUCKET)
+        return await observe(js)
+
+    assert talk(account, work).entries == {BUCKET: {}}
 
 
 @on_every_version
 def test_looking_leaves_no_trace(account: Account) -> None:
     async def work(js: JetStream) -> tuple[object, object]:
-        await make_bucket(js, "reconciler")
+        await make_bucket(js, BUCKET)
         await make_stream(js, "S")
         await make_consumer(js, "S", "c")
         before = done(await js.request("INFO"))
@@ -215,11 +232,11 @@ def test_a_cluster_is_known_by_its_name(clustered_account: Account) -> None:
 
 def test_a_replica_that_lags_behind_is_not_believed(clustered_account: Account) -> None:
     async def work(js: JetStream) -> list[int]:
-        await make_bucket(js, "reconciler", num_replicas=3)
+        await make_bucket(js, BUCKET, num_replicas=3)
         seen = []
         for n in range(60):
-            await js.put_entry("reconciler", "k", b"%d" % n, expected_revision=None)
-            seen.append((await observe(js)).entries["reconciler"]["k"].revision)
+            await js.put_entry(BUCKET, "k", b"%d" % n, expected_revision=None)
+            seen.append((await observe(js)).entries[BUCKET]["k"].revision)
         return seen
 
     assert talk(clustered_account, work) == list(range(1, 61))

@@ -126,13 +126,13 @@ def test_a_server_without_jetstream_is_said_to_have_none() -> None:
 
 def test_an_imported_api_is_read_and_written_through_its_prefix(server: NatsServer) -> None:
     async def work(js: JetStream) -> Snapshot:
-        assert isinstance(await js.put_entry("reconciler", "imported", b"1", expected_revision=None), Stored)
+        assert isinstance(await js.put_entry("reconciler", "owned.imported", b"1", expected_revision=None), Stored)
         return await observe(js)
 
     snapshot = talk(User(server, "imports"), work, prefix="acme.API")
     assert snapshot.unknown == {}
     assert set(snapshot.consumers["S"]) == {"c"}
-    assert snapshot.entries["reconciler"]["imported"].value == b"1"
+    assert snapshot.entries["reconciler"]["owned.imported"].value == b"1"
     assert snapshot.target.version == Version.parse(server.version)
 
 
@@ -183,7 +183,7 @@ def test_an_entry_for_the_hub_does_not_land_in_the_leafs_bucket() -> None:
         leaf, hub = await JetStream.open(nc), await JetStream.open(nc, domain="hub")
         await make_bucket(leaf, "reconciler")
         await make_bucket(hub, "reconciler")
-        assert await hub.put_entry("reconciler", "k", b"hub", expected_revision=0) == Stored(1)
+        assert await hub.put_entry("reconciler", "id", b"hub", expected_revision=0) == Stored(1)
         seen = await observe(leaf), await observe(hub)
         await nc.close()
         return seen
@@ -191,7 +191,7 @@ def test_an_entry_for_the_hub_does_not_land_in_the_leafs_bucket() -> None:
     with leaf_and_hub("2.15", "2.14") as (near, _):
         on_leaf, on_hub = asyncio.run(twins(near))
     assert on_leaf.entries["reconciler"] == {}
-    assert on_hub.entries["reconciler"]["k"].value == b"hub"
+    assert on_hub.entries["reconciler"]["id"].value == b"hub"
 
 
 def test_of_the_versions_that_lead_streams_the_lowest_counts() -> None:
