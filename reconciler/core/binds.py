@@ -5,7 +5,9 @@ The step that reads binds the value under its own id; later steps say where it b
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,7 +18,7 @@ from reconciler.core.resource import Json
 from reconciler.core.wire import Call, Step
 
 Info = Mapping[str, Json]
-"""The answer to CONSUMER.INFO."""
+"""The answer to CONSUMER.INFO; of a queue, what `queue.read` looked at."""
 
 PAUSE = timedelta(seconds=10)
 """Long enough to read a position and delete; short enough that nobody waits long after a run that was cut off."""
@@ -27,6 +29,7 @@ class Bind(StrEnum):
 
     AFTER_ACK_FLOOR = "after_ack_floor"
     SOON = "soon"
+    RESUME_POINT = "resume_point"
 
 
 def after_ack_floor(info: Info) -> Json:
@@ -48,9 +51,39 @@ def soon(info: Info) -> Json:
     return f"{datetime.fromisoformat(info['ts'][:19]) + PAUSE:%Y-%m-%dT%H:%M:%SZ}"
 
 
+def resume_point(seen: Info) -> Json:
+    """The sequence of the source from which a new queue misses nothing that is still to be done; None when unknown.
+
+    All that was taken in comes in order and goes when it is done, so the lowest message queued says it. With an empty
+    queue the server says it from 2.15 on. Before, the end of the source is it, once both have stood still for a while:
+    a queue that was full has nothing, says that nothing lags, and yet takes in what it could not store.
+    """
+    queue, source, lowest = seen["queue"], seen["source"]["state"], seen.get("lowest")
+    origin, told = queue["config"]["sources"][0], queue["sources"][0]
+    if lowest is not None:
+        point = _sourced(lowest, origin["name"])
+    elif not queue["state"].get("last_seq"):
+        point = origin.get("opt_start_seq") or 1
+    elif told.get("seq"):
+        point = told["seq"] + 1
+    else:
+        point = source["last_seq"] + 1 if seen["rested"] and not told.get("lag") else None
+    return None if point is None or point > source["last_seq"] + 1 else point  # beyond its end: the source is a new one
+
+
+_SOURCE = re.compile(rb"\r\nNats-Stream-Source: (\S+) (\d+) ", re.IGNORECASE)
+
+
+def _sourced(message: Mapping[str, Json], stream: str) -> int | None:
+    """Which message of the source this one was."""
+    found = _SOURCE.search(base64.b64decode(message.get("hdrs") or ""))
+    return int(found[2]) if found and found[1].decode() == stream else None
+
+
 BINDS: Mapping[Bind, Callable[[Info], Json]] = {
     Bind.AFTER_ACK_FLOOR: after_ack_floor,
     Bind.SOON: soon,
+    Bind.RESUME_POINT: resume_point,
 }
 
 
@@ -66,10 +99,14 @@ def filled(step: Step, bound: Mapping[str, Json]) -> Step:
 
 def _with(body: dict[str, Any], step: Step, bound: Mapping[str, Json]) -> dict[str, Any]:
     for path, source in step.uses.items():
-        body = _placed(body, path.split("."), bound[source])
+        body = dict(_placed(body, path.split("."), bound[source]))
     return body
 
 
-def _placed(body: dict[str, Any], path: list[str], value: Json) -> dict[str, Any]:
+def _placed(body: Any, path: list[str], value: Json) -> Any:
+    if not path:
+        return value
     head, *rest = path
-    return {**body, head: _placed(dict(body.get(head) or {}), rest, value) if rest else value}
+    if isinstance(body, list):
+        return [_placed(item, rest, value) if str(number) == head else item for number, item in enumerate(body)]
+    return {**(body or {}), head: _placed((body or {}).get(head), rest, value)}

@@ -71,7 +71,7 @@ class Replacement:
     start: Config = field(default_factory=dict)
     """Fields the new one is made with instead of the file's words (null: without), as far as they are known now."""
     bound: Mapping[str, str] = field(default_factory=dict)
-    """Fields of `start` that only a step knows → its id."""
+    """What only a step knows, by its place in the intent (`start.opt_start_seq`, `notes.resume`) → the step's id."""
     notes: Config = field(default_factory=dict)
     """What `tidy` must find again."""
 
@@ -113,6 +113,8 @@ class Kind:
     """The start (as in `Replacement`) with which a replacement is finished whose old object is gone."""
     tidy: Callable[[Change, View], Sequence[Step]] = lambda _change, _view: ()
     """What an unfinished replacement (`change.intent`) leaves to be cleared away once its object is as wanted."""
+    stands: Callable[[Change, View], bool] = lambda _change, _view: False
+    """Is part of the old object still there, though itself is gone? Then its replacement goes on from the beginning."""
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None
     """Why nobody can say what is live at this address; None when the snapshot can."""
 

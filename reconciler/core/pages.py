@@ -52,7 +52,7 @@ APPLY = {
     "AP105": Page("not-as-predicted", "The server said ok, and what it holds now is not what was to come.", "look at the object, and please report it: this tool predicted wrongly"),
     "AP106": Page("members-stay", "Members of a group did not let go of its queue in time; the queue was kept.", "stop them, and apply again"),
     "AP107": Page("in-doubt", "The request was sent and no answer came, and looking again did not tell.", "plan again: it shows what is there"),
-    "AP108": Page("position-unknown", "A consumer that is to be replaced does not say where it stands; it was left alone.", "acknowledge its first message, and apply again"),
+    "AP108": Page("position-unknown", "A consumer or group that is to be replaced does not say where it stands; it was left alone.", "acknowledge its first message, or let the queue of the group catch up, and apply again"),
     "AP109": Page("replicas-behind", "A stream was still being moved or copied when its next change was due; the change was not made.", "wait until all replicas are current, and apply again"),
     "LE101": Page("record-unreadable", "A record in the bucket `reconciler` cannot be used; the resource counts as not remembered.", "a newer version may have written it; otherwise delete that key"),
     "LE102": Page("ledger-not-writable", "What is applied cannot be remembered. Creates, updates and membership work all the same; drift and removals do not.", "allow the subjects the message names"),

@@ -53,17 +53,20 @@ def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: 
         raise TypeError(f"a rule of kind {kind.name} replaces, but the kind does not say how")
     how = kind.replace(change, view)
     intent = replace(intent, start=how.start, notes=how.notes, ready=not how.bound)
-    known = {f"start.{name}": step for name, step in how.bound.items()}
+    known, starts = how.bound, {path: step for path, step in how.bound.items() if path.startswith("start.")}
     noted = (_note(change, replace(intent, ready=True), view, known, "ready"),) if known else ()
     middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
     tidied = kind.tidy(replace(change, intent=intent), view)
-    remembered = _remember(change, replace(record, start=how.start), view, known)
+    remembered = _remember(change, replace(record, start=how.start), view, starts)
     row = _in_a_row((*middle, *tidied, remembered, _done(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
 def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tuple[Step, ...]:
     """What is left to do of a replacement that was cut off, or to clear away where it is not wanted any more."""
+    if change.intent and change.desired and record and change.live is None and kind.stands(change, view):
+        wanted = replace(change.intent, wanted=change.desired.config)
+        return carried_out(change, wanted, kind, view, record)
     own, start = alone(change), change.intent.start if change.intent else {}
     if own.action is Action.CREATE and change.desired:
         start = kind.resume(change, view)

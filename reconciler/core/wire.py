@@ -190,6 +190,10 @@ class Call(StrEnum):
     CONSUMER_READ = "consumer.read"
     """Changes nothing: what it reads is bound for later steps."""
     CONSUMER_RESET = "consumer.reset"
+    QUEUE_READ = "queue.read"
+    """Changes nothing: reads how far a stream that another one feeds has come, and binds it for later steps."""
+    QUEUE_SETTLE = "queue.settle"
+    """Takes the start sequence off such a stream as soon as it has stored a message; where none comes, a later run does."""
     ENTRY_PUT = "entry.put"
     ENTRY_DELETE = "entry.delete"
     GATE_CONSUMERS_GONE = "gate.consumers_gone"
@@ -217,7 +221,7 @@ class Step:
     body: Config = field(default_factory=dict)
     """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. reset: {"seq": …}.
     read: {"paused": true} waits a moment until a pause is in effect. gates: {"timeout": ns} and what they wait for:
-    {"names": […]} or {"replicas": …}."""
+    {"names": […]} (without: all of them) or {"replicas": …}. queue.*: {"from": source, "timeout": ns}."""
     set: Config = field(default_factory=dict)
     """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
     unset: tuple[str, ...] = ()
@@ -233,7 +237,8 @@ class Step:
     bind: str | None = None
     """Name of the function (`core.binds`) that makes a value of this step's answer, for later steps that use it."""
     uses: Mapping[str, str] = field(default_factory=dict)
-    """Where such values belong, by the step that binds them: dotted path in `body`, or in the record of entry.put."""
+    """Where such values belong, by the step that binds them: dotted path in `body` (lists by number), or in the record
+    of entry.put."""
     after: tuple[str, ...] = ()
     """Ids of steps that must have succeeded before."""
     undoes: str | None = None

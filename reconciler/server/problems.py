@@ -23,6 +23,8 @@ DEEDS = {
     Call.CONSUMER_UNPIN: "unpin consumer {}",
     Call.CONSUMER_READ: "read consumer {}",
     Call.CONSUMER_RESET: "start consumer {} over",
+    Call.QUEUE_READ: "read how far stream {} has come",
+    Call.QUEUE_SETTLE: "take the start sequence off stream {}",
     Call.ENTRY_PUT: "write entry {}",
     Call.ENTRY_DELETE: "delete entry {}",
     Call.GATE_CONSUMERS_GONE: "see the consumers of {} gone",
@@ -99,8 +101,20 @@ def still_there(step: Step, names: Sequence[str]) -> Unsuccessful:
 
 
 def unbound(step: Step) -> Unsuccessful:
+    if step.call is Call.QUEUE_READ:
+        return _no_resume_point(step)
     message = f"Consumer {'/'.join(step.on)} does not say where it stands, so it was not replaced."
     fix = "Before 2.14 it says so from the first acknowledgement on: acknowledge its first message, then plan again."
+    return Unsuccessful(_diagnostic(step, "AP108", "position-unknown", message, fix), nothing_done=True)
+
+
+def _no_resume_point(step: Step) -> Unsuccessful:
+    queue, source = step.on[0], step.body["from"]
+    message = f"Nobody can say which message of {source} comes next in {queue}, so it was not deleted."
+    fix = (
+        f"Let {queue} catch up with {source} (`nats stream info {queue}` shows a lag of 0), or publish something; then run "
+        f"apply again. If {source} was deleted and made anew, remove the group and declare it again."
+    )
     return Unsuccessful(_diagnostic(step, "AP108", "position-unknown", message, fix), nothing_done=True)
 
 

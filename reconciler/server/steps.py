@@ -14,7 +14,7 @@ from datetime import datetime
 from reconciler.core.binds import BINDS, Bind, filled
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Step, stands_still
-from reconciler.server import entry_steps, problems
+from reconciler.server import entry_steps, problems, queue_steps
 from reconciler.server.api import Answer, NoAnswer, Refusal
 from reconciler.server.handling import Result, Run, Succeeded, changes_since
 from reconciler.server.problems import Unsuccessful
@@ -138,17 +138,26 @@ async def _reset(run: Run, step: Step) -> Result:
 async def _consumers_gone(run: Run, step: Step) -> Result:
     """Members delete their consumers themselves when they see the record gone; nobody can do it for them safely."""
     loop = asyncio.get_running_loop()
-    deadline, names, told = loop.time() + step.body["timeout"] / 1e9, sorted(step.body["names"]), None
-    while names:
-        answers = {name: await run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}") for name in names}
-        names = [name for name, said in answers.items() if not _is_missing(said)]
-        if names and loop.time() >= deadline:
+    deadline, told = loop.time() + step.body["timeout"] / 1e9, None
+    while names := await _consumers_left(run, step):
+        if loop.time() >= deadline:
             return problems.still_there(step, names)
-        if names and names != told:
+        if names != told:
             run.tell(step, f"waiting for {', '.join(names)} to leave")
         told = names
-        await asyncio.sleep(POLL if names else 0)
+        await asyncio.sleep(POLL)
     return Succeeded()
+
+
+async def _consumers_left(run: Run, step: Step) -> list[str]:
+    """Those named that are not known to be gone; without names, whoever is there."""
+    stream, names = step.on[0], sorted(step.body.get("names", ()))
+    if "names" not in step.body:
+        said = await run.js.read(f"CONSUMER.NAMES.{stream}")
+        unread = [] if _is_missing(said) else ["consumers nobody could list"]
+        return sorted(said.get("consumers") or ()) if isinstance(said, Mapping) else unread
+    answers = {name: await run.js.read(f"CONSUMER.INFO.{stream}.{name}") for name in names}
+    return [name for name, said in answers.items() if not _is_missing(said)]
 
 
 async def _replicas_current(run: Run, step: Step) -> Result:
@@ -209,6 +218,8 @@ _HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
     Call.CONSUMER_UNPIN: _unpin,
     Call.CONSUMER_READ: _read,
     Call.CONSUMER_RESET: _reset,
+    Call.QUEUE_READ: queue_steps.read,
+    Call.QUEUE_SETTLE: queue_steps.settle,
     Call.ENTRY_PUT: entry_steps.put,
     Call.ENTRY_DELETE: entry_steps.remove,
     Call.GATE_CONSUMERS_GONE: _consumers_gone,

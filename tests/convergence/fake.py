@@ -137,6 +137,15 @@ def _read(held: Held, step: Step) -> None:
         held.bound[step.id] = BINDS[Bind(step.bind)]({"ts": "2026-03-01T00:00:00.000Z", **info})
 
 
+def _settle(held: Held, step: Step) -> None:
+    """Every queue has stored something by then."""
+    held.stream(step.on[0], {**held.streams[step.on[0]]["config"], **step.set})
+
+
+def _from_the_first_on(held: Held, step: Step) -> None:
+    held.bound[step.id] = 1
+
+
 def _put(held: Held, step: Step) -> None:
     held.entry(*step.on, (step.value or "").encode())
 
@@ -160,6 +169,8 @@ _DO: Mapping[Call, Callable[[Held, Step], None]] = {
     Call.CONSUMER_UNPIN: _nothing,
     Call.CONSUMER_READ: _read,
     Call.CONSUMER_RESET: _nothing,
+    Call.QUEUE_READ: _from_the_first_on,
+    Call.QUEUE_SETTLE: _settle,
     Call.ENTRY_PUT: _put,
     Call.ENTRY_DELETE: _remove,
     Call.GATE_CONSUMERS_GONE: _nothing,

@@ -35,14 +35,14 @@ def how(change: Change, view: View) -> Replacement:
     name, start = change.address.name, position.start(change, view)
     held = [_placeholder(change)] if position.is_interest(change, view) else []
     noted = [*_noted(change)] if start and not position.is_noted(change) else []
-    bound = {"opt_start_seq": noted[-1].id} if noted else {}
+    bound = {"opt_start_seq": noted[-1].id} if noted else {}  # the one field that only a step knows
     notes = {"placeholder": position.placeholder(name)} if held else {}
     return Replacement(
         before=(*held, *noted),
         swap=(_deleted(change), _made(change, start, bound)),
         back=_made_again(change, view, start, bound),
         start=start,
-        bound=bound,
+        bound={f"start.{field}": step for field, step in bound.items()},
         notes={**(change.intent.notes if change.intent else {}), **notes},
     )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.core.resource import Config, Json
+from reconciler.core.resource import Address, Config, Json
+from reconciler.core.rule import View
 from reconciler.kinds.primitives.stream_config import canonical
 
 FOLLOWED_AT_CREATION = ("storage", "num_replicas")
@@ -30,6 +31,28 @@ def body(stream: str, group: Config, source: Config) -> dict[str, Json]:
     return config
 
 
+def source(stream: str, view: View) -> Mapping[str, Json]:
+    """Storage and replicas the queue copies; an external source says them only live."""
+    address = Address.of("stream", stream)
+    found = view.desired.get(address) or view.live.get(address)
+    if found is None:
+        return {}
+    live: Mapping[str, Json] = found.state.get("config", {})
+    return {**{field: live[field] for field in FOLLOWED_AT_CREATION if field in live}, **found.config}
+
+
+def start(config: Config) -> int | None:
+    """The start sequence that a queue made anew carries until it has stored a message."""
+    origins = config.get("sources") or ()
+    return next((one.get("opt_start_seq") for one in origins), None) if len(origins) == 1 else None
+
+
+def bare(config: Config) -> Config:
+    """The queue's configuration without that start."""
+    origins = [{name: value for name, value in one.items() if name != "opt_start_seq"} for one in config["sources"]]
+    return {**config, "sources": origins}
+
+
 def transforms(group: Config) -> list[dict[str, str]]:
     """One per partitioning filter, in the record's order; none partition everything by the whole subject."""
     filters = group.get("partitioning_filters") or [{"filter": ">", "partitioning_wildcards": []}]
@@ -43,6 +66,17 @@ def _destination(item: Mapping[str, Json], partitions: int) -> str:
         wildcard += token == "*"
         tokens.append(f"{{{{Wildcard({wildcard})}}}}" if token == "*" else token)
     return f"{{{{Partition({arguments})}}}}." + ".".join(tokens)
+
+
+def fits(live: Config, stream: str, group: Config) -> bool:
+    """Is this the queue of such a group, but for the start it may still carry?"""
+    return not deviations(bare(live) if start(live) else live, stream, group)
+
+
+def has_resumed(info: Mapping[str, Json], stream: str, group: Config) -> bool:
+    """A message is stored, so that the start it still carries can go."""
+    live = info["config"]
+    return bool(start(live)) and bool(info["state"].get("last_seq")) and fits(live, stream, group)
 
 
 def deviations(live: Config, stream: str, group: Config) -> list[str]:

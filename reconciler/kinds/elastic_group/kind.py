@@ -1,17 +1,19 @@
-"""What an elastic group is: record and work-queue stream as one resource; its membership alone may change."""
+"""What an elastic group is: record and work-queue stream as one resource. Its membership alone changes in place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.intents import intents
 from reconciler.core.kind import Context, FieldInfo, Kind, Place, Raw, declared_config
-from reconciler.core.resource import Address, Declared, Json, Resource, Spec
+from reconciler.core.resource import Address, Declared, Resource, Spec
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
-from reconciler.kinds.elastic_group import derived
+from reconciler.kinds.elastic_group import derived, recreate, recreation
+from reconciler.kinds.elastic_group.members import members_gone
 from reconciler.kinds.elastic_group.movement import consequences, questions
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.primitives import calls, group_record, group_steps
@@ -21,7 +23,8 @@ from reconciler.kinds.primitives.values import Bytes, Count
 
 BUCKET = group_record.ELASTIC_BUCKET
 QUEUE = "queue_stream"
-"""Not a field of any file: `missing` when the record stands without its work-queue stream (an interrupted create)."""
+"""Not a field of any file: `missing` when the record stands without its work-queue stream (an interrupted create),
+`resumed` when the stream was made anew and no longer needs the start sequence it still carries."""
 
 
 class PartitioningFilter(Spec):
@@ -46,23 +49,27 @@ class ElasticGroupSpec(GroupSpec):
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
     for group in group_steps.recognise("elastic_group", BUCKET, snapshot):
-        if wrong := _wrong_queue(group, snapshot):
-            yield replace(group, config={**group.config, QUEUE: wrong})
+        if odd := _odd_queue(group, snapshot):
+            yield replace(group, config={**group.config, QUEUE: odd})
         else:
             yield group
 
 
-def _wrong_queue(group: Resource, snapshot: Snapshot) -> str | None:
-    """A queue that is missing can be made; one that differs is never edited, only reported (EG320)."""
+def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
+    """A queue that is missing can be made, and one that has resumed can be settled; any other that differs is never
+    edited, only reported (EG320)."""
     if group.state["broken"] or group.state["legacy"]:
         return None  # nothing can be said about what such a record wants
     name = derived.stream_name(*group.address.names)
-    return "missing" if name not in snapshot.streams and not snapshot.unknown_stream(name) else None
+    if (info := snapshot.streams.get(name)) is None:
+        return None if snapshot.unknown_stream(name) else "missing"
+    return "resumed" if derived.has_resumed(info, group.address.stream, group.config) else None
 
 
 def _claims(snapshot: Snapshot, declared: Sequence[Address]) -> Iterable[Raw]:
     live = (group.address for group in group_steps.recognise("elastic_group", BUCKET, snapshot))
-    return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *declared))
+    begun = (address for address in intents(snapshot) if address.kind == "elastic_group")
+    return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *begun, *declared))
 
 
 def _settle(declared: Declared, _context: Context) -> Resource:
@@ -78,6 +85,8 @@ def _settle(declared: Declared, _context: Context) -> Resource:
 
 
 def _steps(change: Change, view: View) -> Sequence[Step]:
+    if change.action is Action.CREATE and change.intent:
+        return recreate.rest(change, view)
     if change.action is Action.CREATE:
         return (*group_steps.bucket(change, BUCKET, view), *_create(change, view))
     if change.action is Action.UPDATE:
@@ -105,25 +114,16 @@ def _create(change: Change, view: View) -> Sequence[Step]:
 
 def _create_queue(change: Change, view: View, after: tuple[str, ...]) -> Step:
     stream, group = change.address.names
-    source = view.desired.get(Address.of("stream", stream)) or view.live.get(Address.of("stream", stream))
     config = change.desired.config if change.desired else {}
-    step = calls.create_stream(
-        change, derived.stream_name(stream, group), derived.body(stream, config, _raw_source(source))
-    )
-    return replace(step, after=after)
-
-
-def _raw_source(source: Resource | None) -> Mapping[str, Json]:
-    """Storage and replicas the queue copies; an external source says them only live."""
-    if source is None:
-        return {}
-    live: Mapping[str, Json] = source.state.get("config", {})
-    return {**{field: live[field] for field in derived.FOLLOWED_AT_CREATION if field in live}, **source.config}
+    body = derived.body(stream, config, derived.source(stream, view))
+    return replace(calls.create_stream(change, derived.stream_name(stream, group), body), after=after)
 
 
 def _update(change: Change, view: View) -> Iterable[Step]:
     if change.was(QUEUE) == "missing":
-        yield _create_queue(change, view, after=())
+        yield recreate.made(change, view) if recreate.noted(change) else _create_queue(change, view, after=())
+    if change.was(QUEUE) == "resumed":
+        yield recreate.settled(change)
     if change.touches(*group_record.MEMBERSHIP) and change.live and change.desired:
         record = group_record.Record(
             config=change.live.config, raw=change.live.state["record"], revision=change.live.state["revision"]
@@ -132,29 +132,14 @@ def _update(change: Change, view: View) -> Iterable[Step]:
 
 
 def _delete(change: Change, view: View) -> Sequence[Step]:
-    """The marker ends the members; their consumers go when they let go; the queue goes last."""
-    marker = group_steps.delete_record(change, BUCKET)
+    """The marker ends the members; their consumers go when they let go; the queue goes last. A group that was being
+    made anew may be without its record already."""
+    marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
     name = derived.stream_name(*change.address.names)
     if view.snapshot and name not in view.snapshot.streams:
-        return (marker,)
-    consumers = sorted(view.snapshot.consumers.get(name, {})) if view.snapshot else []
-    gate = Step(
-        id=f"wait for members of {name}",
-        call=Call.GATE_CONSUMERS_GONE,
-        on=(name,),
-        address=str(change.address),
-        body={"names": consumers, "timeout": _patience(name, view)},
-        after=(marker.id,),
-        effect="wait until the members have let go",
-    )
-    return (marker, gate, calls.delete_stream(change, name, after=(gate.id,)))
-
-
-def _patience(name: str, view: View) -> int:
-    """Nanoseconds after which the longest idle member is gone: its inactivity threshold, and a second."""
-    consumers = view.snapshot.consumers.get(name, {}).values() if view.snapshot else ()
-    longest = max((info["config"].get("inactive_threshold", 0) for info in consumers), default=0)
-    return int(longest) + 1_000_000_000
+        return marker
+    gate = replace(members_gone(change, view), after=tuple(step.id for step in marker))
+    return (*marker, gate, calls.delete_stream(change, name, after=(gate.id,)))
 
 
 ELASTIC_GROUP = Kind(
@@ -170,7 +155,9 @@ ELASTIC_GROUP = Kind(
     render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k != QUEUE}),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     questions=questions,
-    consequences=consequences,
+    consequences=lambda change, view: (*consequences(change, view), *recreation.consequences(change, view)),
+    replace=recreate.how,
+    stands=recreate.stands,
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
     rules=RULES,
 )

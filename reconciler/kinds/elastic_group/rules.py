@@ -8,34 +8,83 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.core.wire import Version
-from reconciler.kinds.elastic_group import derived
+from reconciler.kinds.elastic_group import derived, recreate, recreation
 from reconciler.kinds.primitives import group_rules as shared
 from reconciler.kinds.primitives import group_steps
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.kinds.primitives.group_spec import not_membership
 from reconciler.kinds.primitives.subjects import collide
 
-OTHER_GROUP = "declare a second group and let its members take over when this one's queue is empty"
+QUEUE = "queue_stream"
 
 
-@rule("EG101", "elastic-group-change", on=(Action.UPDATE,), needs=("live",))
-def elastic_group_change(change: Change, _view: View) -> Iterator[Finding]:
+@rule("EG101", "elastic-group-change", on=(Action.UPDATE, Action.REPLACE), needs=("live",))
+def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
     """Anything but the membership of an elastic group changes: partitions, filters, wildcards or buffer limits.
 
     Every running instance of the reference ends with an error. Editing the work-queue stream in place imports the whole
-    source again, or silently drops what was not sourced yet; keys move between partitions and lose their order.
+    source again, or silently drops what was not sourced yet; keys move between partitions and lose their order. So the
+    group is made anew: its members end, and a new queue begins with the first message that is not done. Nothing is lost;
+    what was delivered and not acknowledged, or acknowledged out of order, comes again.
 
-    Instead: declare a second group and move over when the queue of this one is empty.
+    Instead: consent to the new value when the owners of the members are ready to start them again; or declare a second
+    group and let its members take over when this one's queue is empty.
     """
-    for path in not_membership(change) if shared.is_current(change) else ():
-        if path != "queue_stream":
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=path,
-                fix=OTHER_GROUP,
-                message=f"{path} of an elastic group cannot change: running instances would end, and its queue would be "
-                "imported again or lose its backlog",
-            )
+    why = recreation.unknowable(change, view)
+    if change.live is None and why and (recreate.queue(change, view) is None or recreate.stands(change, view)):
+        message = f"making the group anew was cut off, and cannot be finished: {why.reason}"
+        yield Finding(outcome=Outcome.REFUSED, fix=why.fix, message=message)
+    if change.live is None or not shared.is_current(change):
+        return
+    for field in dict.fromkeys(_top(path) for path in not_membership(change)):
+        if why and field != QUEUE:
+            message = f"{field} of an elastic group cannot change in place, and it cannot be made anew: {why.reason}"
+            yield Finding(outcome=Outcome.REFUSED, path=field, fix=why.fix, message=message)
+        elif field != QUEUE:
+            yield _replaced(change, view, field)
+
+
+def _replaced(change: Change, view: View, field: str) -> Finding:
+    lost = recreation.costs(change, view)
+    return Finding(
+        outcome=Outcome.REPLACES,
+        path=field,
+        to=change.becomes(field),
+        fix=f"consent to the new {field} when the owners of its members are ready to start them again",
+        quantities=lost.quantities,
+        message=f"{field} of an elastic group cannot change in place. Made anew where it stands, {lost.in_words()}",
+    )
+
+
+def _top(path: str) -> str:
+    return path.partition("[")[0].partition(".")[0]
+
+
+@rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
+def group_resuming(change: Change, view: View) -> Found:
+    """The group was made anew, and its stream still carries the start sequence it was begun with.
+
+    That goes with the first apply after the stream has stored a message; before, taking it off would import everything
+    from the first message on. Until then the reference's own create is refused (10058). Servers before 2.15 that restart
+    while the queue is empty begin at that sequence once more: nothing is lost, and what was done since comes again.
+
+    Instead: apply once more when something was published.
+    """
+    info = recreate.queue(change, view)
+    live = change.live
+    if info is None or live is None or live.state["broken"] or live.state["legacy"]:
+        return None
+    point, name = derived.start(info["config"]), recreate.name(change)
+    if not point or not derived.fits(info["config"], change.address.stream, live.config):
+        return None
+    if info["state"].get("last_seq"):
+        message = f"{name} has resumed at message {point} of {change.address.stream}; this takes its start sequence off"
+        return Finding(outcome=Outcome.WARNS, message=message)
+    return Finding(
+        outcome=Outcome.WARNS,
+        message=f"{name} is resuming at message {point} of {change.address.stream}, and has stored nothing yet",
+        fix="apply once more when something was published: that takes its start sequence off",
+    )
 
 
 @rule("EG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
@@ -60,8 +109,8 @@ def queue_name_taken(change: Change, view: View) -> Found:
     if Address.of("stream", name) in view.desired:
         return _taken(f"this topology declares a plain stream {name}, which is the name of the group's own queue")
     info = view.snapshot.streams.get(name) if view.snapshot else None
-    if info is None or not change.desired:
-        return None
+    if info is None or not change.desired or change.intent:
+        return None  # while it is made anew, the stream is its own old queue
     differing = derived.deviations(info["config"], stream, change.desired.config)
     return _taken(f"stream {name} exists already and differs in {', '.join(differing)}") if differing else None
 
@@ -84,9 +133,9 @@ def queue_differs(change: Change, view: View) -> Found:
     live = change.live
     if info is None or live is None or live.state["broken"] or live.state["legacy"]:
         return None
-    differing = derived.deviations(info["config"], change.address.stream, live.config)
-    if not differing:
+    if derived.fits(info["config"], change.address.stream, live.config):
         return None
+    differing = derived.deviations(info["config"], change.address.stream, live.config)
     return Finding(
         outcome=Outcome.WARNS,
         message=f"its stream {name} is not as the reference makes it: {', '.join(differing)} differ",
@@ -94,7 +143,7 @@ def queue_differs(change: Change, view: View) -> Found:
     )
 
 
-@rule("EG402", "whole-subject-too-young", on=(Action.CREATE,), err_code=10146)
+@rule("EG402", "whole-subject-too-young", on=(Action.CREATE, Action.REPLACE), err_code=10146)
 def whole_subject(change: Change, view: View) -> Iterator[Finding]:
     """Partitioning by the whole subject needs nats-server 2.12; older ones refuse the transform.
 
@@ -119,7 +168,7 @@ def _needs_2_12(path: str, view: View) -> Finding:
     )
 
 
-@rule("EG544", "bad-partitioning-filter", on=(Action.CREATE,))
+@rule("EG544", "bad-partitioning-filter", on=(Action.CREATE, Action.REPLACE))
 def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
     """A partitioning filter the reference refuses, or that the server refuses after the record is written.
 
@@ -181,7 +230,7 @@ def mappings_with_several_filters(change: Change, _view: View) -> Found:
     config = change.desired.config if change.desired else {}
     if not config.get("member_mappings") or len(config.get("partitioning_filters") or ()) < 2:
         return None
-    if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP):
+    if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP, "partitioning_filters"):
         return None
     return _bad(
         "member_mappings",
@@ -199,6 +248,7 @@ RULES = (
     group_type_change,
     queue_name_taken,
     queue_differs,
+    group_resuming,
     shared.deletion("EG"),
     shared.emptied("EG"),
     whole_subject,

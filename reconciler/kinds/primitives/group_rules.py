@@ -80,7 +80,7 @@ def bad_membership(family: str) -> Rule:
             )
         if config.get("members") and config.get("member_mappings"):
             yield _refused("member_mappings", "members and member_mappings exclude each other", "keep one of them")
-        if change.action is Action.CREATE or change.touches("members", "member_mappings"):
+        if change.action is Action.CREATE or change.touches("members", "member_mappings", "max_members"):
             yield from _surplus(config, partitions)
             yield from _coverage(config, partitions)
 

@@ -1,0 +1,134 @@
+"""Makes an elastic group anew from where it stands, when anything but its membership changes; its queue is never edited.
+
+The record is marked deleted first, which ends the members. What the queue then holds says which message of the source
+comes next; a new queue begins there. Its members are started again by their owners. The start sequence goes as soon as
+the new queue has stored a message; until then the group is resuming.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.core.binds import Bind
+from reconciler.core.diff import Change
+from reconciler.core.kind import Replacement
+from reconciler.core.resource import Config, Json
+from reconciler.core.rule import View
+from reconciler.core.wire import Call, Step
+from reconciler.kinds.elastic_group import derived
+from reconciler.kinds.elastic_group.members import members_gone
+from reconciler.kinds.primitives import calls, group_record, group_steps
+
+BUCKET = group_record.ELASTIC_BUCKET
+PATIENCE = 30_000_000_000
+"""How long it may take until what comes next is known: the queue catches up, or its source comes to rest."""
+FIRST_MESSAGE = 5_000_000_000
+"""How long to wait for the first message of a new queue, where the source has one for it."""
+STARTS_AT = "sources.0.opt_start_seq"
+
+
+def how(change: Change, view: View) -> Replacement:
+    """Also for the rest of a replacement that was cut off before the old queue was gone."""
+    marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
+    if queue(change, view) is None:
+        return Replacement(before=marker, swap=_new(change, view), notes={"resume": noted(change)})
+    point = _resume_point(change, view)
+    gone = members_gone(change, view)
+    deleted = calls.delete_stream(change, name(change))
+    deleted = replace(deleted, before=_as_planned(change, view), effect=f"delete stream {name(change)}")
+    return Replacement(
+        before=(*marker, gone, point),
+        swap=(deleted, *_new(change, view, point.id)),
+        bound={"notes.resume": point.id},
+    )
+
+
+def rest(change: Change, view: View) -> Sequence[Step]:
+    """What is left when the old queue is gone: the new one, unless it is there, and the record."""
+    if queue(change, view) is None:
+        return _new(change, view)
+    return (_record(change, view), settled(change))
+
+
+def stands(change: Change, view: View) -> bool:
+    """Is a queue there that is not the new one?"""
+    info = queue(change, view)
+    return info is not None and not derived.fits(info["config"], change.address.stream, wanted(change))
+
+
+def made(change: Change, view: View, bound: str = "") -> Step:
+    """The new queue, beginning where an earlier run noted, or where this one will find."""
+    stream, point = change.address.stream, noted(change)
+    config = derived.body(stream, wanted(change), derived.source(stream, view))
+    if point and not bound:
+        config["sources"] = [{**config["sources"][0], "opt_start_seq": point}]
+    step = calls.create_stream(change, name(change), config)
+    where = f"from the noted message of {stream} on" if bound else f"from message {point} of {stream} on"
+    return replace(step, uses={STARTS_AT: bound} if bound else {}, effect=f"{step.effect} anew, {where}")
+
+
+def _new(change: Change, view: View, bound: str = "") -> tuple[Step, ...]:
+    return (made(change, view, bound), _record(change, view), settled(change))
+
+
+def _record(change: Change, view: View) -> Step:
+    return group_steps.put(change, BUCKET, group_record.write(wanted(change), elastic=True), view)
+
+
+def settled(change: Change) -> Step:
+    """Back to the exact form of the reference, whose own create is refused before."""
+    stream, queue_name = change.address.stream, name(change)
+    return Step(
+        id=f"settle stream/{queue_name}",
+        call=Call.QUEUE_SETTLE,
+        on=(queue_name,),
+        address=str(change.address),
+        set={"sources": derived.body(stream, wanted(change), {})["sources"]},
+        body={"from": stream, "timeout": FIRST_MESSAGE},
+        effect=f"take the start sequence off stream {queue_name} as soon as it has stored a message; if none comes within "
+        "5 s, the next apply does",
+    )
+
+
+def _resume_point(change: Change, view: View) -> Step:
+    stream, queue_name = change.address.stream, name(change)
+    return Step(
+        id=f"read where stream/{queue_name} stands",
+        call=Call.QUEUE_READ,
+        on=(queue_name,),
+        address=str(change.address),
+        body={"from": stream, "timeout": PATIENCE},
+        bind=Bind.RESUME_POINT,
+        before=_as_planned(change, view),
+        effect=f"read which message of {stream} comes next: the lowest one still queued in {queue_name}, or the next one",
+    )
+
+
+def name(change: Change) -> str:
+    return derived.stream_name(*change.address.names)
+
+
+def queue(change: Change, view: View) -> Mapping[str, Json] | None:
+    """STREAM.INFO of the queue that is there, whichever it is."""
+    return view.snapshot.streams.get(name(change)) if view.snapshot else None
+
+
+def noted(change: Change) -> int | None:
+    """Where an earlier run found that a new queue must begin."""
+    intent = change.intent
+    return intent.notes.get("resume") if intent and intent.ready else None
+
+
+def wanted(change: Change) -> Config:
+    """What is declared; a membership that is not managed here is the old one's, also when that is gone."""
+    config = change.desired.config if change.desired else {}
+    if change.live or not change.intent or not change.desired:
+        return config
+    left = {field for field in group_record.MEMBERSHIP if field in change.desired.terms.unmanaged}
+    return {**config, **{field: value for field, value in change.intent.wanted.items() if field in left}}
+
+
+def _as_planned(change: Change, view: View) -> Config | None:
+    info = queue(change, view)
+    return info["config"] if info else None

@@ -1,0 +1,141 @@
+"""What making an elastic group anew costs, and when it cannot be done: pure arithmetic over what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reconciler.core.diff import Action, Change, Consequence
+from reconciler.core.resource import Json
+from reconciler.core.rule import View
+from reconciler.kinds.elastic_group import recreate
+from reconciler.kinds.primitives.times import moment
+from reconciler.kinds.primitives.words import in_words, some
+
+Info = Mapping[str, Json]
+
+
+class Obstacle(NamedTuple):
+    reason: str
+    fix: str
+
+
+OTHER_GROUP = "declare a second group and let its members take over when this one's queue is empty"
+
+
+def unknowable(change: Change, view: View) -> Obstacle | None:
+    """Why nobody can say where a new queue would have to begin; None when that can be known."""
+    name, stream = recreate.name(change), change.address.stream
+    queue, source = recreate.queue(change, view), _source(change, view)
+    if not view.ledger_known:
+        return Obstacle("bucket reconciler, which keeps it safe from being cut off, cannot be read here", OTHER_GROUP)
+    if source is None:
+        return Obstacle(f"its source {stream} is not there", f"make stream {stream} first")
+    if queue is None:
+        missing = Obstacle(
+            f"its stream {name} is gone, and with it how far it had come", "remove the group, and declare it anew"
+        )
+        return None if recreate.noted(change) else missing
+    origins = queue["config"].get("sources") or []
+    if [one.get("name") for one in origins] != [stream] or origins[0].get("external"):
+        return Obstacle(f"its stream {name} is not fed by {stream} alone", OTHER_GROUP)
+    return _behind(name, stream, queue)
+
+
+def _behind(name: str, stream: str, queue: Info) -> Obstacle | None:
+    """An empty queue tells where it stands from 2.15 on; before, only one that has all there is."""
+    told: Info = (queue.get("sources") or [{}])[0]
+    state = queue["state"]
+    if state.get("messages") or not state.get("last_seq") or told.get("seq") or not told.get("lag"):
+        return None
+    return Obstacle(
+        f"its stream {name} is empty and {told['lag']} messages behind, and this server does not say where it stands",
+        f"plan again when {name} has caught up with {stream}, or holds a message",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What members and messages go through."""
+
+    instances: int
+    queued: int
+    redelivered: int
+
+    @property
+    def quantities(self) -> dict[str, int]:
+        return {"instances": self.instances, "queued": self.queued, "redelivered": self.redelivered}
+
+    def in_words(self) -> str:
+        ended = f"{some(self.instances, 'running instance')} end and must be started again by their owners"
+        again = f"up to {some(self.redelivered, 'message')} delivered before" if self.redelivered else "nothing"
+        return f"{ended}; {some(self.queued, 'queued message')} go into the new queue, {again} comes again"
+
+
+def costs(change: Change, view: View) -> Costs:
+    """An instance is seen by its pull request; what is done out of order leaves holes behind the lowest message."""
+    queue: Info = recreate.queue(change, view) or {}
+    state: Info = queue.get("state") or {}
+    consumers = view.snapshot.consumers.get(recreate.name(change), {}).values() if view.snapshot else ()
+    in_flight = sum(info.get("num_ack_pending", 0) for info in consumers)
+    return Costs(
+        instances=sum(_instances(info) for info in consumers),
+        queued=state.get("messages", 0),
+        redelivered=in_flight + state.get("num_deleted", 0),
+    )
+
+
+def _instances(info: Info) -> int:
+    is_pinned = any(group.get("pinned_client_id") for group in info.get("priority_groups") or ())
+    return max(int(info.get("num_waiting", 0)), int(is_pinned))
+
+
+def consequences(change: Change, view: View) -> Iterable[Consequence]:
+    """What becomes of members and messages when the group is made anew."""
+    if change.action is not Action.REPLACE:
+        return
+    if change.live is None or (change.intent and not change.fields):
+        yield from _of_the_rest(change, view)
+        return
+    yield Consequence(message=f"{costs(change, view).in_words()}. Nobody but their owners starts members again")
+    yield Consequence(message="Keys move between partitions: their order is kept, since all members end before")
+    if filling := _filling(change, view):
+        yield Consequence(message=filling)
+
+
+def _of_the_rest(change: Change, view: View) -> Iterable[Consequence]:
+    point = recreate.noted(change)
+    if point and recreate.queue(change, view) is None:
+        stream = change.address.stream
+        yield Consequence(message=f"The new queue begins at message {point} of {stream}, noted before the old one went")
+    if change.live is None:
+        yield Consequence(message="Its members have ended, and must be started again by their owners")
+
+
+def _filling(change: Change, view: View) -> str | None:
+    """Until when members must be back; the rate is known no better than as an average over what the source retains."""
+    source = _source(change, view)
+    state: Info = source["state"] if source else {}
+    rate = _rate(state)
+    if not rate:
+        return None
+    said = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
+    queued = costs(change, view).queued
+    if most := change.becomes("max_buffered_msg"):
+        after = in_words(int(max(most - queued, 0) / rate) * 1_000_000_000, "duration")
+        return f"{said}its buffer of {some(most, 'message')} is full {after} after; then it stops taking in until members work"
+    return f"{said}the queue grows without any limit until members work"
+
+
+def _rate(state: Info) -> float | None:
+    """Messages a second."""
+    number = state.get("messages", 0)
+    if number < 2 or not state.get("first_ts") or not state.get("last_ts"):
+        return None
+    seconds = (moment(state["last_ts"]) - moment(state["first_ts"])).total_seconds()
+    return float(number - 1) / seconds if seconds > 0 else None
+
+
+def _source(change: Change, view: View) -> Info | None:
+    return view.snapshot.streams.get(change.address.stream) if view.snapshot else None

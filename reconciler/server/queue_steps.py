@@ -1,0 +1,123 @@
+"""A queue that another stream feeds: how far it has come, and when it may forget where it was begun.
+
+A queue made with a start sequence keeps it until it has stored a message: an update before imports everything from the
+first on. Kept for ever, servers before 2.15 begin there again when they restart with the queue empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from reconciler.core.binds import resume_point
+from reconciler.core.resource import Json
+from reconciler.core.wire import Step
+from reconciler.server import problems
+from reconciler.server.api import Answer, NoAnswer, Refusal
+from reconciler.server.handling import Result, Run, Succeeded, changes_since
+
+POLL = 0.1
+REST = 4.0
+"""Seconds without any movement after which a queue that lags behind nothing has all there is. One that could not store
+a message tries again after about two."""
+NO_MESSAGE = 10037
+NO_STREAM = 10059
+
+
+async def read(run: Run, step: Step) -> Result:
+    """Looks until it is known what comes next, or time is up. Nobody takes anything from the queue by then."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + step.body["timeout"] / 1e9
+    stood, since = None, loop.time()
+    while True:
+        seen = await _look(run, step)
+        if not isinstance(seen, dict):
+            return problems.unreadable(step, seen) if not _is_gone(seen) else problems.changed(step, ["it is gone"])
+        if changed := changes_since(step, seen["queue"]["config"]):
+            return problems.changed(step, changed)
+        if _stand(seen) != stood:
+            stood, since = _stand(seen), loop.time()
+        seen["rested"] = loop.time() - since >= REST and _is_fed(seen)
+        if resume_point(seen) is not None or loop.time() >= deadline:
+            return Succeeded(seen)
+        await asyncio.sleep(POLL)
+
+
+async def _look(run: Run, step: Step) -> dict[str, Any] | Refusal | NoAnswer:
+    """The source first: what arrives between the looks then counts as not yet taken in."""
+    source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
+    if not isinstance(source, Mapping):
+        return source
+    queue = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+    if not isinstance(queue, Mapping):
+        return queue
+    seen: dict[str, Any] = {"source": source, "queue": queue, "rested": False}
+    if queue["state"]["messages"]:
+        lowest = await _message(run, step.on[0], queue["state"]["first_seq"])
+        if not isinstance(lowest, Mapping):
+            return lowest
+        seen["lowest"] = lowest["message"]
+    return seen
+
+
+async def _message(run: Run, stream: str, sequence: int) -> Answer:
+    """The first one from there on, as the leader has it."""
+    return await run.js.read(f"STREAM.MSG.GET.{stream}", {"seq": sequence, "next_by_subj": ">"})
+
+
+def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
+    return seen["source"]["state"]["last_seq"], seen["queue"]["state"]["last_seq"], seen["queue"]["state"]["messages"]
+
+
+def _is_fed(seen: Mapping[str, Any]) -> bool:
+    """Heard from its source since it came to rest; a negative number means not yet."""
+    return 0 <= float(seen["queue"]["sources"][0].get("active", -1)) < REST * 1e9
+
+
+async def settle(run: Run, step: Step) -> Result:
+    """Updates as soon as a message is stored; where none is to come, or none comes in time, that is left to a later run."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + step.body["timeout"] / 1e9
+    while True:
+        live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+        if not isinstance(live, Mapping):
+            return problems.unreadable(step, live) if not _is_gone(live) else problems.changed(step, ["it is gone"])
+        if (start := _start(live)) is None:
+            return Succeeded(live)
+        if live["state"]["last_seq"]:
+            return await _settled(run, step, live)
+        if loop.time() >= deadline or not await _is_more_to_come(run, step, start):
+            run.tell(step, f"{step.on[0]} is resuming at {start}: nothing has come yet, so a later run finishes it")
+            return Succeeded(live)
+        await asyncio.sleep(POLL)
+
+
+async def _settled(run: Run, step: Step, live: Mapping[str, Any]) -> Result:
+    bare = [{key: value for key, value in item.items() if key != "opt_start_seq"} for item in live["config"]["sources"]]
+    if bare != step.set["sources"]:
+        return problems.changed(step, [f"sources was {step.set['sources']} and is {bare} now"])
+    config = run.forms.patch(live["config"], {"sources": bare}, ())
+    said = await run.js.write(f"STREAM.UPDATE.{step.on[0]}", config, level=step.level)
+    if isinstance(said, Refusal):
+        return problems.refused(step, said)
+    if not isinstance(said, Mapping):
+        said = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; what is there now may
+        if not isinstance(said, Mapping) or _start(said) is not None:
+            return problems.unlike(step, ["it did not answer, and the start sequence is still there"])
+    wrong = run.forms.wrong(step, config, live["config"], said["config"])
+    return problems.unlike(step, wrong) if wrong else Succeeded(said)
+
+
+def _start(info: Mapping[str, Any]) -> int | None:
+    starts = [item["opt_start_seq"] for item in info["config"].get("sources") or () if item.get("opt_start_seq")]
+    return starts[0] if starts else None
+
+
+async def _is_more_to_come(run: Run, step: Step, start: int) -> bool:
+    source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
+    return isinstance(source, Mapping) and source["state"]["last_seq"] >= start
+
+
+def _is_gone(said: Answer) -> bool:
+    return isinstance(said, Refusal) and said.err_code in (NO_STREAM, NO_MESSAGE)
