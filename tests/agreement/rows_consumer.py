@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.agreement.row import MS, M, S, both, consumed, row
+from tests.agreement.row import MS, M, S, both, consumed, reconsumed, row
 
 LONG = "x" * 4097
 
@@ -102,6 +102,13 @@ ROWS = (
         10116,
         both({"backoff": [S, M, M], "max_deliver": 2}),
         both({"backoff": [S, M], "max_deliver": 2}, {"backoff": [S, M]}),
+    ),
+    row(
+        "2.2 backoff beside a negative max_deliver",
+        10116,
+        [reconsumed({"max_deliver": -7}, backoff=[S])],
+        [reconsumed({"max_deliver": -7}, backoff=[S], max_deliver=5)],
+        until=(2, 12),
     ),
     row(
         "2.2 sample_freq",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.core.diff import Change
+from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.around import filters_of
 from reconciler.kinds.primitives.checks import ALL, Check, codes, objections
@@ -109,7 +110,15 @@ def more_waits_than_deliveries(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: shorten `backoff` to at most `max_deliver` entries, or raise `max_deliver`.
     """
-    return objections(LISTS, change, view, FIELDS)
+    return objections(LISTS, change, view, FIELDS, _with_kept_negative(change))
+
+
+def _with_kept_negative(change: Change) -> Config | None:
+    """2.11 keeps a `max_deliver` below -1, which to us means no limit and to its own check a limit."""
+    raw = change.live.state.get("config", {}) if change.live else {}
+    if change.desired is None or raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):
+        return None
+    return {**change.desired.config, "max_deliver": raw["max_deliver"]}
 
 
 IMPOSSIBLE = (
