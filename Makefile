@@ -49,6 +49,9 @@ interop: setup  ## groups shared with the reference implementation, on every ser
 	@$(BIN)/python -m tests.interop.reference
 	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop
 
+drill: setup  ## elastic groups made anew, cut off and restarted after every step, on every server version: 0 lost
+	@$(BIN)/python -m tests.drill
+
 N ?= 5000
 
 agreement: setup  ## our verdicts beside real servers' answers: N random cases per version and every rule's row
@@ -71,4 +74,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo lint test interop agreement bench curve format schemas clean
+.PHONY: help setup demo lint test interop drill agreement bench curve format schemas clean
