@@ -107,7 +107,7 @@ ROWS = (
         "2.2 backoff beside a negative max_deliver",
         10116,
         [reconsumed({"max_deliver": -7}, backoff=[S])],
-        [reconsumed({"max_deliver": -7}, backoff=[S], max_deliver=5)],
+        [reconsumed({"max_deliver": -7}, backoff=[S], max_deliver=5), reconsumed({"max_deliver": -7}, ack_wait=S)],
         until=(2, 12),
     ),
     row(

@@ -94,7 +94,7 @@ def negative_wait(change: Change, view: View) -> Iterator[Finding]:
 LISTS = (
     Check(
         path="backoff",
-        wrong=lambda c: c.get("max_deliver", 0) and len(c.get("backoff") or ()) > c["max_deliver"],
+        wrong=lambda c: bool(c.get("backoff") and c.get("max_deliver")) and len(c["backoff"]) > c["max_deliver"],
         says="there are more waiting times in backoff than deliveries: max_deliver is lower",
         fix="shorten backoff to max_deliver entries, or raise max_deliver",
         err_code=10116,
