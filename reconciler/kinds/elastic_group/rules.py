@@ -9,11 +9,12 @@ from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.core.wire import Version
 from reconciler.kinds.elastic_group import derived, recreate, recreation
+from reconciler.kinds.elastic_group.coherence import replicas_behind
 from reconciler.kinds.primitives import group_rules as shared
 from reconciler.kinds.primitives import group_steps
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.kinds.primitives.group_spec import not_membership
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.subjects import collide, is_valid
 
 QUEUE = "queue_stream"
 
@@ -193,7 +194,7 @@ def filter_problems(path: str, item: Json) -> Iterator[Finding]:
     """What the reference refuses about one filter by itself."""
     tokens = item["filter"].split(".")
     stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
-    if "" in tokens or (">" in tokens[:-1]):
+    if not is_valid(item["filter"]):
         yield _bad(
             f"{path}.filter",
             f"`{item['filter']}` is not a subject",
@@ -251,6 +252,8 @@ RULES = (
     group_resuming,
     shared.deletion("EG"),
     shared.emptied("EG"),
+    shared.memberless("EG"),
+    replicas_behind,
     whole_subject,
     shared.bad_name("EG"),
     shared.bad_membership("EG"),

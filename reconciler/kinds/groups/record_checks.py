@@ -46,6 +46,9 @@ def _problems(group: Group) -> Iterator[tuple[str, str]]:
         yield "it holds members and member_mappings", "declare one of them and apply"
     for item in group.config.get("partitioning_filters") or ():
         yield from ((one.message, "recreate the group with filters that can be") for one in filter_problems("", item))
+    names = [one["member"] for one in group.record.raw.get("member_mappings") or ()]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        yield f"{', '.join(twice[:5])} is mapped twice", "declare the partitions of each member in one place, and apply"
     if mappings := group.config.get("member_mappings"):
         yield from _coverage(mappings, group.partitions)
 

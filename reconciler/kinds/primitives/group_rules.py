@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.primitives.group_shape import MOST_PARTITIONS
 from reconciler.kinds.primitives.subjects import LONGEST_NAME, collide, is_valid
 from reconciler.kinds.primitives.words import some
 
@@ -78,6 +79,14 @@ def bad_membership(family: str) -> Rule:
                 f"max_members {partitions} is below 1: there would be no partition",
                 "choose a number from 1",
             )
+        if partitions > MOST_PARTITIONS:
+            yield _refused(
+                "max_members",
+                f"max_members {partitions:_} is far more than servers can serve filters of",
+                f"choose a number up to {MOST_PARTITIONS:_}",
+            )
+            return
+        yield from _named_twice(change)
         if config.get("members") and config.get("member_mappings"):
             yield _refused("member_mappings", "members and member_mappings exclude each other", "keep one of them")
         if change.action is Action.CREATE or change.touches("members", "member_mappings", "max_members"):
@@ -85,6 +94,16 @@ def bad_membership(family: str) -> Rule:
             yield from _coverage(config, partitions)
 
     return rule(f"{family}543", "bad-membership", on=WRITES)(judge)
+
+
+def _named_twice(change: Change) -> Iterator[Finding]:
+    """Only the file knows: everywhere else mappings are looked up by member."""
+    names = [one.member for one in getattr(change.terms, "member_mappings", None) or ()]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield _refused(
+                f"member_mappings[{index}].member", f"member {name} is listed twice", "list its partitions in one place"
+            )
 
 
 def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
@@ -143,6 +162,28 @@ def emptied(family: str) -> Rule:
         )
 
     return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(judge)
+
+
+def memberless(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """A new group without any member: nothing is consumed. An elastic group's queue grows to its limit meanwhile; a static
+        group's members can never be added later.
+
+        Instead: name its members. Of an elastic group they may also be left out, where something else drives them.
+        """
+        elastic = family == "EG"
+        said = change.terms.model_fields_set & {"members", "member_mappings"}
+        if change.becomes("members") or change.becomes("member_mappings") or (elastic and not said):
+            return None
+        return Finding(
+            outcome=Outcome.WARNS,
+            path="members",
+            message="the group has no member; nothing is consumed"
+            + (", and what arrives waits" if elastic else ", and members of a static group can never be added"),
+            fix="name its members" + ("; or leave `members` out, where something else drives them" if elastic else ""),
+        )
+
+    return rule(f"{family}311", "group-without-members", on=(Action.CREATE,))(judge)
 
 
 def is_current(change: Change) -> bool:

@@ -39,7 +39,7 @@ OURS = frozenset(Terms.model_fields)
 
 FIELDS = {
     "max_members": FieldInfo(unit="count"),
-    "filters": FieldInfo(unit="list"),
+    "filters": FieldInfo(unit="list", ordered=False),
     "partitioning_filters": FieldInfo(unit="list", ordered=False),
     "max_buffered_msg": FieldInfo(unit="count", default=-1),
     "max_buffered_bytes": FieldInfo(unit="bytes", default=-1),

@@ -24,7 +24,7 @@ BUCKET = group_record.STATIC_BUCKET
 class StaticGroupSpec(GroupSpec):
     """A static partitioned consumer group as written in a file."""
 
-    filters: Annotated[tuple[str, ...] | None, Known(unit="list")] = None
+    filters: Annotated[tuple[str, ...] | None, Known(unit="list", ordered=False)] = None
     """Subjects after the partition number that members consume. Left out: all."""
 
 
@@ -116,6 +116,7 @@ STATIC_GROUP = Kind(
         static_group_change,
         group_type_change,
         shared.deletion("SG"),
+        shared.memberless("SG"),
         shared.bad_name("SG"),
         shared.bad_membership("SG"),
         shared.unusable_filters("SG", "filters"),
