@@ -65,7 +65,7 @@ def test_every_rule_has_a_page(shell: Shell) -> None:
 def test_the_published_schemas_are_up_to_date(shell: Shell, tmp_path: Path) -> None:
     ran = shell("schema", "--write", "new")
     written = {path.name: path.read_text() for path in (tmp_path / "new").iterdir()}
-    published = {path.name: path.read_text() for path in (ROOT / "schemas").iterdir()}
+    published = {path.name: path.read_text() for path in (ROOT / "schemas").glob("*.json")}
     assert (ran.code, ran.out) == (0, "")
     assert written == published, "run: reconciler schema --write schemas"
 

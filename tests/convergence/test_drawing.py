@@ -63,6 +63,17 @@ def _steps(case: Case) -> Iterator[Step]:
         snapshot = apply_offline(plan, snapshot)
 
 
+EXCHANGES, MOVES, DRILL = "tests/convergence/test_exchanges.py", "tests/convergence/test_moves.py", "tests/drill"
+DRAWN_ELSEWHERE = {
+    Call.CONSUMER_RESET: EXCHANGES,
+    Call.GATE_IN_FLIGHT_DONE: EXCHANGES,
+    Call.GATE_REPLICAS_CURRENT: MOVES,
+    Call.QUEUE_READ: DRILL,
+    Call.QUEUE_SETTLE: DRILL,
+}
+"""Calls of changes that come about only in patterns, which are drawn by proofs of their own."""
+
+
 def test_every_call_a_server_understands_is_made() -> None:
     calls = {step.call for case in the_cases() for step in _steps(case)}
-    assert set(Call) - calls == set()
+    assert set(Call) - calls == DRAWN_ELSEWHERE.keys()
