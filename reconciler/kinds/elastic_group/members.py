@@ -21,8 +21,12 @@ def members_gone(change: Change, view: View) -> Step:
     )
 
 
+LEAST = 10_000_000_000
+"""Nanoseconds. Members may have joined since the plan, and finish what they hold first."""
+
+
 def _patience(name: str, view: View) -> int:
-    """Nanoseconds after which the longest idle member is gone: its inactivity threshold, and a second."""
+    """Until the slowest is gone: its last pull runs out, then its inactivity threshold begins."""
     consumers = view.snapshot.consumers.get(name, {}).values() if view.snapshot else ()
     longest = max((info["config"].get("inactive_threshold", 0) for info in consumers), default=0)
-    return int(longest) + 1_000_000_000
+    return 2 * int(longest) + LEAST

@@ -68,9 +68,9 @@ class Costs:
         return {"instances": self.instances, "queued": self.queued, "redelivered": self.redelivered}
 
     def in_words(self) -> str:
-        ended = f"{some(self.instances, 'running instance')} end and must be started again by their owners"
-        again = f"up to {some(self.redelivered, 'message')} delivered before" if self.redelivered else "nothing"
-        return f"{ended}; {some(self.queued, 'queued message')} go into the new queue, {again} comes again"
+        ended = f"running instances end ({some(self.instances)} now) and must be started again by their owners"
+        again = f"of those delivered before, up to {some(self.redelivered)} come again"
+        return f"{ended}; the new queue begins with what is queued ({some(self.queued)} now); {again}"
 
 
 def costs(change: Change, view: View) -> Costs:
@@ -98,8 +98,8 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
     if change.live is None or (change.intent and not change.fields):
         yield from _of_the_rest(change, view)
         return
-    yield Consequence(message=f"{costs(change, view).in_words()}. Nobody but their owners starts members again")
-    yield Consequence(message="Keys move between partitions: their order is kept, since all members end before")
+    if change.touches("max_members", "partitioning_filters"):
+        yield Consequence(message="Keys move between partitions: their order is kept, since all members end before")
     if filling := _filling(change, view):
         yield Consequence(message=filling)
 
