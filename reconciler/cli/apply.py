@@ -7,7 +7,8 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,15 +20,17 @@ from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.sharing import takes
 from reconciler.core.diff import Action
-from reconciler.core.events import Event, Finished, Started
+from reconciler.core.events import Event, Finished, Settled, Started
 from reconciler.core.plan import Plan
 from reconciler.report.headline import where
 from reconciler.report.outcome import outcome_text, progress
+from reconciler.report.outcome_json import outcome_json
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
 from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.apply import apply as run_plan
+from reconciler.workflow.plan import Planned
 
 app = common.app()
 
@@ -46,77 +49,121 @@ def apply_(
     partial: Annotated[
         bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
     ] = False,
+    format_: Annotated[
+        common.Format, typer.Option("--format", help="What was done, for people, or for tools.")
+    ] = common.Format.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show the plan, ask for confirmation, and make it so."""
+    """Show the plan, ask for confirmation, and make it so. PATHS may be one plan saved with `plan --out plan.json`."""
     arguments = selection.arguments(paths, connection)
     if not yes and not sys.stdin.isatty():
         raise common.Misused(
             "There is no terminal to ask on. Look first with `reconciler plan "
             f"{arguments}`, then add --yes to apply without being asked."
         )
-    run = _Run(yes=yes, partial=partial, paper=paper(verbose=verbose, no_color=no_color))
-    return asyncio.run(run.through(paths, connection.options(), selection, arguments))
+    manner = Manner(yes=yes, partial=partial, format=format_, paper=paper(verbose=verbose, no_color=no_color))
+    if paths[0].suffix == ".json":
+        from reconciler.cli.apply_saved import SavedRun  # noqa: PLC0415 - only for who saved a plan
+
+        _alone(paths, selection)
+        return asyncio.run(SavedRun(manner, paths[0], connection).through())
+    return asyncio.run(_Run(manner).through(paths, connection.options(), selection, arguments))
 
 
-class _Run:
-    """One apply from reading the account to the last line."""
+def _alone(paths: Sequence[Path], selection: Selection) -> None:
+    if len(paths) > 1:
+        raise common.Misused(f"{paths[0]} is a saved plan; apply it alone, without files beside it.")
+    if selection != Selection(only=(), exclude=(), allow=()):
+        raise common.Misused(
+            f"{paths[0]} is a saved plan; --only, --exclude and --allow belong to the `plan` that saves it."
+        )
 
-    def __init__(self, *, yes: bool, partial: bool, paper: Paper) -> None:
-        self._yes, self._partial, self._paper = yes, partial, paper
 
-    async def through(self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> int:
-        async with making(paths, options, chosen, arguments) as (made, js):
-            plan = made.planned.plan
-            if not self._show(made):
-                return exits.FAILED
-            if not self._goes_ahead(plan):
-                return plan.exit_code
-            if not self._yes and not _confirmed(plan):
-                tell("Nothing was changed.\n")
-                return exits.FAILED
-            return await self._carry_out(made, js)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a run asks, what it leaves out, and how it tells."""
 
-    def _show(self, made: Made) -> bool:
+    yes: bool
+    partial: bool
+    format: common.Format
+    paper: Paper
+
+    def shows(self, text: str) -> bool:
+        """Before anything is changed; for tools, what was done is all there is to say."""
+        if self.format is common.Format.JSON:
+            return True
         try:
-            say(made.text(self._paper, goes_on=self._goes_ahead(made.planned.plan)))
+            say(text)
         except NobodyReads:
             tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
             return False
         return True
 
-    def _goes_ahead(self, plan: Plan) -> bool:
-        if plan.exit_code != exits.FINE and not self._partial:
+    def goes_ahead(self, plan: Plan) -> bool:
+        if plan.exit_code != exits.FINE and not self.partial:
             return False
         remembers = any(change.action in REMEMBERED and not change.is_blocked for change in plan.changes)
         return bool(plan.steps) or remembers
 
+
+class _Run:
+    """One apply from reading the account to the last line."""
+
+    def __init__(self, manner: Manner) -> None:
+        self._manner = manner
+
+    async def through(self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> int:
+        async with making(paths, options, chosen, arguments) as (made, js):
+            plan, manner = made.planned.plan, self._manner
+            if not manner.shows(made.text(manner.paper, goes_on=manner.goes_ahead(plan))):
+                return exits.FAILED
+            if not manner.goes_ahead(plan):
+                self._say_nothing_done(plan)
+                return plan.exit_code
+            if not manner.yes and not confirmed(plan):
+                tell("Nothing was changed.\n")
+                return exits.FAILED
+            return await self._carry_out(made, js)
+
+    def _say_nothing_done(self, plan: Plan) -> None:
+        if self._manner.format is common.Format.JSON:
+            say(outcome_json(Finished(), topology=plan.topology, exit_code=plan.exit_code))
+
     async def _carry_out(self, made: Made, js: JetStream) -> int:
         plan, began = made.planned.plan, time.monotonic()
         try:
-            finished = await _followed(made, js)
+            finished = await followed(made.planned, js)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {made.arguments}\n")
             return exits.INTERRUPTED
         took, left = time.monotonic() - began, len(plan.blocked) + plan.hidden
-        say("\n" + outcome_text(finished, self._paper, arguments=made.arguments, seconds=took, left=left))
-        if finished.stopped == "interrupted":
-            return exits.INTERRUPTED
-        return plan.exit_code if finished.is_success else exits.FAILED
+        code = exit_of(finished, plan)
+        if self._manner.format is common.Format.JSON:
+            say(outcome_json(finished, topology=plan.topology, exit_code=code))
+        else:
+            paper = self._manner.paper
+            say("\n" + outcome_text(finished, paper, arguments=made.arguments, seconds=took, left=left))
+        return code
 
 
-def _confirmed(plan: Plan) -> bool:
+def exit_of(finished: Finished, plan: Plan) -> int:
+    if finished.stopped == "interrupted":
+        return exits.INTERRUPTED
+    return plan.exit_code if finished.is_success else exits.FAILED
+
+
+def confirmed(plan: Plan) -> bool:
     what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of what is ours"
     return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
 
 
-async def _followed(made: Made, js: JetStream) -> Finished:
+async def followed(planned: Planned, js: JetStream, known: Iterable[Settled] = ()) -> Finished:
     """The run with a line of progress; Ctrl-C ends it in good order, a second one at once."""
-    shown, finished = _Line(len(made.planned.plan.steps)), None
+    shown, finished = _Line(len(planned.plan.steps)), None
     stop = asyncio.Event()
     with _interruptible(stop):
-        async for event in run_plan(made.planned, js, stop=stop):
+        async for event in run_plan(planned, js, stop=stop, known=known):
             shown.follow(event)
             if isinstance(event, Finished):
                 finished = event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,11 @@ Allow = Annotated[
     list[str] | None,
     typer.Option("--allow", metavar="CODE=ADDRESS", help="Consent for this run, for example ST301=stream/ORDERS."),
 ]
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
 
 
 class Misused(typer.BadParameter):

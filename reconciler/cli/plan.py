@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -18,13 +17,9 @@ from reconciler.cli.sharing import takes
 from reconciler.core.plan import Plan
 from reconciler.report.json import plan_json
 from reconciler.server.options import ConnectOptions
+from reconciler.workflow import saved
 
 app = common.app()
-
-
-class Format(StrEnum):
-    TEXT = "text"
-    JSON = "json"
 
 
 @app.command(name="plan")
@@ -34,18 +29,34 @@ def plan_(
     paths: common.Paths,
     selection: Selection,
     connection: Connection,
-    format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
+    format_: Annotated[common.Format, typer.Option("--format", help="For people, or for tools.")] = common.Format.TEXT,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE.json", help="Save it, to apply exactly this later.")
+    ] = None,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
     """Show what would be changed in the account, what is refused and why. Changes nothing."""
     arguments = selection.arguments(paths, connection)
+    if out is not None and out.suffix != ".json":
+        raise common.Misused(f"--out {out}: write a name that ends in .json; by that `apply` knows a saved plan.")
     made: list[Made] = []
     asyncio.run(_make(made, paths, connection.options(), selection, arguments))
     plan = made[0].planned.plan
-    say(plan_json(plan) if format_ is Format.JSON else made[0].text(paper(verbose=verbose, no_color=no_color)))
+    if out is not None:
+        _save(made[0], out, paths, selection)
+    applying = connection.arguments(str(out)) if out else None
+    look = paper(verbose=verbose, no_color=no_color)
+    say(plan_json(plan) if format_ is common.Format.JSON else made[0].text(look, applying=applying))
     return code(plan, pending=exit_code)
+
+
+def _save(made: Made, out: Path, paths: Sequence[Path], chosen: Selection) -> None:
+    try:
+        saved.save(saved.keep(made.planned, made.topology, chosen.options(), [*map(str, paths)]), out)
+    except OSError as error:
+        raise common.cannot_write(out, error) from None
 
 
 async def _make(

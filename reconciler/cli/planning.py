@@ -11,6 +11,7 @@ from pathlib import Path
 from reconciler.cli import common
 from reconciler.cli.connecting import Connection
 from reconciler.cli.screen import Progress
+from reconciler.core.topology import Topology
 from reconciler.report.paper import Paper
 from reconciler.report.text import plan_text
 from reconciler.server.api import JetStream
@@ -46,11 +47,14 @@ class Made:
     """A plan, and what is said beside it."""
 
     planned: Planned
+    topology: Topology
     arguments: str
     seconds: float
 
-    def text(self, paper: Paper, *, goes_on: bool = False) -> str:
-        return plan_text(self.planned.plan, paper, arguments=self.arguments, seconds=self.seconds, goes_on=goes_on)
+    def text(self, paper: Paper, *, goes_on: bool = False, applying: str | None = None) -> str:
+        return plan_text(
+            self.planned.plan, paper, arguments=self.arguments, seconds=self.seconds, goes_on=goes_on, applying=applying
+        )
 
 
 @asynccontextmanager
@@ -67,6 +71,7 @@ async def making(
             progress.clear()
             plan = replace(found.plan, diagnostics=(*here.loaded.diagnostics, *found.plan.diagnostics))
             seconds = time.monotonic() - began
-            yield Made(planned=replace(found, plan=plan), arguments=arguments, seconds=seconds), here.js
+            whole = replace(found, plan=plan)
+            yield Made(planned=whole, topology=here.topology, arguments=arguments, seconds=seconds), here.js
     finally:
         progress.clear()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.kind import FieldInfo
 from reconciler.core.resource import Json
 from reconciler.core.wire import Step
 
@@ -35,6 +36,18 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Strayed:
+    """A value that somebody else changed after the plan was made; None is absence."""
+
+    path: str
+    planned: Json = None
+    """What the plan was made from."""
+    now: Json = None
+    wanted: Json = None
+    info: FieldInfo = field(default_factory=FieldInfo)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
     """Not carried out, or carried out with another result than predicted; the reason says which."""
 
@@ -42,6 +55,8 @@ class Failed:
     reason: Diagnostic
     nothing_done: bool
     """The server changed nothing; what the step would have undone may be undone."""
+    strayed: tuple[Strayed, ...] = ()
+    """What is not as it was planned from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

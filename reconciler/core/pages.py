@@ -54,6 +54,9 @@ APPLY = {
     "AP107": Page("in-doubt", "The request was sent and no answer came, and looking again did not tell.", "plan again: it shows what is there"),
     "AP108": Page("position-unknown", "A consumer or group that is to be replaced does not say where it stands; it was left alone.", "acknowledge its first message, or let the queue of the group catch up, and apply again"),
     "AP109": Page("replicas-behind", "A stream was still being moved or copied when its next change was due; the change was not made.", "wait until all replicas are current, and apply again"),
+    "AP201": Page("recreated", "An object that a saved plan touches was deleted and created again since: another creation time, and its state went backwards. It was left alone.", "plan again: what was reviewed was another object"),
+    "AP202": Page("more-than-consented", "A saved plan would by now lose more than was agreed to: beyond `upto` of the consent, or twice what the plan said.", "plan again, and consent to what it says now"),
+    "AP203": Page("no-longer-allowed", "Since a plan was saved, a rule objects to one of its changes, or what it needs cannot be read or done any more.", "plan again and see why"),
     "LE101": Page("record-unreadable", "A record in the bucket `reconciler` cannot be used; the resource counts as not remembered.", "a newer version may have written it; otherwise delete that key"),
     "LE102": Page("ledger-not-writable", "What is applied cannot be remembered. Creates, updates and membership work all the same; drift and removals do not.", "allow the subjects the message names"),
     "LE103": Page("record-not-written", "Applied, but not remembered as ours.", "apply again; it will be adopted"),
@@ -64,13 +67,15 @@ PLANNING = {
     "XX301": Page("consent-expired", "A consent whose last day is over.", "remove it, or judge anew and date it anew"),
     "XX302": Page("consent-unused", "A consent that no change of this plan needs.", "remove it, so that it never covers a change nobody thought of"),
     "XX303": Page("consent-falls-short", "A consent for the right rule that does not reach: another value, a loss above its bound, or one nobody could count.", "judge the change anew and write the consent for it"),
-    "XX901": Page("not-a-plan", "A file that is no plan of this format.", "make it anew with the plan command"),
+    "XX901": Page("not-a-plan", "A file that is no saved plan, or one of another format or version.", "make it anew with the plan command"),
     "XX902": Page("cannot-write", "A file could not be written.", "check the path and its permissions"),
     "XX903": Page("no-example", "The example that the demo shows is not installed.", "run it from a checkout"),
     "XX904": Page("export-incomplete", "Part of the account could not be read, so the export lacks it.", "export again when everything answers"),
     "XX905": Page("not-exported", "Something live that no file can say.", "leave it as it is; it is not touched"),
     "XX906": Page("output-not-written", "The output could not be written to where it was sent.", "check the disk or the pipe"),
     "XX907": Page("selects-nothing", "A pattern of --only or --exclude that no address and no label here matches.", "write stream/ORDERS, 'consumer/ORDERS/*' or team=orders"),
+    "XX911": Page("plan-altered", "A saved plan whose fingerprint does not fit its contents: it was edited, cut off or damaged. The fingerprint notices accidents; it is no signature.", "make it anew with the plan command"),
+    "XX912": Page("another-target", "A saved plan that was made for another account, cluster or domain. The address of a server says nothing: the account's name and the random id in its bucket `reconciler` do.", "connect to where it was made for, or plan anew"),
 }  # fmt: skip
 
 GROUPS = {

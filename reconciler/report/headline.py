@@ -68,10 +68,11 @@ def sums(plan: Plan, paper: Paper) -> str:
     return " · ".join(filter(None, parts))
 
 
-def next_line(plan: Plan, arguments: str) -> str:
-    """What to do now; `arguments` are those this plan was made with."""
+def next_line(plan: Plan, arguments: str, applying: str | None = None) -> str:
+    """What to do now; `arguments` are those this plan was made with, `applying` those that apply it."""
     found = {section_of(change) for change in plan.changes}
-    again, apply = f"reconciler plan {arguments}".rstrip(), f"reconciler apply {arguments}".rstrip()
+    again = f"reconciler plan {arguments}".rstrip()
+    apply = f"reconciler apply {arguments if applying is None else applying}".rstrip()
     if Section.REFUSED in found:
         rest = f"\nWhat does not depend on it: {apply} --partial" if found & _APPLICABLE else ""
         return f"Nothing can be applied while something is refused. After editing: {again}{rest}"

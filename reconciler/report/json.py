@@ -160,25 +160,31 @@ def _step(step: Step) -> dict[str, Any]:
 
 def plan_from_json(text: str) -> Plan:
     """The very plan that was written; what is not one is refused with the reason."""
+    data = parsed(text)
+    try:
+        return plan_of(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise not_a_plan(f"this plan is damaged at {error}") from None
+
+
+def parsed(text: str) -> Data:
+    """The data of a plan of this format."""
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise _not_a_plan(f"this is not JSON: {error}") from None
+        raise not_a_plan(f"this is not JSON: {error}") from None
     if not isinstance(data, dict) or "format" not in data:
-        raise _not_a_plan("this JSON is not a plan; `reconciler plan --format json` writes one")
+        raise not_a_plan("this JSON is not a plan", "`reconciler plan --out plan.json` writes one")
     if data["format"] != FORMAT:
-        raise _not_a_plan(f"this plan has format {data['format']}, this reconciler reads format {FORMAT}; plan again")
-    try:
-        return _plan_of(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _not_a_plan(f"this plan is damaged at {error}; plan again") from None
+        raise not_a_plan(f"this plan has format {data['format']}, this reconciler reads format {FORMAT}")
+    return data
 
 
-def _not_a_plan(why: str) -> CannotContinue:
-    return CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX901", name="not-a-plan", message=why))
+def not_a_plan(why: str, fix: str = "plan again") -> CannotContinue:
+    return CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX901", name="not-a-plan", message=why, fix=fix))
 
 
-def _plan_of(data: Data) -> Plan:
+def plan_of(data: Data) -> Plan:
     changes = _each(data["changes"], _change_of)
     listed = sum(change.action is Action.KEEP and not change.is_refused for change in changes)
     return Plan(

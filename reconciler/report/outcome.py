@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.events import Failed, Finished, InDoubt, Settled, Skipped
+from reconciler.core.events import Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.core.wire import Call, Step
 from reconciler.report import diagnostics
 from reconciler.report.names import named
 from reconciler.report.paper import Paper
-from reconciler.report.values import counted, show_seconds
+from reconciler.report.table import table
+from reconciler.report.values import counted, show_seconds, show_side
 from reconciler.report.visible import columns, visible
 
 _DEEDS = {
@@ -28,14 +29,22 @@ _NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion"} | {c: 
 
 
 def outcome_text(
-    finished: Finished, paper: Paper | None = None, *, arguments: str = "", seconds: float | None = None, left: int = 0
+    finished: Finished,
+    paper: Paper | None = None,
+    *,
+    arguments: str = "",
+    seconds: float | None = None,
+    left: int = 0,
+    later: bool = False,
 ) -> str:
-    """The summary after the last event, ending in a newline. `left`: changes that were not to be applied."""
+    """The summary after the last event, ending in a newline. `left`: changes that were not to be applied; `later`: the
+    plan was made some time before, so that nobody knows what another one would find."""
     paper = paper or Paper()
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
     warned = diagnostics.lines(finished.warnings, paper)
     if finished.is_success and finished.stopped is None:
-        then = f"{counted(left, 'change')} left out." if left else "Planning again finds nothing to do."
+        again = "Everything in the plan is done." if later else "Planning again finds nothing to do."
+        then = f"{counted(left, 'change')} left out." if left else again
         applied = f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}. {then}"
         return "\n".join([*warned, applied]) + "\n"
     lines = [*warned, *_troubles(finished, paper)]
@@ -70,7 +79,8 @@ def _deeds(finished: Finished) -> str:
 def _troubles(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
     for failed in finished.failed:
-        lines += _trouble(f"! {visible(failed.step.address)}", f"failed to {deed(failed.step)}", failed.reason, paper)
+        head = f"! {visible(failed.step.address)}"
+        lines += _trouble(head, f"failed to {deed(failed.step)}", failed.reason, paper, strayed_lines(failed.strayed))
     for doubt in finished.in_doubt:
         lines += _trouble(f"? {visible(doubt.step.address)}", f"in doubt: {deed(doubt.step)}", doubt.reason, paper)
     for because, skipped in _by_reason(finished.skipped).items():
@@ -79,9 +89,19 @@ def _troubles(finished: Finished, paper: Paper) -> list[str]:
     return lines
 
 
-def _trouble(head: str, what: str, reason: Diagnostic, paper: Paper) -> list[str]:
+def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
+    """Three columns: what the plan was made from, what is live now, and what is wanted."""
+    if not strayed:
+        return []
+    rows = [
+        [one.path, *(show_side(value, one.info) for value in (one.planned, one.now, one.wanted))] for one in strayed
+    ]
+    return table([["", "planned from", "now live", "wanted"], *rows], indent=indent)
+
+
+def _trouble(head: str, what: str, reason: Diagnostic, paper: Paper, more: Sequence[str] = ()) -> list[str]:
     said = f"{reason.code} {reason.message}" if reason.code else reason.message
-    lines = [paper.paint(head, "refused"), *paper.wrapped(what, 4), *paper.wrapped(said, 4)]
+    lines = [paper.paint(head, "refused"), *paper.wrapped(what, 4), *paper.wrapped(said, 4), *more]
     return [*lines, *(paper.paragraphs(f"Instead: {reason.fix}", 4) if reason.fix else []), ""]
 
 

@@ -72,9 +72,11 @@ def _plan() -> Schema:
                 "read": COUNTS,
                 "hidden": COUNT,
                 "ledger_known": FLAG,
-            }
+            },
+            saved=_ref("saved"),
+            fingerprint={"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
         ),
-        "$defs": {**_places(), **_changes(), "step": _step()},
+        "$defs": {**_places(), **_changes(), "step": _step(), "saved": _saved()},
     }
 
 
@@ -123,4 +125,25 @@ def _step() -> Schema:
         {"id": TEXT, "call": _one_of(Call), "on": TEXTS, "address": ADDRESS},
         body=CONFIG, set=CONFIG, unset=TEXTS, value=TEXT, revision=COUNT, before=CONFIG, level=COUNT,
         bind=_one_of(Bind), uses={"type": "object", "additionalProperties": TEXT}, after=TEXTS, undoes=TEXT, effect=TEXT,
+    )  # fmt: skip
+
+
+def _saved() -> Schema:
+    """What a plan kept for later has beside the plan itself: both or neither of `saved` and `fingerprint`."""
+    terms = _object({"only": TEXTS, "exclude": TEXTS, "allow": {"type": "array", "items": TEXTS}, "paths": TEXTS})
+    declared = _object(
+        {
+            "expect": CONFIG,
+            "resources": {"type": "array", "items": _object({"address": ADDRESS, "spec": CONFIG})},
+            "removed": {"type": "array", "items": _object({"address": ADDRESS, "reason": TEXT}, until=TEXT)},
+            "forget": {"type": "array", "items": ADDRESS},
+        }
+    )
+    return _object(
+        {
+            "made_by": TEXT, "empty": FLAG, "blocked": COUNT, "exit_code": COUNT, "terms": terms, "declared": declared,
+            "place": _object({}, account=TEXT, domain=TEXT, cluster=TEXT, id=TEXT),
+            "seen": {"type": "object", "additionalProperties": CONFIG},
+        },
+        source=TEXT, git_revision=TEXT,
     )  # fmt: skip

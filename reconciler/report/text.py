@@ -21,9 +21,10 @@ def plan_text(
     arguments: str = "",
     seconds: float | None = None,
     goes_on: bool = False,
+    applying: str | None = None,
 ) -> str:
-    """The whole report, ending in a newline. `arguments` are those of the command this plan was made with; `goes_on`:
-    it is carried out right away, so nobody has to be told what to run next."""
+    """The whole report, ending in a newline. `arguments` are those of the command this plan was made with, `applying`
+    those of one that applies it; `goes_on`: it is carried out right away, so nobody has to be told what to run next."""
     paper = paper or Paper()
     if not (plan.changes or plan.diagnostics or plan.hidden or paper.verbose):
         return f"{_nothing_to_do(plan)}\n"
@@ -31,7 +32,8 @@ def plan_text(
     if plan.diagnostics:
         lines += [*diagnostics.lines(plan.diagnostics, paper), ""]
     lines += _spaced(block(entry, paper) for entry in entries(plan.changes))
-    return "\n".join([*lines, *_last_lines(plan, paper, "" if goes_on else next_line(plan, arguments))]) + "\n"
+    then = "" if goes_on else next_line(plan, arguments, applying)
+    return "\n".join([*lines, *_last_lines(plan, paper, then)]) + "\n"
 
 
 def _nothing_to_do(plan: Plan) -> str:

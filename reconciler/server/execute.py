@@ -48,12 +48,14 @@ async def execute(
     stop: asyncio.Event | None = None,
     may_write: MayWrite = lambda: None,
     grace: float = GRACE,
+    known: Iterable[Settled] = (),
 ) -> AsyncIterator[Event]:
     """Events as they happen; the last is `Finished`. Setting `stop` ends the run early; `may_write` is asked before
-    each step."""
+    each step; `known` are outcomes that were settled before the run, and stop what comes after them."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     run = Run(js, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)))
     course = _Course(run, steps, window, events.put_nowait, may_write)
+    course.settle(known)
     runner = asyncio.create_task(course.run(stop or asyncio.Event(), grace))
     runner.add_done_callback(lambda _: events.put_nowait(None))
     try:
@@ -108,6 +110,11 @@ class _Course:
         if self._mistake is not None:
             raise self._mistake  # an error of ours must not pass for an outcome
         return await self._account()
+
+    def settle(self, known: Iterable[Settled]) -> None:
+        for outcome in known:
+            self._settle(outcome)
+        self._ready = deque(step for step in self._ready if step.id not in self._settled)
 
     def _start_ready(self) -> None:
         while self._ready and len(self._under_way) < self._window and not self._is_stopped():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Step
+from reconciler.core.wire import Call, Step
 from reconciler.server.api import JetStream
 from reconciler.server.problems import Doubtful, Unsuccessful
 
@@ -45,10 +45,13 @@ class Run:
 
 def changes_since(step: Step, live: Config) -> list[str]:
     """Fields whose live value is not the planned-from one. Metadata of the server's own says nothing about intent."""
+    before = step.before or {}
+    whole = live if step.call is Call.STREAM_DELETE and before else {}  # a deletion takes all of it, also what is new
     return [
         f"{name} was {_shown(planned)} and is {_shown(found)} now"
-        for name, planned in (step.before or {}).items()
-        if (found := _value(live, name)) != (_own(planned) if name == "metadata" else planned)
+        for name in dict.fromkeys((*before, *whole))
+        if (found := _value(live, name))
+        != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
     ]
 
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.records import BUCKET, Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.core.resource import Address
+from reconciler.core.saved import ID_KEY
 from reconciler.core.wire import Snapshot, Target
 from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Stored
 
-ID_KEY = "id"
-"""A random id that tells this account from every other one, whatever URL leads to it."""
 EXISTS = 10058
 TOO_FEW_PEERS = frozenset({10005, 10074})
 ROOM = 64 << 20

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from reconciler.core.events import Done, Event, Finished
+from reconciler.core.events import Done, Event, Finished, Settled
 from reconciler.core.plan import Plan
 from reconciler.core.resource import Address
 from reconciler.server import ledger
@@ -16,8 +16,11 @@ from reconciler.workflow.plan import Planned
 from reconciler.workflow.predict import forms
 
 
-async def apply(planned: Planned, js: JetStream, *, stop: asyncio.Event | None = None) -> AsyncIterator[Event]:
-    """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run."""
+async def apply(
+    planned: Planned, js: JetStream, *, stop: asyncio.Event | None = None, known: Iterable[Settled] = ()
+) -> AsyncIterator[Event]:
+    """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `known`:
+    outcomes settled before it began."""
     plan = planned.plan
     book = _Book.of(plan, ledger.revisions(planned.snapshot))
     writes_ledger, warnings = plan.ledger_known and bool(book.waiting or book.at_once), []
@@ -25,7 +28,7 @@ async def apply(planned: Planned, js: JetStream, *, stop: asyncio.Event | None =
         writes_ledger, warnings = False, [unwritable]
     if writes_ledger:
         warnings += await ledger.write(js, book.at_once, book.known)
-    async for event in execute(js, plan.steps, forms=forms(planned.snapshot), stop=stop):
+    async for event in execute(js, plan.steps, forms=forms(planned.snapshot), stop=stop, known=known):
         if isinstance(event, Done):
             book.done(event.step.id)
         if writes_ledger and (len(book.ready) >= BATCH or isinstance(event, Finished)):

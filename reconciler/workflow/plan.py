@@ -30,6 +30,8 @@ class PlanOptions:
     exclude: tuple[str, ...] = ()
     allow: tuple[tuple[str, str], ...] = ()
     today: date = field(default_factory=date.today)
+    came_from: Origin | None = None
+    """Where the files come from; None: as git says where they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +54,12 @@ async def planned(
     check_place(topology, snapshot.target)
     owned = ledger.read(snapshot)
     known = snapshot.unknown_bucket(BUCKET) is None
-    came_from = _origin(topology)
+    origin_ = options.came_from or came_from(topology)
     world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known, today=options.today)
     view = View(
         target=snapshot.target,
         topology=topology.name,
-        source=came_from.repository,
+        source=origin_.repository,
         ledger_known=known,
         facts=await ask(js, questions(world, registry)),
         snapshot=snapshot,
@@ -74,8 +76,8 @@ async def planned(
             allow=options.allow,
             only=options.only,
             exclude=options.exclude,
-            source=came_from.repository,
-            git_revision=came_from.revision,
+            source=origin_.repository,
+            git_revision=origin_.revision,
         ),
     )
     read = {
@@ -86,7 +88,7 @@ async def planned(
     return Planned(plan=replace(made, read=read, diagnostics=(*owned.problems, *made.diagnostics)), snapshot=snapshot)
 
 
-def _origin(topology: Topology) -> Origin:
+def came_from(topology: Topology) -> Origin:
     return origin(Path(topology.files[0])) if topology.files else Origin()
 
 

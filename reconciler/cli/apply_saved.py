@@ -1,0 +1,116 @@
+"""`reconciler apply plan.json`: exactly what was reviewed, as far as it still fits what is live."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from pathlib import Path
+
+from reconciler.cli import common, exits
+from reconciler.cli.apply import Manner, confirmed, exit_of, followed
+from reconciler.cli.connecting import Connection
+from reconciler.cli.screen import Progress, say, tell
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.events import Finished
+from reconciler.core.saved import Saved
+from reconciler.report import diagnostics
+from reconciler.report.outcome import outcome_text
+from reconciler.report.outcome_json import outcome_json
+from reconciler.report.text import plan_text
+from reconciler.report.values import counted
+from reconciler.server.api import JetStream
+from reconciler.workflow import saved as saving
+from reconciler.workflow.saved import Reviewed
+from reconciler.workflow.session import session
+
+
+class SavedRun:
+    """One apply of a saved plan, from reading the file to the last line."""
+
+    def __init__(self, manner: Manner, file: Path, connection: Connection) -> None:
+        self._manner, self._file, self._connection = manner, file, connection
+
+    async def through(self) -> int:
+        saved = saving.read(self._file)
+        goes_ahead = self._manner.goes_ahead(saved.plan)
+        if not self._shown(saved, goes_on=goes_ahead):
+            return exits.FAILED
+        if not goes_ahead:
+            self._tell(Finished(), saved, code=saved.plan.exit_code)
+            return saved.plan.exit_code
+        async with session(self._connection.options()) as js:
+            return await self._apply(await self._reviewed(saved, js), js)
+
+    def _shown(self, saved: Saved, *, goes_on: bool) -> bool:
+        paper, again = self._manner.paper, self._again(saved)
+        applying = self._connection.arguments(str(self._file))
+        return self._manner.shows(plan_text(saved.plan, paper, arguments=again, goes_on=goes_on, applying=applying))
+
+    async def _reviewed(self, saved: Saved, js: JetStream) -> Reviewed:
+        progress = Progress()
+        progress.show("comparing the plan with the account …")
+        try:
+            return await saving.review(saved, js)
+        finally:
+            progress.clear()
+
+    async def _apply(self, reviewed: Reviewed, js: JetStream) -> int:
+        saved, outlook = reviewed.saved, reviewed.outlook
+        if outlook.is_done:
+            self._tell(Finished(), saved, code=saved.plan.exit_code, as_wanted=outlook.as_wanted)
+            if self._manner.format is common.Format.TEXT:
+                say("\nEverything in this plan is already as it wants; nothing was changed.\n")
+            return saved.plan.exit_code
+        if self._manner.format is common.Format.TEXT and outlook.as_wanted:
+            say(f"\n{counted(len(outlook.as_wanted), 'change')} of this plan already as it wants.\n")
+        if not self._manner.yes and not confirmed(outlook.plan):
+            tell("Nothing was changed.\n")
+            return exits.FAILED
+        return await self._carry_out(reviewed, js)
+
+    async def _carry_out(self, reviewed: Reviewed, js: JetStream) -> int:
+        saved, outlook, began = reviewed.saved, reviewed.outlook, time.monotonic()
+        try:
+            finished = await followed(reviewed.planned, js, outlook.stopped)
+        except asyncio.CancelledError:
+            tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {self._again(saved)}\n")
+            return exits.INTERRUPTED
+        code = exit_of(finished, saved.plan)
+        beside = _without_steps(reviewed)
+        code = exits.FAILED if beside and code != exits.INTERRUPTED else code
+        took = time.monotonic() - began
+        self._tell(finished, saved, code=code, as_wanted=outlook.as_wanted, seconds=took, beside=beside)
+        return code
+
+    def _tell(
+        self,
+        finished: Finished,
+        saved: Saved,
+        *,
+        code: int,
+        as_wanted: tuple[str, ...] = (),
+        seconds: float | None = None,
+        beside: tuple[Diagnostic, ...] = (),
+    ) -> None:
+        if self._manner.format is common.Format.JSON:
+            topology = saved.plan.topology
+            say(outcome_json(finished, topology=topology, as_wanted=as_wanted, exit_code=code, beside=beside))
+        elif seconds is not None:
+            paper, left = self._manner.paper, len(saved.plan.blocked) + saved.plan.hidden
+            text = outcome_text(finished, paper, arguments=self._again(saved), seconds=seconds, left=left, later=True)
+            say("".join(f"\n{part}" for part in (diagnostics.report(beside, paper), text) if part))
+
+    def _again(self, saved: Saved) -> str:
+        """What to give `plan`, to see what is there now."""
+        terms = saved.terms
+        allow = tuple("=".join(pair) for pair in terms.allow)
+        options = (("--only", terms.only), ("--exclude", terms.exclude), ("--allow", allow))
+        return self._connection.arguments(*terms.paths, options=options) or shlex.quote(str(self._file))
+
+
+def _without_steps(reviewed: Reviewed) -> tuple[Diagnostic, ...]:
+    """Why a change that has no step, such as an adoption, was not made."""
+    acting = {step.address for step in reviewed.outlook.plan.steps}
+    stopped = (one for one in reviewed.outlook.stopped_changes if one.change.address not in acting)
+    return tuple(one.why for one in stopped if one.why)

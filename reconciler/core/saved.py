@@ -1,0 +1,139 @@
+"""A plan kept for later: where it was made for, what was seen then, what was declared, and whether that still holds.
+
+Pure. What is compared is never a file or a URL, but the account itself and the objects that the steps touch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.plan import Plan
+from reconciler.core.records import BUCKET
+from reconciler.core.resource import Config, Json
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Snapshot, Step, Version
+
+ID_KEY = "id"
+"""Key of the random id that tells this account from every other one, whatever URL leads to it."""
+STABLE_CREATED = Version(2, 15)
+"""From here on `created` changes only with the object itself; before, a restart may move it."""
+FINGERPRINT = "fingerprint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What tells one account from another. None: nobody could say."""
+
+    account: str | None = None
+    domain: str | None = None
+    cluster: str | None = None
+    """Empty for a single server."""
+    id: str | None = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Place:
+        entry = snapshot.entries.get(BUCKET, {}).get(ID_KEY)
+        target = snapshot.target
+        return cls(
+            account=target.account,
+            domain=target.domain,
+            cluster=target.cluster or ("" if target.peers == 1 else None),
+            id=entry.value.decode(errors="replace") if entry and not entry.deleted else None,
+        )
+
+
+def elsewhere(planned: Place, here: Place) -> str | None:
+    """Why this is not the place the plan was made for, in words; None: it is."""
+    for what, then, now in (("account", planned.account, here.account), ("cluster", planned.cluster, here.cluster)):
+        if then is not None and now is not None and then != now:
+            return f"it was made for {_named(what, then)}, and {_named(what, now)} answers here"
+    if planned.domain != here.domain:
+        return f"it was made for {_named('domain', planned.domain)}, and {_named('domain', here.domain)} answers here"
+    if planned.id is not None and planned.id != here.id:
+        found = "has another id" if here.id else "has none"
+        return f"bucket {BUCKET} of the account it was made for holds an id, and the one here {found}"
+    if planned.id is None and (planned.account is None or here.account is None):
+        return "nobody can tell whether this is the account it was made for: neither its name nor an id is known"
+    return None
+
+
+def _named(what: str, name: str | None) -> str:
+    return f"{what} `{name}`" if name else "a single server" if what == "cluster" else f"no {what}"
+
+
+Seen = Mapping[str, Mapping[str, Json]]
+"""By name (`ORDERS`, `ORDERS/dispatch`): when the server says it was created, and how far it had come."""
+
+
+def seen(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
+    """What the steps touch, as far as it is live."""
+    touched = dict.fromkeys(on for step in steps for on in _objects(step))
+    return {"/".join(on): found for on in sorted(touched) if (found := _standing(on, snapshot))}
+
+
+def _objects(step: Step) -> Iterator[tuple[str, ...]]:
+    """The stream, and the consumer; of an entry, the stream behind its bucket."""
+    if step.call.value.startswith("entry."):
+        yield (f"KV_{step.on[0]}",)
+        return
+    yield step.on[:1]
+    if len(step.on) > 1:
+        yield step.on
+
+
+def _standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
+    if len(on) == 1:
+        info = snapshot.streams.get(on[0])
+        return {"created": info.get("created"), "at": info["state"]["last_seq"]} if info else None
+    info = snapshot.consumers.get(on[0], {}).get(on[1])
+    return {"created": info.get("created"), "at": info["delivered"]["consumer_seq"]} if info else None
+
+
+def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None:
+    """The object of this step that was deleted and made anew since: created at another time, and its state went
+    backwards. An account bucket of ours is told by its id."""
+    for on in _objects(step):
+        name = "/".join(on)
+        was, is_ = then.get(name), now.get(name)
+        if not (was and is_) or was["created"] == is_["created"] or name == f"KV_{BUCKET}":
+            continue
+        if is_["at"] < was["at"] or version >= STABLE_CREATED:
+            return f"{'stream' if len(on) == 1 else 'consumer'} {name}"
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a run was told beside its files."""
+
+    only: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    allow: tuple[tuple[str, str], ...] = ()
+    paths: tuple[str, ...] = ()
+    """The files as they were named, to be repeated in a next command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A plan with what it takes to judge it again where it is applied: quantities are measured then, not remembered."""
+
+    plan: Plan
+    place: Place
+    topology: Topology
+    seen: Seen = field(default_factory=dict)
+    terms: Terms = field(default_factory=Terms)
+    source: str | None = None
+    git_revision: str | None = None
+    made_by: str = ""
+    """Version of the tool."""
+
+
+def fingerprint(data: Config) -> str:
+    """A digest of everything else in the file. It notices accidents and edits; it is no signature, since whoever can
+    edit the file can also compute it."""
+    rest = {key: value for key, value in data.items() if key != FINGERPRINT}
+    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"

@@ -1,0 +1,263 @@
+"""Does what a saved plan was made from still hold? Each change of it beside the same change as it would be planned now.
+
+A change is as wanted already, still to be done, or stopped: then with what it was planned from, what is live now, and
+what is wanted. Stopping one stops what depends on it and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.diff import Action, FieldChange
+from reconciler.core.events import Failed, Settled, Skipped, Strayed
+from reconciler.core.plan import Plan, PlannedChange
+from reconciler.core.records import BUCKET
+from reconciler.core.resource import Consent, Json
+from reconciler.core.rule import Verdict
+from reconciler.core.saved import Saved, Seen, recreated
+from reconciler.core.wire import Call, Step
+
+PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
+SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
+TWICE = 2
+"""How many times what the plan said may be lost, where consent names no bound."""
+
+
+class Standing(StrEnum):
+    AS_WANTED = "as wanted"
+    TO_DO = "to do"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What became of one change of a saved plan until now."""
+
+    change: PlannedChange
+    standing: Standing
+    why: Diagnostic | None = None
+    strayed: tuple[Strayed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What is left to be done of a saved plan."""
+
+    plan: Plan
+    """With the steps still to be done, and those that are stopped."""
+    stopped: tuple[Settled, ...] = ()
+    """Outcomes of steps that are known before anything runs."""
+    stopped_changes: tuple[Judged, ...] = ()
+    as_wanted: tuple[str, ...] = ()
+    """Addresses with nothing left to do."""
+
+    @property
+    def is_done(self) -> bool:
+        """Everything is already as the plan wants it."""
+        return all(change.is_blocked for change in self.plan.changes) and not self.stopped_changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """The saved plan and the one of now, ready to be looked things up in."""
+
+    saved: Saved
+    now: Plan
+    seen: Seen
+    found: Mapping[str, PlannedChange]
+    planned_steps: Mapping[str, list[Step]]
+    """By address."""
+    steps: Mapping[str, Step]
+    """Of now, by id."""
+    needed: Mapping[str, list[Step]]
+    """Of now, by address."""
+
+    @classmethod
+    def of(cls, saved: Saved, now: Plan, seen: Seen) -> _Beside:
+        found = {change.address: change for change in now.changes}
+        steps = {step.id: step for step in now.steps}
+        return cls(saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps))
+
+
+def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
+    groups: dict[str, list[Step]] = {}
+    for step in steps:
+        groups.setdefault(step.address, []).append(step)
+    return groups
+
+
+def outlook(saved: Saved, now: Plan, seen: Seen) -> Outlook:
+    """`now`: what the same declarations would plan at this moment; `seen`: what its objects look like."""
+    beside = _Beside.of(saved, now, seen)
+    judged = [_judged(change, beside) for change in saved.plan.changes if not _is_left_out(change)]
+    left = {one.change.address: one for one in judged if one.standing is not Standing.AS_WANTED}
+    done = tuple(one.change.address for one in judged if one.standing is Standing.AS_WANTED)
+    running = tuple(step for step in saved.plan.steps if step.address in left)
+    ids = {step.id for step in running}
+    steps = tuple(replace(step, after=tuple(one for one in step.after if one in ids)) for step in running)
+    blocked = tuple(change for change in saved.plan.changes if change.is_blocked)
+    going = tuple(one.change for one in left.values() if one.standing is Standing.TO_DO)
+    stopped = tuple(one for one in left.values() if one.standing is Standing.STOPPED)
+    return Outlook(
+        plan=replace(saved.plan, steps=steps, changes=(*going, *blocked), ledger_known=now.ledger_known),
+        stopped=tuple(_outcomes(steps, {one.change.address: one for one in stopped})),
+        stopped_changes=stopped,
+        as_wanted=done,
+    )
+
+
+def _outcomes(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[Settled]:
+    """The first step of a stopped change failed before it began; its others are not tried."""
+    begun: set[str] = set()
+    for step in steps:
+        if (one := stopped.get(step.address)) is None or one.why is None:
+            continue
+        if step.address in begun:
+            yield Skipped(step=step, because=f"{step.address} is not as it was planned from")
+        else:
+            yield Failed(step=step, reason=one.why, nothing_done=True, strayed=one.strayed)
+        begun.add(step.address)
+
+
+def _is_left_out(change: PlannedChange) -> bool:
+    return change.is_blocked or change.action in SETTLED
+
+
+def _judged(change: PlannedChange, beside: _Beside) -> Judged:
+    found = beside.found.get(change.address)
+    if found is None or (found.action in SETTLED and not found.is_blocked):
+        return Judged(change=change, standing=Standing.AS_WANTED)
+    if why := _forbidden(found):
+        return _stopped(change, "AP203", "no-longer-allowed", why)
+    if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
+        return Judged(change=found, standing=Standing.TO_DO)  # made, or gone, and not yet remembered so
+    return _compared(change, found, beside)
+
+
+def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
+    mine = beside.planned_steps.get(change.address, [])
+    version = beside.now.target.version
+    if what := next((w for s in mine if (w := recreated(s, beside.saved.seen, beside.seen, version))), None):
+        why = f"{what} was deleted and created again after the plan was made; it was left alone"
+        return _stopped(change, "AP201", "recreated", why)
+    strayed = tuple(_strayed(change, found, mine, beside.steps))
+    if strayed or found.action is not change.action:
+        return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
+    if more := next(_beyond(change, found, beside.saved), None):
+        return _stopped(change, "AP202", "more-than-consented", more)
+    if _is_otherwise(mine, beside.needed.get(change.address, []), beside.steps):
+        why = "what it takes to make this change is no longer what was planned; nothing was done to it"
+        return _stopped(change, "AP103", "changed-since-plan", why)
+    return Judged(change=change, standing=Standing.TO_DO)
+
+
+def _stopped(change: PlannedChange, code: str, name: str, message: str) -> Judged:
+    why = Diagnostic(
+        severity=Severity.ERROR, code=code, name=name, message=f"{message[0].upper()}{message[1:]}.",
+        address=change.address, span=change.span, fix=PLAN_AGAIN,
+    )  # fmt: skip
+    return Judged(change=change, standing=Standing.STOPPED, why=why)
+
+
+def _changed(change: PlannedChange, found: PlannedChange) -> str:
+    if found.action is change.action:
+        return "somebody else changed it after the plan was made; it was left alone"
+    planned, now = f"{change.action.value} it", f"{found.action.value} it"
+    return f"somebody else changed it after the plan was made: that was to {planned}, and now one would {now}"
+
+
+def _forbidden(found: PlannedChange) -> str | None:
+    """What stands in the way by now: a rule, something unknown, or what it depends on."""
+    if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):
+        return f"since the plan was made this became {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
+    if found.action is Action.UNKNOWN:
+        return f"nobody can say any more what is live: {found.reason}"
+    return f"{found.blocked_by}, which it depends on, cannot be done any more" if found.blocked_by else None
+
+
+def _said(verdict: Verdict) -> str:
+    return f"{verdict.code} {verdict.message.rstrip('.')}"
+
+
+def _strayed(
+    change: PlannedChange, found: PlannedChange, mine: Iterable[Step], now: Mapping[str, Step]
+) -> Iterator[Strayed]:
+    """Values that are not what the plan was made from, by field; what no field shows, by the raw values of its steps."""
+    then, there = ({one.path: one for one in each.fields} for each in (change, found))
+    named = set()
+    for path in sorted(then.keys() | there.keys()):
+        was, is_ = _sides(then.get(path), there.get(path))
+        if was != is_:
+            field_ = then.get(path) or there[path]
+            named.add(field_.top)
+            yield Strayed(path=path, planned=was, now=is_, wanted=field_.desired, info=field_.info)
+    for step in mine:
+        yield from (one for one in _raw(step, now.get(step.id)) if one.path not in named)
+
+
+def _sides(then: FieldChange | None, now: FieldChange | None) -> tuple[Json, Json]:
+    """(planned from, now live); a path only one of them names is as wanted for the other."""
+    wanted = (then or now).desired  # type: ignore[union-attr]
+    return (then.live if then else wanted, now.live if now else wanted)
+
+
+def _raw(step: Step, now: Step | None) -> Iterator[Strayed]:
+    if now is None:
+        return
+    then, there = step.before or {}, now.before or {}
+    for name in sorted(then.keys() | there.keys()):
+        was, is_ = _own(name, then.get(name)), _own(name, there.get(name))
+        if was != is_:
+            yield Strayed(path=name, planned=was, now=is_, wanted=step.set.get(name))
+    if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE) and step.revision != now.revision:
+        yield Strayed(path="revision", planned=step.revision, now=now.revision)
+
+
+def _own(name: str, value: Json) -> Json:
+    """Metadata of the server's own says nothing about anybody's intent."""
+    if name != "metadata" or not isinstance(value, Mapping):
+        return value
+    return {key: text for key, text in value.items() if not key.startswith("_nats.")} or None
+
+
+def _is_otherwise(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str, Step]) -> bool:
+    """Are other steps needed now? A create that somebody made superfluous does no harm: the server knows it has it."""
+    planned = {step.id: step for step in mine}
+    new = any(step.id not in planned for step in needed)
+    lost = any(id_ not in now and not step.call.value.endswith(".create") for id_, step in planned.items())
+    return new or lost or any(_is_other(step, now[id_]) for id_, step in planned.items() if id_ in now)
+
+
+def _is_other(step: Step, now: Step) -> bool:
+    """What our own bucket remembers holds positions, which move while consumers work."""
+    is_memory = step.on[0] == BUCKET and step.call is Call.ENTRY_PUT
+    same_value = is_memory or step.value == now.value
+    return (step.call, step.on, step.set, set(step.unset)) != (
+        now.call,
+        now.on,
+        now.set,
+        set(now.unset),
+    ) or not same_value
+
+
+def _beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterator[str]:
+    """Losses that grew beyond what was agreed to: the bound its consent names, else twice what the plan said."""
+    bounds = {(allow.code, name) for allow in _consents(change, saved) for name in allow.upto}
+    said = {(one.code, one.path): one.quantities for one in change.verdicts if one.consented is not None}
+    for verdict in found.verdicts:
+        for name, number in verdict.quantities.items():
+            planned = said.get((verdict.code, verdict.path), {}).get(name)
+            is_bound = (verdict.code, name) in bounds  # judged by the consent itself
+            if planned is not None and not is_bound and number > TWICE * planned:
+                yield (
+                    f"{verdict.code} was consented to for {planned:_} {name}, and by now it is {number:_}, "
+                    "more than twice as many"
+                )
+
+
+def _consents(change: PlannedChange, saved: Saved) -> tuple[Consent, ...]:
+    declared = (one for one in saved.topology.resources if str(one.address) == change.address)
+    return tuple(allow for one in declared for allow in one.spec.allow)

@@ -1,0 +1,102 @@
+"""Plans kept for later: saved with what judges them again, and applied only as far as what they were made from holds.
+
+The same declarations are planned once more where the plan is applied. Only the saved steps ever run; the new plan tells
+which of them still fit what is live, and measures anew what they would lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import reconciler
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.plan import Plan
+from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen
+from reconciler.core.standing import Outlook, outlook
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Snapshot
+from reconciler.documents.revision import Origin
+from reconciler.kinds import REGISTRY
+from reconciler.report.saved import saved_from_json, saved_json
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.workflow.plan import Planned, PlanOptions, came_from, planned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """A saved plan beside what is live now."""
+
+    saved: Saved
+    outlook: Outlook
+    snapshot: Snapshot
+
+    @property
+    def planned(self) -> Planned:
+        """What is left of it, with the snapshot that its records are written from."""
+        return Planned(plan=self.outlook.plan, snapshot=self.snapshot)
+
+
+def keep(made: Planned, topology: Topology, options: PlanOptions, paths: Sequence[str] = ()) -> Saved:
+    origin = options.came_from or came_from(topology)
+    return Saved(
+        plan=made.plan,
+        place=Place.of(made.snapshot),
+        topology=topology,
+        seen=seen(made.plan.steps, made.snapshot),
+        terms=Terms(only=options.only, exclude=options.exclude, allow=options.allow, paths=tuple(paths)),
+        source=origin.repository,
+        git_revision=origin.revision,
+        made_by=reconciler.__version__,
+    )
+
+
+def save(saved: Saved, path: Path) -> None:
+    """Raises OSError where it cannot be written."""
+    path.write_text(saved_json(saved), encoding="utf-8")
+
+
+def read(path: Path) -> Saved:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise CannotContinue(
+            Diagnostic(
+                severity=Severity.ERROR, code="XX901", name="not-a-plan", message=f"Cannot read {path}: {said}.",
+                fix="name a file that `reconciler plan --out plan.json` has written",
+            )
+        ) from None  # fmt: skip
+    return saved_from_json(text, REGISTRY)
+
+
+async def review(saved: Saved, js: JetStream) -> Reviewed:
+    """Plan the same declarations again, and see what still fits. Looking changes nothing."""
+    snapshot = await observe(js)
+    if why := elsewhere(saved.place, Place.of(snapshot)):
+        raise _another_target(why)
+    now = await _again(saved, snapshot, js)
+    steps = (*saved.plan.steps, *now.steps)
+    return Reviewed(saved=saved, outlook=outlook(saved, now, seen(steps, snapshot)), snapshot=snapshot)
+
+
+async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:
+    options = PlanOptions(
+        only=saved.terms.only,
+        exclude=saved.terms.exclude,
+        allow=saved.terms.allow,
+        came_from=Origin(repository=saved.source, revision=saved.git_revision),
+    )
+    return (await planned(saved.topology, snapshot, js, options)).plan
+
+
+def _another_target(why: str) -> CannotContinue:
+    return CannotContinue(
+        Diagnostic(
+            severity=Severity.ERROR, code="XX912", name="another-target",
+            message=f"This plan is not for this place: {why}. Nothing was changed.",
+            fix="connect to where it was made for, or plan again here",
+        )
+    )  # fmt: skip

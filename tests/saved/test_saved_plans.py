@@ -1,0 +1,294 @@
+"""A plan saved, reviewed and applied later, on a real server: exactly its steps, or the reason why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from reconciler.server.api import JetStream
+from tests.cli.running import ROOT, Ran
+from tests.e2e.here import somebody
+from tests.e2e.someone import Someone, login
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream
+from tests.support.versions import on_every_version
+
+TWO = "streams:\n  A: {subjects: [a], max_age: 7d}\n  B: {subjects: [b], max_age: 7d}\n"
+CHANGED = TWO.replace("7d", "3d")
+DAY = 86_400_000_000_000
+
+
+@pytest.fixture
+def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    return somebody(tmp_path, account, monkeypatch)
+
+
+def saved(someone: Someone, text: str, *options: str) -> dict[str, Any]:
+    """The plan for these files, kept as plan.json."""
+    ran = someone.plan(text, "--out", "plan.json", *options)
+    assert ran.code in (0, 4), ran
+    return file(someone)
+
+
+def file(someone: Someone) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((someone.shell.folder / "plan.json").read_text())
+    return data
+
+
+def apply_saved(someone: Someone, *options: str) -> Ran:
+    return someone("apply", "plan.json", "--yes", *options)
+
+
+def outcome(someone: Someone, *options: str) -> dict[str, Any]:
+    ran = apply_saved(someone, "--format", "json", *options)
+    said: dict[str, Any] = json.loads(ran.out)
+    assert said["exit_code"] == ran.code
+    return said
+
+
+def edited(someone: Someone, name: str, **fields: Any) -> None:
+    """Somebody else changes a stream behind our back."""
+
+    async def edit(js: JetStream) -> None:
+        config = dict(done(await js.read(f"STREAM.INFO.{name}"))["config"])
+        done(await js.write(f"STREAM.UPDATE.{name}", {**config, **fields}))
+
+    someone.ask(edit)
+
+
+def stream(someone: Someone, name: str) -> dict[str, Any]:
+    async def read(js: JetStream) -> dict[str, Any]:
+        return dict(done(await js.read(f"STREAM.INFO.{name}")))
+
+    return someone.ask(read)
+
+
+def filled(someone: Someone, subject: str, number: int) -> None:
+    async def publish(js: JetStream) -> None:
+        for _ in range(number):
+            await js.pipeline.nc.request(subject, b"x", timeout=5)
+
+    someone.ask(publish)
+
+
+def remade(someone: Someone, name: str, **config: Any) -> None:
+    async def remake(js: JetStream) -> None:
+        done(await js.write(f"STREAM.DELETE.{name}"))
+        await make_stream(js, name, **config)
+
+    someone.ask(remake)
+
+
+@on_every_version
+def test_what_was_saved_is_what_is_applied(account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    someone = somebody(tmp_path, account, monkeypatch)
+    someone.applied(TWO)
+    saved(someone, CHANGED)
+    someone.write("streams: {C: {subjects: [c]}}\n")  # what the files say by now is of no account
+    ran = apply_saved(someone)
+    assert (ran.code, stream(someone, "A")["config"]["max_age"]) == (0, 3 * DAY), ran
+    assert someone.has_nothing_to_do(someone.write(CHANGED))
+
+
+def test_it_says_how_to_apply_it(someone: Someone) -> None:
+    ran = someone.plan(TWO, "--out", "plan.json")
+    assert f"Next: reconciler apply plan.json --server {someone.login[1]}" in ran.out
+
+
+def test_applying_twice_is_nothing_and_says_so(someone: Someone) -> None:
+    saved(someone, TWO)
+    assert apply_saved(someone).code == 0
+    again = apply_saved(someone)
+    assert again.code == 0
+    assert "Everything in this plan is already as it wants; nothing was changed." in again.out
+
+
+def test_a_file_fits_the_schema_and_tells_what_is_in_it(someone: Someone) -> None:
+    data = saved(someone, TWO)
+    jsonschema.validate(data, json.loads((ROOT / "schemas" / "plan.schema.json").read_text()))
+    assert (data["saved"]["empty"], data["saved"]["exit_code"], data["summary"]["create"]) == (False, 0, 2)
+
+
+def test_an_edited_file_is_refused(someone: Someone) -> None:
+    saved(someone, TWO)
+    path = someone.shell.folder / "plan.json"
+    path.write_text(path.read_text().replace('"subjects": [', '"subjects": ["more", ', 1))
+    ran = apply_saved(someone)
+    assert (ran.code, "not as it was saved" in ran.err) == (1, True), ran
+
+
+def test_a_file_in_another_layout_is_the_same_plan(someone: Someone) -> None:
+    data = saved(someone, TWO)
+    (someone.shell.folder / "plan.json").write_text(json.dumps(data, sort_keys=True))
+    assert apply_saved(someone).code == 0
+
+
+def test_another_format_is_refused_with_both_numbers(someone: Someone) -> None:
+    data = saved(someone, TWO)
+    (someone.shell.folder / "plan.json").write_text(json.dumps({**data, "format": 99}))
+    ran = apply_saved(someone)
+    assert ran.code == 1
+    assert "this plan has format 99, this reconciler reads format 1" in ran.err
+
+
+def test_a_plan_printed_for_reading_is_not_applied(someone: Someone) -> None:
+    printed = someone.plan(TWO, "--format", "json").out
+    (someone.shell.folder / "plan.json").write_text(printed)
+    ran = apply_saved(someone)
+    assert (ran.code, "plan --out plan.json" in ran.err) == (1, True), ran
+
+
+def test_another_account_is_refused(someone: Someone, new_account: Callable[..., Account]) -> None:
+    saved(someone, TWO)
+    other = new_account()
+    ran = apply_saved(replace(someone, place=other, login=login(other)))
+    assert (ran.code, "This plan is not for this place" in ran.err) == (1, True), ran
+
+
+def test_an_account_that_was_emptied_is_another_one(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, CHANGED)
+
+    async def wipe(js: JetStream) -> None:
+        for name in ("A", "B", "KV_reconciler"):
+            done(await js.write(f"STREAM.DELETE.{name}"))
+
+    someone.ask(wipe)
+    ran = apply_saved(someone)
+    assert (ran.code, "holds an id, and the one here has none" in " ".join(ran.err.split())) == (1, True), ran
+
+
+def test_what_somebody_changed_is_left_alone_and_the_rest_goes_on(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, CHANGED)
+    edited(someone, "A", max_age=5 * DAY)
+    ran = apply_saved(someone)
+    assert ran.code == 1
+    assert [stream(someone, name)["config"]["max_age"] for name in "AB"] == [5 * DAY, 3 * DAY]
+
+
+def test_the_three_values_stand_beside_each_other(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, CHANGED)
+    edited(someone, "A", max_age=5 * DAY)
+    rows = [line.split() for line in apply_saved(someone).out.splitlines()]
+    assert ["planned", "from", "now", "live", "wanted"] in rows
+    assert ["max_age", "7d", "5d", "3d"] in rows
+
+
+def test_tools_get_the_three_values_too(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, CHANGED)
+    edited(someone, "A", max_age=5 * DAY)
+    (failed,) = outcome(someone)["failed"]
+    assert failed["strayed"] == [{"path": "max_age", "planned": 7 * DAY, "now": 5 * DAY, "wanted": 3 * DAY}]
+
+
+def test_what_somebody_already_did_is_not_done_again(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, CHANGED)
+    edited(someone, "A", max_age=3 * DAY)
+    said = outcome(someone)
+    assert (said["exit_code"], said["as_wanted"]) == (0, ["stream/A"])
+    assert [one["address"] for one in said["done"]] == ["stream/B"]
+
+
+def test_a_stream_that_was_made_anew_is_another_one(someone: Someone) -> None:
+    someone.applied(TWO)
+    filled(someone, "a", 3)
+    saved(someone, CHANGED, "--allow", "ST301=stream/A")
+    remade(someone, "A", subjects=["a"], max_age=7 * DAY)
+    (failed,) = outcome(someone)["failed"]
+    assert (failed["address"], failed["reason"]["code"]) == ("stream/A", "AP201")
+
+
+def test_a_stream_that_is_gone_is_not_made_again(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, CHANGED)
+    someone.ask(lambda js: js.write("STREAM.DELETE.A"))
+    (failed,) = outcome(someone)["failed"]
+    assert (failed["address"], failed["reason"]["code"]) == ("stream/A", "AP103")
+
+
+LIMITED = "streams:\n  A:\n    subjects: [a]\n    max_msgs: 100\n"
+LOWERED = LIMITED.replace("100", "2")
+
+
+def consented(upto: str = "") -> str:
+    return LOWERED + f"    allow: [{{code: ST301, to: 2, reason: few are enough{upto}}}]\n"
+
+
+def test_a_loss_of_more_than_twice_what_the_plan_said_is_refused(someone: Someone) -> None:
+    someone.applied(LIMITED)
+    filled(someone, "a", 4)
+    saved(someone, consented())
+    filled(someone, "a", 3)
+    (failed,) = outcome(someone)["failed"]
+    assert failed["reason"]["code"] == "AP202"
+    assert "was consented to for 2 messages, and by now it is 5" in failed["reason"]["message"]
+
+
+def test_a_loss_within_twice_what_the_plan_said_is_not(someone: Someone) -> None:
+    someone.applied(LIMITED)
+    filled(someone, "a", 4)
+    saved(someone, consented())
+    filled(someone, "a", 2)
+    assert outcome(someone)["exit_code"] == 0
+
+
+def test_a_bound_in_the_consent_counts_instead(someone: Someone) -> None:
+    someone.applied(LIMITED)
+    filled(someone, "a", 4)
+    saved(someone, consented(", upto: {messages: 3}"))
+    filled(someone, "a", 2)
+    (failed,) = outcome(someone)["failed"]
+    assert failed["reason"]["code"] == "AP203"
+
+
+def test_a_wide_bound_in_the_consent_allows_more_than_twice(someone: Someone) -> None:
+    someone.applied(LIMITED)
+    filled(someone, "a", 4)
+    saved(someone, consented(", upto: {messages: 1_000}"))
+    filled(someone, "a", 20)
+    assert outcome(someone)["exit_code"] == 0
+
+
+def test_a_plan_with_a_refusal_is_not_applied(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, CHANGED.replace("{subjects: [a]", "{storage: memory, subjects: [a]"))
+    ran = apply_saved(someone)
+    assert (ran.code, stream(someone, "B")["config"]["max_age"]) == (4, 7 * DAY), ran
+
+
+def test_partial_applies_the_rest_of_it_and_still_exits_4(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, CHANGED.replace("{subjects: [a]", "{storage: memory, subjects: [a]"))
+    ran = apply_saved(someone, "--partial")
+    assert (ran.code, stream(someone, "B")["config"]["max_age"]) == (4, 3 * DAY), ran
+
+
+def test_a_removal_is_not_made_of_what_was_changed_since(someone: Someone) -> None:
+    someone.applied(TWO)
+    removing = "streams:\n  B: {subjects: [b], max_age: 7d}\nremoved: [{address: stream/A, reason: old}]\n"
+    saved(someone, removing)
+    edited(someone, "A", description="still needed")
+    (failed,) = outcome(someone)["failed"]
+    assert failed["strayed"] == [{"path": "description", "now": "still needed"}], failed
+
+
+def test_a_selection_belongs_to_the_plan(someone: Someone) -> None:
+    saved(someone, TWO)
+    ran = apply_saved(someone, "--only", "stream/A")
+    assert (ran.code, "belong to the `plan` that saves it" in ran.err) == (64, True), ran
+
+
+def test_who_was_logged_in_is_left_out(someone: Someone) -> None:
+    saved(someone, TWO)
+    target = file(someone)["target"]
+    assert "user" not in target
