@@ -1,6 +1,7 @@
 """Rules about several resources at once: overlapping subjects, names that collide, copies, room, and who depends on what."""
 
 from reconciler.kinds.across.capacity import RULES as CAPACITY
+from reconciler.kinds.across.coherence import RULES as COHERENCE
 from reconciler.kinds.across.copies import RULES as COPIES
 from reconciler.kinds.across.dependants import RULES as DEPENDANTS
 from reconciler.kinds.across.filter_handovers import RULES as FILTERS
@@ -10,4 +11,4 @@ from reconciler.kinds.across.names import RULES as NAMES
 from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
 
-RULES = (*OWNERSHIP, *NAMES, *SUBJECTS, *COPIES, *DEPENDANTS, *FLOWS, *CAPACITY, *GROUPS, *FILTERS)
+RULES = (*OWNERSHIP, *NAMES, *SUBJECTS, *COPIES, *DEPENDANTS, *FLOWS, *CAPACITY, *GROUPS, *FILTERS, *COHERENCE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Entry
@@ -60,8 +61,9 @@ def split_key(text: str) -> tuple[str, str] | None:
     return (stream, group) if dot and stream and group else None
 
 
+@lru_cache(maxsize=1 << 13)
 def read(entry: Entry) -> Record:
-    """What a record means; hand-broken ones are explained, not raised."""
+    """What a record means; hand-broken ones are explained, not raised. One plan asks several times for the same."""
     try:
         raw = json.loads(entry.value)
     except ValueError:

@@ -1,0 +1,63 @@
+"""Groups beside what lives of them: the consumers their members made, and the transform that divides a static group's stream.
+
+What is wrong is found by the very checks of `groups doctor`; a plan shows those that no working group passes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address
+from reconciler.core.rule import Finding, Outcome, View, rule
+from reconciler.kinds.groups.finding import Evidence
+from reconciler.kinds.groups.member_checks import filters, old_priority_group, strangers, templates
+from reconciler.kinds.groups.model import Group, groups
+from reconciler.kinds.groups.queue_checks import transform
+from reconciler.kinds.primitives.group_record import MEMBERSHIP
+
+LASTING = (old_priority_group,)
+PASSING = (strangers, filters, templates)
+"""Seen for moments after every change of members; worth a word when the next one is about to be made."""
+
+
+@rule(
+    "XX557", "group-not-coherent", on=(Action.KEEP, Action.ADOPT, Action.UPDATE),
+    of=("elastic_group", "static_group"), needs=("live", "neighbours"),
+)  # fmt: skip
+def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
+    """What lives of a group does not belong together: consumers of another version or with other settings, consumers of
+    nobody when members are about to change, a transform that divides a static group's stream in another way.
+
+    No server compares them. Instances that disagree delete each other's consumer without end; a stranger's consumer keeps
+    partitions from their owners.
+
+    Instead: see `reconciler groups doctor`, which says what to do about each.
+    """
+    group = _live(view).get(change.address)
+    if group is None or group.unread or group.record.broken or group.record.legacy:
+        return
+    checks = [
+        *LASTING,
+        *(PASSING if change.touches(*MEMBERSHIP) else ()),
+        *(() if _divides_anew(change, view) else (transform,)),
+    ]
+    for check in checks:
+        for found in check(group, Evidence()):
+            if found.code != "GR125":  # publishers may well number their messages themselves
+                yield Finding(outcome=Outcome.WARNS, message=found.message, fix=found.fix)
+
+
+def _divides_anew(change: Change, view: View) -> bool:
+    """The stream's change is judged by itself."""
+    stream = view.changes.get(Address.of("stream", change.address.stream))
+    return stream is not None and stream.touches("subject_transform", "subjects")
+
+
+@lru_cache(maxsize=4)
+def _live(view: View) -> Mapping[Address, Group]:
+    return {group.address: group for group in groups(view.snapshot)} if view.snapshot else {}
+
+
+RULES = (group_not_coherent,)
