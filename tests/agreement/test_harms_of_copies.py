@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.server.api import JetStream, Refusal
-from tests.agreement.harm import carried_out, change, count, is_there, publish, reaches, refused, shows
+from tests.agreement.harm import Alone, carried_out, change, count, is_there, publish, reaches, refused, shows
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
+from tests.support.servers import running
 from tests.support.versions import on_every_version
 
 
@@ -185,3 +186,18 @@ def test_the_members_positions_go_with_a_static_group(account: Account, tmp_path
         return await is_there(js, "CONSUMER.INFO.S.g-m")
 
     assert talk(account, work) is False
+
+
+@shows("ST546")
+def test_the_duplicate_window_of_a_mirror_is_forgotten_at_the_next_start() -> None:
+    async def make(js: JetStream) -> object:
+        return (await make_stream(js, "M", mirror={"name": "O"}, duplicate_window=60 * 10**9))["config"]
+
+    async def look(js: JetStream) -> object:
+        return done(await js.read("STREAM.INFO.M"))["config"]
+
+    with running("2.11") as server:
+        account = Alone(server)
+        assert "duplicate_window" in talk(account, make)
+        server.restart()
+        assert "duplicate_window" not in talk(account, look)

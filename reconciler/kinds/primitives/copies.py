@@ -29,7 +29,8 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
     """Beside `mirror` stands something that a mirror cannot have: subjects, sources, a first sequence, delete markers, or
     anything about publishing into it.
 
-    A mirror is an exact copy of one stream, sequence by sequence; servers refuse what would make it differ.
+    A mirror is an exact copy of one stream, sequence by sequence; servers refuse what would make it differ. A duplicate
+    window 2.11 accepts and forgets at its next start.
 
     Instead: remove the field, or use `sources` instead of `mirror`.
     """
@@ -41,6 +42,14 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
                 f"{path} cannot stand beside mirror: {why}",
                 f"remove {path}, or use sources instead of mirror",
             )
+    if "mirror" in sent.config and "duplicate_window" in sent.config and sent.version < V2_12:
+        path = sent.own("duplicate_window")
+        yield objection(
+            path,
+            f"{path} means nothing for a mirror, and nats-server 2.11 forgets it when it starts: it would differ for ever",
+            f"remove {path}",
+            reaction=Reaction.INERT,
+        )
 
 
 @validity(
