@@ -86,10 +86,10 @@ def _objects(step: Step) -> Iterator[tuple[str, ...]]:
 
 def _standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
     if len(on) == 1:
-        info = snapshot.streams.get(on[0])
-        return {"created": info.get("created"), "at": info["state"]["last_seq"]} if info else None
-    info = snapshot.consumers.get(on[0], {}).get(on[1])
-    return {"created": info.get("created"), "at": info["delivered"]["consumer_seq"]} if info else None
+        info, part, how_far = snapshot.streams.get(on[0]), "state", "last_seq"
+    else:
+        info, part, how_far = snapshot.consumers.get(on[0], {}).get(on[1]), "delivered", "consumer_seq"
+    return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)} if info else None
 
 
 def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None:

@@ -95,7 +95,10 @@ def outlook(saved: Saved, now: Plan, seen: Seen) -> Outlook:
     judged = [_judged(change, beside) for change in saved.plan.changes if not _is_left_out(change)]
     left = {one.change.address: one for one in judged if one.standing is not Standing.AS_WANTED}
     done = tuple(one.change.address for one in judged if one.standing is Standing.AS_WANTED)
-    running = tuple(step for step in saved.plan.steps if step.address in left)
+    acting = {
+        address for address, one in left.items() if one.change.action.writes
+    }  # what is only remembered has no step
+    running = tuple(step for step in saved.plan.steps if step.address in acting)
     ids = {step.id for step in running}
     steps = tuple(replace(step, after=tuple(one for one in step.after if one in ids)) for step in running)
     blocked = tuple(change for change in saved.plan.changes if change.is_blocked)

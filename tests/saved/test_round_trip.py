@@ -1,0 +1,54 @@
+"""Whatever is planned, saved and read back is the same plan, and after it is applied nothing of it is left to do."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.core.plan import Plan
+from reconciler.core.saved import Place, Saved, Terms, seen
+from reconciler.core.standing import outlook
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Snapshot, Version
+from reconciler.kinds import REGISTRY
+from reconciler.report.json import plan_json
+from reconciler.report.saved import saved_from_json, saved_json
+from tests.convergence.drawing import Case, cases
+from tests.convergence.running import CONSENTED, apply_offline, plan_offline
+from tests.convergence.test_fake import account, first_and_then, on_every_minor, quickly
+
+
+def read_back(plan: Plan, wanted: Topology, snapshot: Snapshot) -> Saved:
+    """Through the text of a file."""
+    saved = Saved(
+        plan=plan,
+        place=Place.of(snapshot),
+        topology=wanted,
+        seen=seen(plan.steps, snapshot),
+        terms=Terms(allow=CONSENTED),
+        made_by="0",
+    )
+    return saved_from_json(saved_json(saved), REGISTRY)
+
+
+def fits(wanted: Topology, before: Snapshot) -> Snapshot:
+    """The account after a plan that was saved and read back, which is as good as the plan itself."""
+    plan = plan_offline(wanted, before)
+    saved = read_back(plan, wanted, before)
+    again = plan_offline(saved.topology, before)
+    assert plan_json(saved.plan) == plan_json(plan) == plan_json(again)
+    to_do = outlook(saved, again, seen(plan.steps, before))
+    assert (to_do.plan.steps, to_do.plan.records, to_do.stopped_changes) == (plan.steps, plan.records, ())
+    after = apply_offline(to_do.plan, before)
+    then = outlook(saved, plan_offline(saved.topology, after), seen(plan.steps, after))
+    assert then.is_done, (then.stopped_changes, then.plan.changes)
+    return after
+
+
+@on_every_minor
+@settings(quickly, max_examples=100)
+@given(st.data())
+def test_a_plan_read_back_does_what_the_plan_does(version: Version, data: st.DataObject) -> None:
+    case: Case = data.draw(cases(0, version))
+    first, then = first_and_then(case)
+    fits(then, fits(first, account(version)))
