@@ -186,3 +186,44 @@ def test_any_list_becomes_any_other_and_the_lines_around_it_stay(old: list[str],
     assert text.endswith(tail)
     again: Any = edited("t", text, ["g"], {"members": new})
     assert again == text
+
+
+owned = st.dictionaries(
+    st.sampled_from(["a", "b", "on", "1", "x y"]), st.lists(st.integers(0, 9), unique=True), min_size=1
+)
+
+
+def mapped(owners: dict[str, list[int]]) -> list[dict[str, Any]]:
+    return [{"member": name, "partitions": numbers} for name, numbers in owners.items()]
+
+
+def as_lines(owners: dict[str, list[int]], layout: str) -> str:
+    """In one line each, in several, or all of them in brackets."""
+    flows = [f'{{member: "{name}", partitions: {numbers}}}' for name, numbers in owners.items()]
+    if layout == "flow":
+        return f"  member_mappings: [{', '.join(flows)}]  # all\n"
+    if layout == "block":
+        return "  member_mappings:\n" + "".join(f"  # next\n  - {one}  # who\n" for one in flows)
+    return "  member_mappings:\n" + "".join(
+        f'    - member: "{name}"  # who\n      partitions: {numbers}  # what\n' for name, numbers in owners.items()
+    )
+
+
+@given(owned, owned, layouts)
+def test_any_mappings_become_any_others(old: dict[str, list[int]], new: dict[str, list[int]], layout: str) -> None:
+    head, tail = "# top\ng: # g\n  n: 1 # n\n", "  # below\n  m: [1,  2]\nh: {members: [z]}\n"
+    text = edited("t", head + as_lines(old, layout) + tail, ["g"], {"member_mappings": mapped(new)})
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert edited("t", text, ["g"], {"member_mappings": mapped(new)}) == text
+
+
+@given(owned, names.filter(bool), layouts)
+def test_mappings_and_members_take_each_others_place(
+    owners: dict[str, list[int]], members: list[str], layout: str
+) -> None:
+    head, tail = "# top\ng: # g\n  n: 1 # n\n", "  # below\n  m: [1,  2]\nh: {members: [z]}\n"
+    plain = edited("t", head + as_lines(owners, layout) + tail, ["g"], {"member_mappings": None, "members": members})
+    again = edited("t", plain, ["g"], {"members": None, "member_mappings": mapped(owners)})
+    assert again.startswith(head)
+    assert again.endswith(tail)

@@ -135,3 +135,37 @@ def test_the_reference_shows_and_deletes_a_static_group(
         assert instance.process.wait(timeout=20) == 0
     assert someone.ask(lambda js: names(js, "CONSUMER.NAMES.JOBS")) == []
     assert "+ static_group/JOBS/g" in someone("plan", file).out
+
+
+@sampled_on("2.11")
+def test_a_legacy_record_that_was_migrated_is_shown_and_consumed(
+    someone: Someone, account: Account, cg: Cg, members: Members
+) -> None:
+    old = {"max_members": 6, "filter": "jobs.*.*", "partitioning_wildcards": [1], "members": ["a", "b"]}
+    file = someone.write(elastic())
+    assert someone("apply", file, "--yes").code == 0
+    someone.ask(
+        lambda js: js.put_entry("elastic-consumer-groups", "JOBS.g", json.dumps(old).encode(), expected_revision=1)
+    )
+    assert someone("groups", "migrate", "JOBS/g", "--yes").code == 0
+    assert someone.has_nothing_to_do(file)
+    assert "\nfilter=jobs.*.*, partitioning wildcards [1]\nmembers: [a b]\n" in cg.did("elastic", "info", "JOBS", "g")
+    members.join("elastic", "JOBS", "g", "a", "b")
+    sent = publish(account, 5)
+    assert_in_order(members.wait_for(lambda got: is_complete(got, sent), "consuming"), sent)
+
+
+@sampled_on("2.14")
+def test_mappings_that_move_least_are_consumed_by_the_reference(
+    someone: Someone, account: Account, members: Members
+) -> None:
+    file = someone.write(elastic())
+    assert someone("apply", file, "--yes").code == 0
+    members.join("elastic", "JOBS", "g", "a", "b", "c")
+    edited = someone("groups", "plan-members", "JOBS/g", file, "--add", "c", "--mappings", "--write")
+    assert edited.code == 0, edited
+    assert someone("apply", file, "--yes").code == 0
+    sent = publish(account, 20)
+    got = members.wait_for(lambda got: is_complete(got, sent), "consuming")
+    assert_in_order(got, sent)
+    assert {one.member for one in got} == {"a", "b", "c"}

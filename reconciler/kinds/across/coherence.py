@@ -14,10 +14,10 @@ from reconciler.core.rule import Finding, Outcome, View, rule
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.member_checks import filters, old_priority_group, strangers, templates
 from reconciler.kinds.groups.model import Group, groups
-from reconciler.kinds.groups.queue_checks import transform
+from reconciler.kinds.groups.queue_checks import replaced, transform
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 
-LASTING = (old_priority_group,)
+LASTING = (old_priority_group, replaced)
 PASSING = (strangers, filters, templates)
 """Seen for moments after every change of members; worth a word when the next one is about to be made."""
 
@@ -28,7 +28,8 @@ PASSING = (strangers, filters, templates)
 )  # fmt: skip
 def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
     """What lives of a group does not belong together: consumers of another version or with other settings, consumers of
-    nobody when members are about to change, a transform that divides a static group's stream in another way.
+    nobody when members are about to change, a transform that divides a static group's stream in another way, a stream that
+    is not the one the group's queue was filled from (which servers tell from 2.15 on).
 
     No server compares them. Instances that disagree delete each other's consumer without end; a stranger's consumer keeps
     partitions from their owners.

@@ -126,9 +126,13 @@ def replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 
 def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """Whether the source is still the one the queue was filled from, and whether the queue keeps up with it."""
-    if not group.is_elastic or group.queue is None or group.source is None:
-        return
-    last, reached = int(group.source["state"]["last_seq"]), reached_sequence(group, evidence)
+    if group.is_elastic and group.queue is not None and group.source is not None:
+        yield from list(replaced(group, evidence)) or _behind(group)
+
+
+def replaced(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    reached = reached_sequence(group, evidence) if group.is_elastic and group.source is not None else None
+    last = int((group.source or {}).get("state", {}).get("last_seq", 0))
     if reached is not None and reached > last:
         yield error(
             "GR104", group.address,
@@ -136,8 +140,6 @@ def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
             f"{last:_}. Servers before 2.15 pass over everything up to there, without a word",
             "recreate the group after the stream, in a planned stop; then it starts with the new stream's first message",
         )  # fmt: skip
-        return
-    yield from _behind(group)
 
 
 def reached_sequence(group: Group, evidence: Evidence) -> int | None:
