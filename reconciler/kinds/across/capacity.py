@@ -125,7 +125,7 @@ def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=BYTES.get(change.address.kind, "max_bytes"),
-                message=f"{name} asks for {size(need.reserves)}; the account allows a {need.storage} stream {size(most)}",
+                message=f"stream {name} asks for {size(need.reserves)}; the account allows a {need.storage} stream {size(most)}",
                 fix="write less, or have the account's limit raised",
             )
 
@@ -153,7 +153,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
                 outcome=Outcome.REFUSED,
                 path=BYTES.get(change.address.kind, "max_bytes"),
                 quantities={"bytes": room.total - most},
-                message=f"{name} needs {size(room.wanted)} of {need.storage}, others reserve {size(room.reserved)}, and the "
+                message=f"stream {name} needs {size(room.wanted)} of {need.storage}, others reserve {size(room.reserved)}, and the "
                 f"account may store {size(most)}",
                 fix="reserve less by smaller max_bytes, here or elsewhere, or have the account's limit raised",
             )

@@ -53,7 +53,9 @@ def copy_cycle(change: Change, view: View) -> Found:
 
 def _way(name: str, ring: Copy) -> str:
     if ring.stream == name:
-        return f"{name} copies {ring.origin} in two ways" if ring.origin != name else f"{name} copies itself"
+        return (
+            f"stream {name} copies {ring.origin} in two ways" if ring.origin != name else f"stream {name} copies itself"
+        )
     return f"what {name} copies comes from {ring.stream}, and {ring.stream} copies {ring.origin}"
 
 

@@ -103,7 +103,7 @@ def too_many_consumers(change: Change, view: View) -> Found:
     name = change.address.stream
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"{name} would have {after} consumers, and {whose} {limit}",
+        message=f"stream {name} would have {after} consumers, and {whose} {limit}",
         fix="let the account allow more" if whose == ACCOUNT else f"write max_consumers: {after} or more on {name}",
         consentable=whose == HIDDEN,
     )

@@ -118,7 +118,9 @@ def _delivery_problem(subject: str, stream: Config, name: str) -> str | None:
         return f"`{subject}` is not a subject"
     captured = next((one for one in stream.get("subjects") or () if matches(subject, one)), None)
     return (
-        f"{name} captures `{captured}`, so that deliveries to `{subject}` would be stored again" if captured else None
+        f"stream {name} captures `{captured}`, so that deliveries to `{subject}` would be stored again"
+        if captured
+        else None
     )
 
 

@@ -113,8 +113,8 @@ def _words(other: str, theirs: str | None, filters: list[str]) -> str:
     if not filters:
         return f"without a filter it takes every message of the work queue, also those of {other}"
     if theirs is None:
-        return f"{other} has no filter and takes every message of the work queue"
-    return f"{other} takes `{theirs}` of the work queue already"
+        return f"consumer {other} has no filter and takes every message of the work queue"
+    return f"consumer {other} takes `{theirs}` of the work queue already"
 
 
 def _unread(change: Change, view: View) -> Finding | None:

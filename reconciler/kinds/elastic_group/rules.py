@@ -79,11 +79,11 @@ def group_resuming(change: Change, view: View) -> Found:
     if not point or not derived.fits(info["config"], change.address.stream, live.config):
         return None
     if info["state"].get("last_seq"):
-        message = f"{name} has resumed at message {point} of {change.address.stream}; this takes its start sequence off"
+        message = f"stream {name} has resumed at message {point} of {change.address.stream}; this takes its start sequence off"
         return Finding(outcome=Outcome.WARNS, message=message)
     return Finding(
         outcome=Outcome.WARNS,
-        message=f"{name} is resuming at message {point} of {change.address.stream}, and has stored nothing yet",
+        message=f"stream {name} is resuming at message {point} of {change.address.stream}, and has stored nothing yet",
         fix="apply once more when something was published: that takes its start sequence off",
     )
 

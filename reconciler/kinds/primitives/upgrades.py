@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Snapshot, Target, Version
+from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
 from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.stream_settle import LIMITS
 from reconciler.kinds.primitives.words import some
@@ -105,4 +105,7 @@ def in_memory(snapshot: Snapshot) -> Iterator[str]:
 
 def news(before: Version, after: Version) -> list[str]:
     """What comes on the way from one version to a newer one."""
-    return [one.words for one in NEWS if before < one.since <= after]
+    newest = SUPPORTED[-1]
+    unknown = f"nats-server {after.short} is newer than what is known here; judged by the rules of {newest.short}."
+    beyond = [unknown] if after[:2] > newest[:2] else []
+    return [*beyond, *(one.words for one in NEWS if before < one.since <= after)]
