@@ -30,6 +30,7 @@ class Bind(StrEnum):
     AFTER_ACK_FLOOR = "after_ack_floor"
     SOON = "soon"
     RESUME_POINT = "resume_point"
+    SAME_SOURCE = "same_source"
 
 
 def after_ack_floor(info: Info) -> Json:
@@ -60,6 +61,8 @@ def resume_point(seen: Info) -> Json:
     """
     queue, source, lowest = seen["queue"], seen["source"]["state"], seen.get("lowest")
     origin, told = queue["config"]["sources"][0], queue["sources"][0]
+    if not same_source(seen):
+        return None
     if lowest is not None:
         point = _sourced(lowest, origin["name"])
     elif not queue["state"].get("last_seq"):
@@ -68,7 +71,14 @@ def resume_point(seen: Info) -> Json:
         point = told["seq"] + 1
     else:
         point = source["last_seq"] + 1 if seen["rested"] and not told.get("lag") else None
-    return None if point is None or point > source["last_seq"] + 1 else point  # beyond its end: the source is a new one
+    return point
+
+
+def same_source(seen: Info) -> Json:
+    """Whether the numbers of what was taken in are still those of the source; None where it ends before: it is a new one."""
+    queue, lowest = seen["queue"], seen.get("lowest")
+    reached = _sourced(lowest, queue["config"]["sources"][0]["name"]) if lowest else queue["sources"][0].get("seq") or 0
+    return True if reached is not None and reached <= seen["afterwards"]["state"]["last_seq"] else None
 
 
 _SOURCE = re.compile(rb"\r\nNats-Stream-Source: (\S+) (\d+) ", re.IGNORECASE)
@@ -84,6 +94,7 @@ BINDS: Mapping[Bind, Callable[[Info], Json]] = {
     Bind.AFTER_ACK_FLOOR: after_ack_floor,
     Bind.SOON: soon,
     Bind.RESUME_POINT: resume_point,
+    Bind.SAME_SOURCE: same_source,
 }
 
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.binds import resume_point
+from reconciler.core.binds import BINDS, Bind
 from reconciler.core.resource import Json
 from reconciler.core.wire import Step
 from reconciler.server import problems
@@ -26,8 +26,8 @@ NO_STREAM = 10059
 
 
 async def read(run: Run, step: Step) -> Result:
-    """Looks until it is known what comes next, or time is up. Nobody takes anything from the queue by then."""
-    loop = asyncio.get_running_loop()
+    """Looks until it is known what is to be bound, or time is up."""
+    loop, known = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
     deadline = loop.time() + step.body["timeout"] / 1e9
     stood, since = None, loop.time()
     while True:
@@ -39,13 +39,13 @@ async def read(run: Run, step: Step) -> Result:
         if _stand(seen) != stood:
             stood, since = _stand(seen), loop.time()
         seen["rested"] = loop.time() - since >= REST and _is_fed(seen)
-        if resume_point(seen) is not None or loop.time() >= deadline:
+        if known(seen) is not None or loop.time() >= deadline:
             return Succeeded(seen)
         await asyncio.sleep(POLL)
 
 
 async def _look(run: Run, step: Step) -> dict[str, Any] | Refusal | NoAnswer:
-    """The source first: what arrives between the looks then counts as not yet taken in."""
+    """The source before and after: what arrives between the looks counts as not yet taken in, and is no sign of a new one."""
     source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
     if not isinstance(source, Mapping):
         return source
@@ -58,7 +58,8 @@ async def _look(run: Run, step: Step) -> dict[str, Any] | Refusal | NoAnswer:
         if not isinstance(lowest, Mapping):
             return lowest
         seen["lowest"] = lowest["message"]
-    return seen
+    afterwards = await run.js.read(f"STREAM.INFO.{step.body['from']}")
+    return {**seen, "afterwards": afterwards} if isinstance(afterwards, Mapping) else afterwards
 
 
 async def _message(run: Run, stream: str, sequence: int) -> Answer:

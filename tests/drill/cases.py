@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-STEPS = 11
+STEPS = 12
 """How many steps making a group anew has."""
 
 KEYS = ("k1", "k2", "k3", "k4", "k5")

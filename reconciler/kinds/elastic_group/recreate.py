@@ -21,6 +21,7 @@ from reconciler.kinds.elastic_group.members import members_gone
 from reconciler.kinds.primitives import calls, group_record, group_steps
 
 BUCKET = group_record.ELASTIC_BUCKET
+MOMENT = 2_000_000_000
 PATIENCE = 30_000_000_000
 """How long it may take until what comes next is known: the queue catches up, or its source comes to rest."""
 FIRST_MESSAGE = 5_000_000_000
@@ -38,7 +39,7 @@ def how(change: Change, view: View) -> Replacement:
     deleted = calls.delete_stream(change, name(change))
     deleted = replace(deleted, before=_as_planned(change, view), effect=f"delete stream {name(change)}")
     return Replacement(
-        before=(*marker, gone, point),
+        before=(_same_source(change, view), *marker, gone, point),
         swap=(deleted, *_new(change, view, point.id)),
         bound={"notes.resume": point.id},
     )
@@ -91,17 +92,29 @@ def settled(change: Change) -> Step:
     )
 
 
+def _same_source(change: Change, view: View) -> Step:
+    """Before any member ends for nothing."""
+    stream, queue_name = change.address.stream, name(change)
+    effect = f"see that stream {queue_name} was filled from the {stream} that is there now"
+    return _read(change, view, f"read the source of stream/{queue_name}", Bind.SAME_SOURCE, MOMENT, effect)
+
+
 def _resume_point(change: Change, view: View) -> Step:
     stream, queue_name = change.address.stream, name(change)
+    effect = f"read which message of {stream} comes next: the lowest one still queued in {queue_name}, or the next one"
+    return _read(change, view, f"read where stream/{queue_name} stands", Bind.RESUME_POINT, PATIENCE, effect)
+
+
+def _read(change: Change, view: View, step_id: str, bind: Bind, timeout: int, effect: str) -> Step:
     return Step(
-        id=f"read where stream/{queue_name} stands",
+        id=step_id,
         call=Call.QUEUE_READ,
-        on=(queue_name,),
+        on=(name(change),),
         address=str(change.address),
-        body={"from": stream, "timeout": PATIENCE},
-        bind=Bind.RESUME_POINT,
+        body={"from": change.address.stream, "timeout": timeout},
+        bind=bind,
         before=_as_planned(change, view),
-        effect=f"read which message of {stream} comes next: the lowest one still queued in {queue_name}, or the next one",
+        effect=effect,
     )
 
 

@@ -1,0 +1,300 @@
+"""Elastic groups made anew: killed at any write, and what becomes of it when the world has moved on meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.core.diff import Action
+from reconciler.core.events import Finished
+from reconciler.core.plan import Plan
+from reconciler.core.topology import Topology
+from reconciler.server.api import JetStream, Stored
+from reconciler.server.execute import execute
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import Planned, plan
+from reconciler.workflow.predict import forms
+from tests.cli.running import command, environment
+from tests.replacement.consuming import OPTIONS
+from tests.replacement.killing import killing
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+BEFORE_THE_MARKER, AFTER_IT, NOTED, DELETED, MADE, RECORDED = 2, 3, 6, 7, 8, 9
+"""Cuts: after so many steps."""
+KEY = b"$KV.elastic-consumer-groups.S.g "
+WRITES = {
+    "the note": (b"$KV.reconciler.intent.elastic_group.S.g ", 1),
+    "the marker": (KEY, 1),
+    "the resume point": (b"$KV.reconciler.intent.elastic_group.S.g ", 2),
+    "the deletion": (b"$JS.API.STREAM.DELETE.S-g ", 1),
+    "the creation": (b"$JS.API.STREAM.CREATE.S-g ", 1),
+    "the record": (KEY, 2),
+    "the settling": (b"$JS.API.STREAM.UPDATE.S-g ", 1),
+    "what is remembered": (b"$KV.reconciler.owned.elastic_group.S.g ", 1),
+    "the end": (b"$KV.reconciler.intent.elastic_group.S.g ", 3),
+}
+"""Every write, by its subject and how often that was written to before."""
+
+
+def text(partitions: int, membership: str = "members: [a, b]", more: str = "") -> str:
+    filters = "[{filter: s.*, partitioning_wildcards: [1]}]"
+    group = f"{{type: elastic, max_members: {partitions}, partitioning_filters: {filters}, {membership}{more}}}"
+    return f"streams: {{S: {{subjects: [s.*], groups: {{g: {group}}}}}}}"
+
+
+def to(partitions: int) -> str:
+    return f"allow: [{{code: EG101, to: {partitions}, reason: more of them}}]"
+
+
+class Group:
+    """A group with ten messages: five processed, the others waiting."""
+
+    def __init__(self, js: JetStream, folder: Path) -> None:
+        self.js, self.folder = js, folder
+        self.old = self.file(text(4))
+        self.wanted = self.file(text(6, more=f", {to(6)}"))
+        self.waiting: set[str] = set()
+
+    def file(self, sections: str, topology: str = "orders") -> Topology:
+        return read(self.folder / str(len(list(self.folder.iterdir()))), sections, topology)
+
+    async def begin(self) -> None:
+        await self.applied(self.old)
+        await self.publish(*range(10))
+        async with asyncio.timeout(10):
+            while True:  # nothing announces what a queue takes in
+                if (await self.queue())["state"]["last_seq"] == 10:
+                    break
+                await asyncio.sleep(0.01)
+        done(await self.js.request("STREAM.PURGE.S-g", {"seq": 6}))
+        self.waiting -= {str(number) for number in range(5)}
+
+    async def publish(self, *numbers: int) -> None:
+        for number in numbers:
+            await self.js.pipeline.nc.request(f"s.k{number}", str(number).encode(), timeout=5)
+            self.waiting.add(str(number))
+
+    async def queue(self) -> Any:
+        return done(await self.js.request("STREAM.INFO.S-g"))
+
+    async def plan(self, wanted: Topology) -> Planned:
+        return await plan(wanted, self.js, OPTIONS)
+
+    async def applied(self, wanted: Topology) -> Plan:
+        planned = await self.plan(wanted)
+        events = [event async for event in apply(planned, self.js) if isinstance(event, Finished)]
+        assert events[-1].is_success, events[-1]
+        return planned.plan
+
+    async def cut(self, after: int) -> None:
+        planned = await self.plan(self.wanted)
+        async for event in execute(self.js, planned.plan.steps[:after], forms=forms(planned.snapshot)):
+            assert not isinstance(event, Finished) or event.is_success, event
+
+    async def holds(self, partitions: int) -> None:
+        """What waited is there, once, in the partitions of this group; and nothing is left to do."""
+        await self.publish(*range(90, 93))
+        found: list[tuple[str, str]] = []
+        async with asyncio.timeout(10):
+            while True:
+                state = (await self.queue())["state"]
+                if state["messages"] >= len(self.waiting):
+                    break
+                await asyncio.sleep(0.01)
+        for sequence in range(state["first_seq"], state["last_seq"] + 1):
+            message = done(await self.js.request("STREAM.MSG.GET.S-g", {"seq": sequence}))["message"]
+            found.append((message["data"], message["subject"].partition(".")[0]))
+        assert sorted(number for number, _ in found) == sorted(_encoded(number) for number in self.waiting)
+        assert {int(at) for _, at in found} <= set(range(partitions))
+        config = (await self.queue())["config"]
+        assert f"Partition({partitions}," in config["sources"][0]["subject_transforms"][0]["dest"]
+
+    async def is_settled(self, wanted: Topology) -> None:
+        await self.applied(wanted)
+        assert (await self.plan(wanted)).plan.changes == ()
+        assert "opt_start_seq" not in (await self.queue())["config"]["sources"][0]
+
+    async def record(self) -> Any:
+        entries = (await self.plan(self.wanted)).snapshot.entries["elastic-consumer-groups"]
+        return None if entries["S.g"].deleted else json.loads(entries["S.g"].value)
+
+
+def _encoded(number: str) -> str:
+    import base64
+
+    return base64.b64encode(number.encode()).decode()
+
+
+Story = Callable[[Group], Awaitable[None]]
+
+
+def played(account: Account, folder: Path, story: Story) -> None:
+    async def run() -> None:
+        nc = await account.connect()
+        group = Group(await JetStream.open(nc), folder)
+        await group.begin()
+        await story(group)
+        await group.js.close()
+        await nc.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("sent", [True, False], ids=["on the wire", "unsent"])
+@pytest.mark.parametrize("write", WRITES)
+def test_killed_at_any_write_the_next_apply_finishes(account: Account, tmp_path: Path, write: str, sent: bool) -> None:
+    async def story(group: Group) -> None:
+        (tmp_path / "topology.yaml").write_text(f"reconciler: 1\ntopology: orders\n{text(6, more=f', {to(6)}')}\n")
+        running: list[asyncio.subprocess.Process] = []
+        marker, nth = WRITES[write]
+        async with killing(
+            account.server.port, marker, nth, lambda: [one.kill() for one in running], sent=sent
+        ) as port:
+            login = ("--user", account.user, "--password", account.password, "--server", f"nats://127.0.0.1:{port}")
+            running.append(
+                await asyncio.create_subprocess_exec(
+                    *command("apply", "topology.yaml", "--yes", *login), cwd=tmp_path, env=environment(tmp_path),
+                    stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+                )
+            )  # fmt: skip
+            assert await running[0].wait() == -9
+        await group.publish(10)
+        await group.applied(group.wanted)
+        await group.holds(6)
+        await group.is_settled(group.wanted)
+
+    played(account, tmp_path, story)
+
+
+@pytest.mark.parametrize("after", range(1, NOTED + 1))
+def test_not_wanted_any_more_while_the_old_queue_is_there_the_group_is_as_it_was(
+    account: Account, tmp_path: Path, after: int
+) -> None:
+    async def story(group: Group) -> None:
+        await group.cut(after)
+        created = (await group.queue())["created"]
+        await group.applied(group.old)
+        assert (await group.queue())["created"] == created
+        await group.holds(4)
+        assert (await group.record())["max_members"] == 4
+        await group.is_settled(group.old)
+
+    played(account, tmp_path, story)
+
+
+@on_every_version
+@pytest.mark.parametrize("after", [DELETED, MADE, RECORDED])
+def test_not_wanted_any_more_when_it_is_gone_it_is_made_as_it_was_from_the_noted_place(
+    account: Account, tmp_path: Path, after: int
+) -> None:
+    async def story(group: Group) -> None:
+        await group.cut(after)
+        allowing = group.file(text(4, more=f", {to(4)}"))
+        await group.applied(allowing)
+        await group.holds(4)
+        await group.is_settled(allowing)
+
+    played(account, tmp_path, story)
+
+
+@pytest.mark.parametrize("after", [AFTER_IT, NOTED, DELETED, MADE])
+def test_another_wish_is_made_from_the_same_place(account: Account, tmp_path: Path, after: int) -> None:
+    async def story(group: Group) -> None:
+        await group.cut(after)
+        other = group.file(text(8, more=f", {to(8)}"))
+        await group.applied(other)
+        await group.holds(8)
+        await group.is_settled(other)
+
+    played(account, tmp_path, story)
+
+
+@pytest.mark.parametrize("after", [BEFORE_THE_MARKER, AFTER_IT, NOTED, DELETED, MADE, RECORDED])
+def test_removed_meanwhile_it_goes_whole(account: Account, tmp_path: Path, after: int) -> None:
+    async def story(group: Group) -> None:
+        await group.cut(after)
+        removed = group.file(
+            'streams: {S: {subjects: [s.*]}}\nremoved: [{address: elastic_group/S/g, reason: "nobody reads it"}]'
+        )
+        plan = await group.applied(removed)
+        assert [(change.address, change.action) for change in plan.changes] == [("elastic_group/S/g", Action.DELETE)]
+        assert "S-g" not in done(await group.js.request("STREAM.NAMES"))["streams"]
+        assert not (await group.plan(removed)).plan.steps
+
+    played(account, tmp_path, story)
+
+
+@pytest.mark.parametrize("after", [AFTER_IT, DELETED, MADE])
+def test_no_longer_declared_nothing_is_done_and_its_queue_is_nobody_elses(
+    account: Account, tmp_path: Path, after: int
+) -> None:
+    async def story(group: Group) -> None:
+        await group.cut(after)
+        plan = (await group.plan(group.file("streams: {S: {subjects: [s.*]}}"))).plan
+        assert [(change.address, change.action) for change in plan.changes] == [("elastic_group/S/g", Action.ORPHAN)]
+        assert (plan.steps, plan.unmanaged) == ((), ())
+
+    played(account, tmp_path, story)
+
+
+@pytest.mark.parametrize("after", [AFTER_IT, NOTED, DELETED, MADE])
+def test_a_membership_that_others_manage_survives_the_cut(account: Account, tmp_path: Path, after: int) -> None:
+    async def story(group: Group) -> None:
+        group.wanted = group.file(text(6, membership=to(6)))
+        await group.cut(after)
+        await group.applied(group.wanted)
+        assert (await group.record())["members"] == ["a", "b"]
+        await group.holds(6)
+
+    played(account, tmp_path, story)
+
+
+@pytest.mark.parametrize("after", [AFTER_IT, NOTED, DELETED, MADE])
+def test_a_record_that_an_application_made_again_meanwhile_is_replaced(
+    account: Account, tmp_path: Path, after: int
+) -> None:
+    """An application that creates its group at start-up, with the settings it knows."""
+
+    async def story(group: Group) -> None:
+        record = json.dumps(await group.record(), separators=(",", ":")).encode()
+        await group.cut(after)
+        said = await group.js.put_entry("elastic-consumer-groups", "S.g", record, expected_revision=None)
+        assert isinstance(said, Stored)
+        await group.applied(group.wanted)
+        await group.holds(6)
+        await group.is_settled(group.wanted)
+
+    played(account, tmp_path, story)
+
+
+def test_a_queue_that_vanished_before_its_place_was_noted_is_not_made_from_nothing(
+    account: Account, tmp_path: Path
+) -> None:
+    async def story(group: Group) -> None:
+        await group.cut(AFTER_IT)
+        done(await group.js.request("STREAM.DELETE.S-g"))
+        (change,) = (await group.plan(group.wanted)).plan.changes
+        assert (change.is_refused, "is gone" in change.verdicts[0].message) == (True, True)
+
+    played(account, tmp_path, story)
+
+
+def test_a_source_made_anew_is_not_resumed_from_the_old_ones_numbers(account: Account, tmp_path: Path) -> None:
+    async def story(group: Group) -> None:
+        done(await group.js.request("STREAM.DELETE.S"))
+        await make_stream(group.js, "S", subjects=["s.*"])
+        planned = await group.plan(group.wanted)
+        events = [event async for event in apply(planned, group.js) if isinstance(event, Finished)]
+        assert [failed.reason.code for failed in events[-1].failed] == ["AP108"]
+        assert (await group.record())["max_members"] == 4
+        assert (await group.queue())["state"]["messages"] == 5
+
+    played(account, tmp_path, story)
