@@ -27,6 +27,7 @@ from reconciler.report.outcome import outcome_text, progress
 from reconciler.report.outcome_json import outcome_json
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
+from reconciler.report.visible import visible
 from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.apply import apply as run_plan
@@ -163,12 +164,16 @@ async def followed(planned: Planned, js: JetStream, known: Iterable[Settled] = (
     shown, finished = _Line(len(planned.plan.steps)), None
     stop = asyncio.Event()
     with _interruptible(stop):
-        async for event in run_plan(planned, js, stop=stop, known=known):
+        async for event in run_plan(planned, js, stop=stop, known=known, tell=_wait):
             shown.follow(event)
             if isinstance(event, Finished):
                 finished = event
     assert finished is not None, "every run ends with Finished"
     return finished
+
+
+def _wait(whom: str) -> None:
+    tell(visible(whom) + "\n")
 
 
 @contextlib.contextmanager

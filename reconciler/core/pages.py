@@ -59,6 +59,11 @@ APPLY = {
     "AP203": Page("no-longer-allowed", "Since a plan was saved, a rule objects to one of its changes, or what it needs cannot be read or done any more.", "plan again and see why"),
     "LE101": Page("record-unreadable", "A record in the bucket `reconciler` cannot be used; the resource counts as not remembered.", "a newer version may have written it; otherwise delete that key"),
     "LE102": Page("ledger-not-writable", "What is applied cannot be remembered. Creates, updates and membership work all the same; drift and removals do not.", "allow the subjects the message names"),
+    "LE201": Page("no-lease", "Leases could not be had in bucket `reconciler`, so others may have applied at the same time; the run is in no journal.", "allow the subjects the message names"),
+    "LE202": Page("lease-held", "Somebody else is applying this topology, or one whose objects these steps touch, and has not ended within 25 seconds. Nothing was changed.", "wait for whoever it names; `reconciler unlock` removes what a process left that is gone"),
+    "LE203": Page("journal-not-written", "What a run did could not be written down, wholly or in part; what it did stays done.", "see that the bucket has room and may be written"),
+    "LE204": Page("journal-unreadable", "The journal or a lease could not be read, or has no such run.", "see `reconciler history`, or allow the subject the message names"),
+    "LE205": Page("lease-changed-hands", "While you were asked, the lease went to somebody else; it was left alone.", "look again with `reconciler unlock`"),
     "LE103": Page("record-not-written", "Applied, but not remembered as ours.", "apply again; it will be adopted"),
 }  # fmt: skip
 

@@ -94,10 +94,11 @@ _PLAIN_KEY = re.compile(r"[a-z]+(\.[A-Za-z0-9_-]+){2,}")
 
 def encode_key(address: Address, prefix: str = PREFIX) -> str:
     """`owned.stream.ORDERS`: bytes that KV keys cannot hold become `=XX`, so that every legal name fits."""
-    return ".".join((prefix, *(_escape(part) for part in (address.kind, *address.names))))
+    return ".".join((prefix, *(escaped(part) for part in (address.kind, *address.names))))
 
 
-def _escape(text: str) -> str:
+def escaped(text: str) -> str:
+    """One token of a key."""
     if _PLAIN.fullmatch(text):
         return text
     return "".join(chr(b) if _PLAIN.match(chr(b)) else f"={b:02X}" for b in text.encode())

@@ -6,6 +6,7 @@ nats-py's own JetStream classes drop fields they do not know and hold durations 
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import random
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from nats.aio.client import Client
 from pydantic_core import from_json
 
 from reconciler.core.resource import Json
-from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence
+from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, always
 
 TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
 """err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
@@ -85,6 +86,7 @@ class JetStream:
         self.pipeline = pipeline
         self.domain = domain
         self.timeout = timeout
+        self._forbidden: Unless = always
         self.prefix = f"{prefix.rstrip('.')}." if prefix else f"$JS.{domain}.API." if domain else "$JS.API."
 
     @classmethod
@@ -95,6 +97,20 @@ class JetStream:
         pipeline = Pipeline(nc, window=window)
         await pipeline.open()
         return cls(pipeline, domain=domain, prefix=prefix, timeout=within)
+
+    def writing_unless(self, forbidden: Unless) -> JetStream:
+        """The same, but each write is sent only if nothing forbids it in that very moment."""
+        guarded = copy.copy(self)
+        guarded._forbidden = forbidden
+        return guarded
+
+    async def beside(self, *, within: float) -> JetStream:
+        """The same place with a window of its own: what must not wait behind other requests. To be closed first."""
+        pipeline = Pipeline(self.pipeline.nc)
+        await pipeline.open()
+        other = copy.copy(self)
+        other.pipeline, other.timeout = pipeline, min(within, self.timeout)
+        return other
 
     async def close(self) -> None:
         """Leaves the connection as it was."""
@@ -111,13 +127,20 @@ class JetStream:
         return max(self.timeout, 6.0)
 
     async def request(
-        self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0, within: float | None = None
+        self,
+        endpoint: str,
+        body: Mapping[str, Json] | None = None,
+        *,
+        level: int = 0,
+        within: float | None = None,
+        unless: Unless = always,
     ) -> Answer:
         """One request, sent once. `level`: refuse unless the server has this API level."""
         payload = b"" if body is None else encoded(body)
         headers = {"Nats-Required-Api-Level": str(level)} if level else None
         wait = self.timeout if within is None else within
-        return answer(await self.pipeline.request(self.prefix + endpoint, payload, within=wait, headers=headers))
+        subject = self.prefix + endpoint
+        return answer(await self.pipeline.request(subject, payload, within=wait, headers=headers, unless=unless))
 
     async def read(
         self, endpoint: str, body: Mapping[str, Json] | None = None, *, within: float | None = None
@@ -127,15 +150,21 @@ class JetStream:
 
     async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
         """A request that changes something: sent again only after an answer that says nothing was done."""
-        return await self._patiently(endpoint, body, NOTHING_DONE, self.timeout, level)
+        return await self._patiently(endpoint, body, NOTHING_DONE, self.timeout, level, self._forbidden)
 
     async def _patiently(
-        self, endpoint: str, body: Mapping[str, Json] | None, again: frozenset[int], patience: float, level: int = 0
+        self,
+        endpoint: str,
+        body: Mapping[str, Json] | None,
+        again: frozenset[int],
+        patience: float,
+        level: int = 0,
+        unless: Unless = always,
     ) -> Answer:
         loop = asyncio.get_running_loop()
         deadline, pause = loop.time() + patience, 0.05
         while True:
-            said = await self.request(endpoint, body, level=level, within=patience)
+            said = await self.request(endpoint, body, level=level, within=patience, unless=unless)
             if not (isinstance(said, Refusal) and said.err_code in again) or loop.time() + pause > deadline:
                 return said
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
@@ -164,7 +193,10 @@ class JetStream:
         if expected_revision is not None:
             sent["Nats-Expected-Last-Subject-Sequence"] = str(expected_revision)
         subject = self.entry_subject(bucket, key)
-        said = answer(await self.pipeline.request(subject, value, within=self.timeout, headers=sent or None))
+        reply = await self.pipeline.request(
+            subject, value, within=self.timeout, headers=sent or None, unless=self._forbidden
+        )
+        said = answer(reply)
         if isinstance(said, Refusal) and said.err_code in WRONG_LAST_SEQUENCE:
             return Conflict(expected_revision or 0, said.description)
         if isinstance(said, Refusal | NoAnswer):

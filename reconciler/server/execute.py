@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from functools import partial
 
 from reconciler.core.events import (
@@ -49,11 +49,12 @@ async def execute(
     may_write: MayWrite = lambda: None,
     grace: float = GRACE,
     known: Iterable[Settled] = (),
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Events as they happen; the last is `Finished`. Setting `stop` ends the run early; `may_write` is asked before
-    each step; `known` are outcomes that were settled before the run, and stop what comes after them."""
+    each step and once more before each of its writes; `known` are outcomes that were settled before the run, and stop
+    what comes after them."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
-    run = Run(js, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)))
+    run = Run(js.writing_unless(may_write), forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)))
     course = _Course(run, steps, window, events.put_nowait, may_write)
     course.settle(known)
     runner = asyncio.create_task(course.run(stop or asyncio.Event(), grace))
@@ -97,7 +98,7 @@ class _Course:
         try:
             await asyncio.wait([over, stopping], return_when=asyncio.FIRST_COMPLETED)
             if not over.done():
-                self._stopped = self._stopped or "interrupted"
+                self._stopped = self._stopped or self._may_write() or "interrupted"
                 self._drop_gates()
                 await asyncio.wait([over], timeout=grace)
         finally:

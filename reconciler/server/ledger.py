@@ -8,15 +8,16 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.records import BUCKET, Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.core.resource import Address
 from reconciler.core.saved import ID_KEY
-from reconciler.core.wire import Snapshot, Target
+from reconciler.core.wire import Entry, Snapshot, Target
 from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Stored
+from reconciler.server.read_kv import entry
 
 EXISTS = 10058
 TOO_FEW_PEERS = frozenset({10005, 10074})
@@ -38,10 +39,10 @@ def read(snapshot: Snapshot) -> Ledger:
     """Every readable record by address. A missing bucket is an empty ledger."""
     records: dict[Address, Owned] = {}
     problems = []
-    for key, entry in snapshot.entries.get(BUCKET, {}).items():
-        if entry.deleted or (address := decode_key(key)) is None:
+    for key, one in snapshot.entries.get(BUCKET, {}).items():
+        if one.deleted or (address := decode_key(key)) is None:
             continue
-        owned = decode_owned(entry)
+        owned = decode_owned(one)
         if isinstance(owned, Owned):
             records[address] = owned
         else:
@@ -52,7 +53,7 @@ def read(snapshot: Snapshot) -> Ledger:
 def revisions(snapshot: Snapshot) -> dict[Address, int]:
     """The revision each record's key stands at, deletion markers included."""
     entries = snapshot.entries.get(BUCKET, {}).items()
-    return {address: entry.revision for key, entry in entries if (address := decode_key(key)) is not None}
+    return {address: one.revision for key, one in entries if (address := decode_key(key)) is not None}
 
 
 def _unreadable(address: Address, key: str, why: str) -> Diagnostic:
@@ -115,7 +116,8 @@ async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping
 
     Losing a record costs three-way drift, never data: what could not be written is reported, and nothing fails.
     """
-    said = await asyncio.gather(*_writes(js, records, known))
+    writes = (_write(js, address, record, known.get(address, 0)) for address, record in records.items())
+    said = await asyncio.gather(*writes)
     return [
         _not_written(address, put)
         for address, put in zip(records, said, strict=True)
@@ -123,16 +125,17 @@ async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping
     ]  # fmt: skip
 
 
-def _writes(
-    js: JetStream, records: Mapping[Address, Record], known: Mapping[Address, int]
-) -> Iterator[asyncio.Task[Put]]:
-    for address, record in records.items():
-        key, revision = encode_key(address), known.get(address, 0)
-        if record is None:
-            yield asyncio.ensure_future(js.delete_entry(BUCKET, key, expected_revision=revision))
-        else:
-            value = json.dumps(encode_owned(record), separators=(",", ":"), ensure_ascii=False).encode()
-            yield asyncio.ensure_future(js.put_entry(BUCKET, key, value, expected_revision=revision))
+async def _write(js: JetStream, address: Address, record: Record, revision: int) -> Put:
+    key = encode_key(address)
+    if record is None:
+        return await js.delete_entry(BUCKET, key, expected_revision=revision)
+    value = json.dumps(encode_owned(record), separators=(",", ":"), ensure_ascii=False).encode()
+    said = await js.put_entry(BUCKET, key, value, expected_revision=revision)
+    if isinstance(said, Conflict) or (isinstance(said, NoAnswer) and said.outcome_unknown):
+        there = await entry(js, BUCKET, key)
+        if isinstance(there, Entry) and there.value == value:  # written all the same, or by an apply we waited for
+            return Stored(there.revision)
+    return said
 
 
 def _not_written(address: Address, said: Put) -> Diagnostic:

@@ -68,8 +68,17 @@ class _Waiting:
     replies: list[Reply] = field(default_factory=list)
 
 
+Unless = Callable[[], str | None]
+"""Why a request is not to be sent after all, asked in the last moment before; None: it is."""
+
+
 def _first(_reply: Reply) -> bool:
     return True
+
+
+def always() -> str | None:
+    """Nothing is in the way."""
+    return None
 
 
 class Pipeline:
@@ -106,9 +115,15 @@ class Pipeline:
             await subscription.unsubscribe()
 
     async def request(
-        self, subject: str, payload: bytes, *, within: float, headers: dict[str, str] | None = None
+        self,
+        subject: str,
+        payload: bytes,
+        *,
+        within: float,
+        headers: dict[str, str] | None = None,
+        unless: Unless = always,
     ) -> Reply | NoAnswer:
-        replies = await self.stream(subject, payload, within=within, headers=headers, ends=_first)
+        replies = await self.stream(subject, payload, within=within, headers=headers, ends=_first, unless=unless)
         return replies if isinstance(replies, NoAnswer) else replies[0]
 
     async def stream(
@@ -119,11 +134,14 @@ class Pipeline:
         within: float,
         ends: Callable[[Reply], bool],
         headers: dict[str, str] | None = None,
+        unless: Unless = always,
     ) -> list[Reply] | NoAnswer:
         """Replies until one `ends` it; `within` counts from the latest reply."""
         if self._inbox_denied:
             return NoAnswer(Silence.DENIED, f"may not subscribe to {self._inbox}*, where answers arrive")
         async with self._window:
+            if (why := unless()) is not None:
+                return NoAnswer(Silence.UNSENT, why)
             token, waiting = self._expect(subject, within, ends)
             try:
                 await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)

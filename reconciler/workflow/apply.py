@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
 
 from reconciler.core.events import Done, Event, Finished, Settled
 from reconciler.core.plan import Plan
@@ -12,28 +13,49 @@ from reconciler.core.resource import Address
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
+from reconciler.server.lease import Terms
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.predict import forms
+from reconciler.workflow.turn import Tell, Turn, turn
 
 
 async def apply(
-    planned: Planned, js: JetStream, *, stop: asyncio.Event | None = None, known: Iterable[Settled] = ()
+    planned: Planned,
+    js: JetStream,
+    *,
+    stop: asyncio.Event | None = None,
+    known: Iterable[Settled] = (),
+    tell: Tell = lambda _: None,
+    terms: Terms | None = None,
 ) -> AsyncIterator[Event]:
     """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `known`:
-    outcomes settled before it began."""
+    outcomes settled before it began; `tell` hears whom it waits for before it begins."""
+    stop = stop or asyncio.Event()
+    async with (
+        turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,
+        aclosing(_carried_out(planned, ours, stop, known)) as events,
+    ):
+        async for event in events:
+            yield await ours.ended(event) if isinstance(event, Finished) else event
+
+
+async def _carried_out(
+    planned: Planned, ours: Turn, stop: asyncio.Event, known: Iterable[Settled]
+) -> AsyncGenerator[Event, None]:
     plan = planned.plan
     book = _Book.of(plan, ledger.revisions(planned.snapshot))
-    writes_ledger, warnings = plan.ledger_known and bool(book.waiting or book.at_once), []
-    if writes_ledger and (unwritable := await ledger.ensure(js, planned.snapshot)):
-        writes_ledger, warnings = False, [unwritable]
-    if writes_ledger:
-        warnings += await ledger.write(js, book.at_once, book.known)
-    async for event in execute(js, plan.steps, forms=forms(planned.snapshot), stop=stop, known=known):
-        if isinstance(event, Done):
-            book.done(event.step.id)
-        if writes_ledger and (len(book.ready) >= BATCH or isinstance(event, Finished)):
-            warnings += await ledger.write(js, book.take(), book.known)
-        yield replace(event, warnings=tuple(warnings)) if isinstance(event, Finished) else event
+    if ours.remembers:
+        ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
+    running = execute(
+        ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known
+    )
+    async with aclosing(running) as events:
+        async for event in events:
+            if isinstance(event, Done):
+                book.done(event.step.id)
+            if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
+                ours.warnings += await ledger.write(ours.js, book.take(), book.known)
+            yield event
 
 
 BATCH = 512

@@ -40,6 +40,8 @@ class Planned:
 
     plan: Plan
     snapshot: Snapshot
+    origin: Origin = field(default_factory=Origin)
+    """Where its files come from."""
 
 
 async def plan(topology: Topology, js: JetStream, options: PlanOptions | None = None) -> Planned:
@@ -85,7 +87,8 @@ async def planned(
         "consumers": sum(len(consumers) for consumers in snapshot.consumers.values()),
         "groups": sum(address.kind.endswith("_group") for address in world.live),
     }
-    return Planned(plan=replace(made, read=read, diagnostics=(*owned.problems, *made.diagnostics)), snapshot=snapshot)
+    shown = replace(made, read=read, diagnostics=(*owned.problems, *made.diagnostics))
+    return Planned(plan=shown, snapshot=snapshot, origin=origin_)
 
 
 def came_from(topology: Topology) -> Origin:

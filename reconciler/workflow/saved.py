@@ -36,7 +36,8 @@ class Reviewed:
     @property
     def planned(self) -> Planned:
         """What is left of it, with the snapshot that its records are written from."""
-        return Planned(plan=self.outlook.plan, snapshot=self.snapshot)
+        came = Origin(repository=self.saved.source, revision=self.saved.git_revision)
+        return Planned(plan=self.outlook.plan, snapshot=self.snapshot, origin=came)
 
 
 def keep(made: Planned, topology: Topology, options: PlanOptions, paths: Sequence[str] = ()) -> Saved:

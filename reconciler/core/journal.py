@@ -1,0 +1,146 @@
+"""What is written down of every apply: who, from where, how much, and what became of each step; as plain data.
+
+Three sorts of keys make up a run: `begun` when it starts, `steps` in chunks and last of all `ended`. Times are the
+server's own, of when it stored them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+
+from pydantic_core import from_json
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.events import Failed, Finished, InDoubt, Settled
+from reconciler.core.lease import Holder
+from reconciler.core.plan import Plan
+from reconciler.core.records import FORMAT
+from reconciler.core.resource import Json
+
+PREFIX = "journal"
+CHUNK = 256 << 10
+"""Bytes of one entry at most."""
+KEPT = 50
+"""Runs of one account that are remembered."""
+NAMED = 20_000
+"""Steps of one outcome that are named; of more than that the number is kept. Failures are never left out."""
+
+OUTCOMES = ("done", "failed", "in_doubt", "skipped", "not_started")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One apply as the journal tells it."""
+
+    number: int
+    begun: Mapping[str, Json]
+    at: str
+    """When it began, by the server's clock."""
+    ended: Mapping[str, Json] | None = None
+    until: str | None = None
+    is_running: bool = False
+    """It has no end yet, and still holds its lease."""
+    steps: Mapping[str, Json] = field(default_factory=dict)
+    """What became of them; only where one run is looked at."""
+
+    @property
+    def topology(self) -> str:
+        return str(self.begun.get("topology", ""))
+
+    @property
+    def outcome(self) -> str:
+        """In one word or two."""
+        if self.ended is None:
+            return "running" if self.is_running else "cut off"
+        if self.ended.get("stopped"):
+            return "stopped"
+        counts = self.ended.get("counts") or {}
+        return "incomplete" if any(counts.get(name) for name in OUTCOMES if name != "done") else "applied"
+
+
+def begun_key(number: int) -> str:
+    return f"{PREFIX}.{number}.begun"
+
+
+def ended_key(number: int) -> str:
+    return f"{PREFIX}.{number}.ended"
+
+
+def steps_key(number: int, at: int) -> str:
+    return f"{PREFIX}.{number}.steps.{at}"
+
+
+def number_of(key: str) -> int | None:
+    """The run a key belongs to; None: it is no key of the journal."""
+    prefix, _, rest = key.partition(".")
+    number = rest.partition(".")[0]
+    return int(number) if prefix == PREFIX and number.isdecimal() else None
+
+
+def outdated(keys: Iterable[str], kept: int = KEPT) -> list[str]:
+    """Keys of all runs but the newest."""
+    runs = [(number, key) for key in keys if (number := number_of(key)) is not None]
+    newest = sorted({number for number, _ in runs}, reverse=True)[:kept]
+    return [key for number, key in runs if number not in newest]
+
+
+def begun(holder: Holder, plan: Plan) -> dict[str, Json]:
+    counts = {name: count for name, count in plan.summary.items() if count}
+    said = {name: value for name, value in asdict(holder).items() if value}
+    return {"format": FORMAT, **said, "counts": counts, "steps": len(plan.steps)}
+
+
+def ended(finished: Finished, chunks: int) -> dict[str, Json]:
+    counts = {name: len(settled) for name in OUTCOMES if (settled := getattr(finished, name))}
+    return {"format": FORMAT, "counts": counts, "stopped": finished.stopped, "chunks": chunks}
+
+
+def steps(finished: Finished) -> dict[str, Json]:
+    """What became of each step: names by outcome and call, what failed in full."""
+    told: dict[str, Json] = {
+        "done": _by_call(finished.done),
+        "failed": [_failure(one) for one in finished.failed],
+        "in_doubt": [_failure(one) for one in finished.in_doubt],
+        "skipped": {because: _by_call([one for one in finished.skipped if one.because == because])
+                    for because in dict.fromkeys(one.because for one in finished.skipped)},
+        "not_started": _by_call(finished.not_started),
+        "warnings": [_diagnostic(one) for one in finished.warnings],
+    }  # fmt: skip
+    return {name: what for name, what in told.items() if what}
+
+
+def _by_call(settled: Sequence[Settled]) -> dict[str, Json]:
+    """`{"stream.create": ["A", "B"]}`"""
+    named: dict[str, Json] = {}
+    for one in islice(settled, NAMED):
+        named.setdefault(one.step.call.value, []).append("/".join(one.step.on))
+    return named | ({"not named": len(settled) - NAMED} if len(settled) > NAMED else {})
+
+
+def _failure(one: Failed | InDoubt) -> dict[str, Json]:
+    return {"step": one.step.id, "call": one.step.call.value, "on": "/".join(one.step.on)} | _diagnostic(one.reason)
+
+
+def _diagnostic(one: Diagnostic) -> dict[str, Json]:
+    told = {"code": one.code, "name": one.name, "address": one.address, "message": one.message, "fix": one.fix}
+    return {name: value for name, value in told.items() if value}
+
+
+def encoded(said: Mapping[str, Json]) -> bytes:
+    return json.dumps(said, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def chunked(value: bytes, size: int = CHUNK) -> list[bytes]:
+    return [value[start : start + size] for start in range(0, len(value), size)]
+
+
+def decoded(value: bytes) -> dict[str, Json]:
+    """Empty where it cannot be read: the rest of the journal can."""
+    try:
+        said = from_json(value)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}

@@ -1,0 +1,127 @@
+"""Writes the journal of a run into bucket `reconciler`, and reads those that are kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from reconciler.core import journal
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.events import Finished
+from reconciler.core.journal import Run
+from reconciler.core.lease import Held, Holder, found, lease_key
+from reconciler.core.plan import Plan
+from reconciler.core.records import BUCKET
+from reconciler.core.wire import Entry
+from reconciler.server.api import JetStream, NoAnswer, Put, Refusal, Stored
+from reconciler.server.lease import GIVEN_BACK
+from reconciler.server.read_kv import dated, entry, names
+
+Stamped = tuple[Entry, str] | Refusal | NoAnswer | None
+
+
+async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
+    """Before the first step, so that a run which is cut off can be seen."""
+    said = await _put(js, journal.begun_key(number), journal.encoded(journal.begun(holder, plan)))
+    return None if isinstance(said, Stored) else _not_written(said)
+
+
+async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
+    """The end is written last: where it stands, everything does."""
+    steps = journal.steps(finished)
+    chunks = journal.chunked(journal.encoded(steps)) if steps else []
+    written = [_put(js, journal.steps_key(number, at), chunk) for at, chunk in enumerate(chunks)]
+    for said in await asyncio.gather(*written):
+        if not isinstance(said, Stored):
+            return _not_written(said)
+    said = await _put(js, journal.ended_key(number), journal.encoded(journal.ended(finished, len(chunks))))
+    if not isinstance(said, Stored):
+        return _not_written(said)
+    await _prune(js)
+    return None
+
+
+async def _put(js: JetStream, key: str, value: bytes) -> Put:
+    return await js.put_entry(BUCKET, key, value, expected_revision=0)
+
+
+async def _prune(js: JetStream) -> None:
+    """Markers that vanish by themselves need no other permission than writing. What stays, the next run removes."""
+    keys = await names(js, BUCKET, f"$KV.{BUCKET}.{journal.PREFIX}.>")
+    if isinstance(keys, list):
+        old = journal.outdated(keys)
+        await asyncio.gather(
+            *(js.put_entry(BUCKET, key, b"", expected_revision=None, headers=GIVEN_BACK) for key in old)
+        )
+
+
+def _not_written(said: Put) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE203", name="journal-not-written",
+        message=f"what this run did is not in the journal: {said}",
+        fix=f"allow publishing to $KV.{BUCKET}.>, and see that the bucket has room",
+    )  # fmt: skip
+
+
+async def runs(js: JetStream) -> list[Run] | Refusal | NoAnswer:
+    """All that are kept, newest first."""
+    keys = await names(js, BUCKET, f"$KV.{BUCKET}.{journal.PREFIX}.>")
+    if not isinstance(keys, list):
+        return keys
+    numbers = sorted({number for key in keys if (number := journal.number_of(key)) is not None}, reverse=True)
+    return await _read(js, numbers)
+
+
+async def run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
+    """One with its steps; None: no such run."""
+    runs = await _read(js, [number])
+    if not isinstance(runs, list):
+        return runs
+    if not runs:
+        return None
+    chunks = int((runs[0].ended or {}).get("chunks") or 0)
+    parts = await asyncio.gather(*(entry(js, BUCKET, journal.steps_key(number, at)) for at in range(chunks)))
+    whole = b"".join(part.value for part in parts if isinstance(part, Entry))
+    return _with_steps(runs[0], whole)
+
+
+def _with_steps(run: Run, whole: bytes) -> Run:
+    return Run(
+        number=run.number, begun=run.begun, at=run.at, ended=run.ended, until=run.until, is_running=run.is_running,
+        steps=journal.decoded(whole) if whole else {},
+    )  # fmt: skip
+
+
+async def _read(js: JetStream, numbers: Iterable[int]) -> list[Run] | Refusal | NoAnswer:
+    found: list[Run] = []
+    for one in await asyncio.gather(*(_one(js, number) for number in numbers)):
+        if isinstance(one, Refusal | NoAnswer):
+            return one
+        if one is not None:
+            found.append(one)
+    return found
+
+
+async def _one(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
+    begun, ended = await asyncio.gather(
+        dated(js, BUCKET, journal.begun_key(number)), dated(js, BUCKET, journal.ended_key(number))
+    )
+    if not isinstance(begun, tuple):
+        return begun
+    if isinstance(ended, Refusal | NoAnswer):
+        return ended
+    if begun[0].deleted:
+        return None
+    said = journal.decoded(begun[0].value)
+    if ended is None:
+        return Run(number=number, begun=said, at=begun[1], is_running=await _is_running(js, said))
+    return Run(number=number, begun=said, at=begun[1], ended=journal.decoded(ended[0].value), until=ended[1])
+
+
+async def _is_running(js: JetStream, begun: dict[str, object]) -> bool:
+    topology = str(begun.get("topology"))
+    there = await entry(js, BUCKET, lease_key(topology))
+    if isinstance(there, Refusal | NoAnswer):
+        return False
+    holder = found(there, topology)
+    return isinstance(holder, Held) and holder.holder.run == begun.get("run")

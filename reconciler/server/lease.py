@@ -1,0 +1,199 @@
+"""Holds the leases of a run: taken by compare-and-set, gone by the server's clock, renewed beside the work.
+
+The server drops a lease a whole term after the last renewal reached it. Our own deadline counts from before that
+renewal was sent and ends a little earlier, so whoever was suspended finds it over before anything is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
+from reconciler.core.records import BUCKET
+from reconciler.server.api import Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored
+from reconciler.server.read_kv import entry
+
+GIVEN_BACK = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
+"""A marker that vanishes by itself; who takes the lease before that expects the marker's revision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    ttl: int = 20
+    """Seconds after which a lease that nobody renews is free. Whole ones: servers know no others."""
+    every: float = 5
+    """Seconds between renewals."""
+
+    @property
+    def trusted(self) -> float:
+        """How long we believe in it ourselves; the rest is for what is under way when that ends."""
+        return self.ttl * 0.9
+
+    @property
+    def patience(self) -> float:
+        """How long we wait for somebody else: by then whoever does not renew has lost it."""
+        return self.ttl + 5
+
+
+def now() -> float:
+    """A clock that nobody sets, and that goes on while the machine is asleep."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+@dataclass(slots=True)
+class _Lease:
+    revision: int
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Leases cannot be had here at all."""
+
+    why: str
+
+
+class Leases:
+    """Those of one run; `lost` says why nothing may be written any more."""
+
+    def __init__(self, js: JetStream, holders: Mapping[str, Holder], terms: Terms, on_loss: Callable[[], None]) -> None:
+        self._js, self._holders, self._terms, self._on_loss = js, holders, terms, on_loss
+        self._held: dict[str, _Lease] = {}
+        self._lost: str | None = None
+        self.number = 0
+        """Unlike that of every other run in this account, and higher than those before: a revision of the bucket."""
+
+    def lost(self) -> str | None:
+        for topology, lease in self._held.items():
+            if self._lost is None and now() >= lease.until:
+                self._lost = f"the lease of topology {topology} was not renewed in time"
+        return self._lost
+
+    async def take(self, tell: Callable[[str], None]) -> Unavailable | None:
+        """All of them, in an order that everybody keeps to, so that two never wait for one another."""
+        deadline = now() + self._terms.patience
+        for topology in sorted(self._holders):
+            if unavailable := await self._take(topology, deadline, tell):
+                return unavailable
+        self.number = min(lease.revision for lease in self._held.values())
+        return None
+
+    async def _take(self, topology: str, deadline: float, tell: Callable[[str], None]) -> Unavailable | None:
+        told = ""
+        while True:
+            before = now()
+            there = await self._look(topology)
+            if isinstance(there, Free | Ours):  # ours: the answer to an earlier try was lost
+                said = await self._put(topology, there.revision)
+                if isinstance(said, Stored):
+                    self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
+                    return None
+                if why := _never(said):
+                    return Unavailable(why)
+            elif isinstance(there, Held) and str(there.holder) != told:
+                told = str(there.holder)
+                tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
+            elif isinstance(there, Refusal | NoAnswer) and (why := _never(there)):
+                return Unavailable(why)
+            if now() >= deadline:
+                raise CannotContinue(_still_held(topology, there, self._terms))
+            await asyncio.sleep(0.2)
+
+    async def keep(self) -> None:
+        """Renews until cancelled or lost; sooner again when a renewal did not come through."""
+        while self.lost() is None:
+            renewed = await asyncio.gather(*map(self._renew, tuple(self._held)))
+            await asyncio.sleep(self._terms.every if all(renewed) else self._terms.every / 10)
+        self._on_loss()
+
+    async def _renew(self, topology: str) -> bool:
+        lease, before = self._held[topology], now()
+        said = await self._put(topology, lease.revision)
+        if isinstance(said, Stored):
+            lease.revision, lease.until = said.revision, before + self._terms.trusted
+            return True
+        if isinstance(said, Conflict) or (isinstance(said, NoAnswer) and said.outcome_unknown):
+            there = await self._look(topology)
+            if isinstance(there, Ours):
+                lease.revision = there.revision  # an earlier renewal arrived; when, nobody knows
+            elif isinstance(there, Held):
+                self._lost = f"the lease of topology {topology} was taken over by {there.holder}"
+            elif isinstance(there, Free):
+                self._lost = f"the lease of topology {topology} ran out, or was removed by `reconciler unlock`"
+        return False
+
+    async def give_back(self) -> None:
+        if self.lost() is None:
+            puts = (self._put(topology, lease.revision, b"", GIVEN_BACK) for topology, lease in self._held.items())
+            await asyncio.gather(*puts)
+
+    async def _look(self, topology: str) -> Found | Refusal | NoAnswer:
+        there = await entry(self._js, BUCKET, lease_key(topology))
+        if isinstance(there, Refusal | NoAnswer):
+            return there
+        return found(there, topology, self._holders[topology].run)
+
+    async def _put(
+        self, topology: str, revision: int, value: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Put:
+        said = encode_holder(self._holders[topology]) if value is None else value
+        term = {"Nats-TTL": f"{self._terms.ttl}s"}
+        return await self._js.put_entry(
+            BUCKET, lease_key(topology), said, expected_revision=revision, headers=headers or term
+        )
+
+
+@asynccontextmanager
+async def leased(
+    js: JetStream,
+    holders: Iterable[Holder],
+    *,
+    terms: Terms | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    on_loss: Callable[[], None] = lambda: None,
+) -> AsyncIterator[Leases | Unavailable]:
+    """Held inside the block and given back after it. Raises CannotContinue while somebody else has one."""
+    terms = terms or Terms()
+    beside = await js.beside(within=terms.every)
+    leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, on_loss)
+    keeping = asyncio.create_task(leases.keep())
+    try:
+        unavailable = await leases.take(tell)
+        yield unavailable or leases
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await leases.give_back()
+        await beside.close()
+
+
+def _never(said: Put | Refusal | NoAnswer) -> str | None:
+    """Why trying again is no use."""
+    if isinstance(said, Refusal) or (isinstance(said, NoAnswer) and said.why is Silence.DENIED):
+        return str(said)
+    return None
+
+
+def _still_held(topology: str, there: Found | Refusal | NoAnswer, terms: Terms) -> Diagnostic:
+    if isinstance(there, Held):
+        message = f"Topology {topology} is being applied by {there.holder}, and still was after {terms.patience:g} s."
+        fix = "Wait for it and apply again. If that process is gone and the lease stays: reconciler unlock PATHS"
+    else:
+        why = f": {there}" if isinstance(there, Refusal | NoAnswer) else ""
+        message = f"The lease of topology {topology} could not be taken within {terms.patience:g} s{why}."
+        fix = "Apply again; others may be applying one after the other, or bucket reconciler has no leader."
+    message += " Nothing was changed."
+    return Diagnostic(severity=Severity.ERROR, code="LE202", name="lease-held", message=message, fix=fix)
+
+
+def unavailable(why: Unavailable) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE201", name="no-lease",
+        message=f"applied without a lease, so that others may have applied at the same time, and without a journal: {why.why}",
+        fix=f"allow publishing to $KV.{BUCKET}.> and $JS.API.STREAM.MSG.GET.KV_{BUCKET}",
+    )  # fmt: skip

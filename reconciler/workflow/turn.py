@@ -1,0 +1,102 @@
+"""One apply's turn at an account: it alone works on its topologies, and what it does is in the journal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.events import Finished
+from reconciler.core.lease import Holder
+from reconciler.core.plan import Plan
+from reconciler.core.records import BUCKET, Owned, decode_owned, encode_key
+from reconciler.core.resource import Address
+from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.server import journal, ledger
+from reconciler.server.api import JetStream
+from reconciler.server.lease import Terms, Unavailable, leased, unavailable
+from reconciler.server.pipeline import Unless, always
+from reconciler.server.whoami import holder
+from reconciler.workflow.plan import Planned
+
+Tell = Callable[[str], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """What a run may use while it lasts."""
+
+    js: JetStream
+    """Sends no write once the lease is lost."""
+    may_write: Unless = always
+    remembers: bool = False
+    """There is a bucket to remember things in."""
+    number: int = 0
+    """Of this run in the journal; 0: it is in none."""
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+    async def ended(self, finished: Finished) -> Finished:
+        """With why it ended early and what else is to be said; written down, unless nothing may be written any more."""
+        if not finished.is_success:
+            finished = replace(finished, stopped=finished.stopped or self.may_write())
+        finished = replace(finished, warnings=tuple(self.warnings))
+        if (
+            self.number
+            and self.may_write() is None
+            and (unwritten := await journal.end(self.js, self.number, finished))
+        ):
+            return replace(finished, warnings=(*finished.warnings, unwritten))
+        return finished
+
+
+@asynccontextmanager
+async def turn(
+    planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: Tell, terms: Terms | None = None
+) -> AsyncIterator[Turn]:
+    """Waits for whoever is applying the same; losing the lease sets `stop`. Where the account's bucket cannot be used,
+    a turn without any of this."""
+    plan = planned.plan
+    if not (plan.ledger_known and (plan.steps or plan.records)):
+        yield Turn(js=js)
+        return
+    if unwritable := await ledger.ensure(js, planned.snapshot):
+        yield Turn(js=js, warnings=[unwritable])
+        return
+    us = holder(plan.topology, plan.target, planned.origin.repository, planned.origin.revision)
+    holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
+    async with leased(js, holders, terms=terms, tell=tell, on_loss=stop.set) as leases:
+        if isinstance(leases, Unavailable):
+            yield Turn(js=js, remembers=True, warnings=[unavailable(leases)])
+            return
+        guarded = js.writing_unless(leases.lost)
+        yield await _begun(Turn(js=guarded, may_write=leases.lost, remembers=True, number=leases.number), us, plan)
+
+
+async def _begun(turn: Turn, us: Holder, plan: Plan) -> Turn:
+    if unwritten := await journal.begin(turn.js, turn.number, us, plan):
+        turn.number = 0
+        turn.warnings.append(unwritten)
+    return turn
+
+
+def others(plan: Plan, snapshot: Snapshot) -> list[str]:
+    """Other topologies whose objects these steps touch: a consumer on somebody else's stream, a group."""
+    entries = snapshot.entries.get(BUCKET, {})
+    touched = {encode_key(address) for step in plan.steps for address in _touched(step)}
+    records = (decode_owned(entries[key]) for key in touched if key in entries and not entries[key].deleted)
+    return sorted({one.topology for one in records if isinstance(one, Owned)} - {plan.topology})
+
+
+BACKING = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
+"""How the streams behind resources are called."""
+
+
+def _touched(step: Step) -> Iterator[Address]:
+    yield Address.parse(step.address)
+    if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE):
+        return
+    for kind, prefix in BACKING.items():
+        if step.on[0].startswith(prefix):
+            yield Address(kind, (step.on[0].removeprefix(prefix),))

@@ -1,0 +1,211 @@
+"""One apply at a time: two at once, one that is killed, one that is suspended, one that waits in vain."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.lease import Holder, lease_key
+from reconciler.server import ledger
+from reconciler.server.api import JetStream, Stored
+from reconciler.server.lease import Leases, Terms, Unavailable, leased
+from reconciler.server.observe import observe
+from reconciler.server.read_kv import entry
+from tests.lease.conftest import Applier, streams
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_bucket, talk
+from tests.support.versions import on_every_version
+
+SHORT = Terms(ttl=1, every=0.2)
+
+
+def holder(run: str, topology: str = "t") -> Holder:
+    return Holder(topology=topology, run=run, user=run, host="here", pid=7, since="2026-01-01T00:00:00Z")
+
+
+async def bucket(js: JetStream) -> None:
+    await ledger.ensure(js, await observe(js))
+
+
+def held(leases: Leases | Unavailable) -> Leases:
+    assert isinstance(leases, Leases), leases
+    return leases
+
+
+@on_every_version
+def test_a_lease_is_kept_longer_than_its_term_and_given_back(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[str | None, bool, float]:
+        await bucket(js)
+        async with leased(js, [holder("a")], terms=SHORT) as first:
+            await asyncio.sleep(2.5)
+            lost = held(first).lost()
+            with pytest.raises(CannotContinue, match=r"being applied by a on here \(process 7\) since 2026-01-01"):
+                async with leased(js, [holder("b")], terms=Terms(ttl=1, every=0.2)):
+                    pass
+        began = time.monotonic()
+        async with leased(js, [holder("b")], terms=SHORT) as second:
+            return lost, held(second).lost() is None, time.monotonic() - began
+
+    lost, taken, seconds = talk(account, work)
+    assert (lost, taken) == (None, True)
+    assert seconds < 0.5
+
+
+@on_every_version
+def test_a_lease_nobody_renews_is_free_after_its_term(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[list[str], float]:
+        await bucket(js)
+        said: list[str] = []
+        headers = {"Nats-TTL": "2s"}
+        put = await js.put_entry(
+            "reconciler", lease_key("t"), b'{"run":"gone","user":"ann"}', expected_revision=0, headers=headers
+        )
+        assert isinstance(put, Stored)
+        began = time.monotonic()
+        async with leased(js, [holder("b")], terms=Terms(ttl=2, every=0.5), tell=said.append):
+            return said, time.monotonic() - began
+
+    said, seconds = talk(account, work)
+    assert said[0].startswith("topology t is being applied by ann on")
+    assert 1.5 < seconds < 5
+
+
+@on_every_version
+def test_one_of_many_takers_gets_it(account: Account) -> None:
+    async def one(js: JetStream, run: str, inside: list[str], most: list[int]) -> None:
+        async with leased(js, [holder(run)], terms=Terms(ttl=5, every=1)) as leases:
+            inside.append(run)
+            most.append(len(inside))
+            await asyncio.sleep(0.05)
+            assert held(leases).lost() is None
+            inside.remove(run)
+
+    async def work(js: JetStream) -> list[int]:
+        await bucket(js)
+        most: list[int] = []
+        inside: list[str] = []
+        await asyncio.gather(*(one(js, f"r{n}", inside, most) for n in range(8)))
+        return most
+
+    assert talk(account, work) == [1] * 8
+
+
+def test_whoever_was_taken_over_learns_it_and_gives_nothing_back(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[str | None, bool, bytes]:
+        await bucket(js)
+        gone = asyncio.Event()
+        async with leased(js, [holder("a")], terms=Terms(ttl=5, every=0.2), on_loss=gone.set) as leases:
+            await js.put_entry(
+                "reconciler", lease_key("t"), b'{"run":"b","user":"bob","host":"h"}', expected_revision=None
+            )
+            await asyncio.wait_for(gone.wait(), 5)
+            lost = held(leases).lost()
+        there = await entry(js, "reconciler", lease_key("t"))
+        return lost, gone.is_set(), there.value  # type: ignore[union-attr]
+
+    lost, told, value = talk(account, work)
+    assert lost == "the lease of topology t was taken over by bob on h (process 0)"
+    assert told
+    assert b'"bob"' in value
+
+
+def test_without_ttl_in_the_bucket_there_are_no_leases(account: Account) -> None:
+    async def work(js: JetStream) -> Leases | Unavailable:
+        await make_bucket(js, "reconciler")
+        async with leased(js, [holder("a")], terms=SHORT) as leases:
+            return leases
+
+    assert talk(account, work) == Unavailable("per-message TTL is disabled (10166)")
+
+
+def test_the_leases_of_several_topologies_are_all_given_back_when_one_is_held(account: Account) -> None:
+    async def work(js: JetStream) -> list[bool]:
+        await bucket(js)
+        async with leased(js, [holder("x", "m")], terms=Terms(ttl=9, every=2)):
+            with pytest.raises(CannotContinue):
+                async with leased(js, [holder("a", name) for name in ("z", "m", "b")], terms=SHORT):
+                    pass
+            entries = [await entry(js, "reconciler", lease_key(name)) for name in ("b", "m", "z")]
+        return [one is None or one.deleted for one in entries]  # type: ignore[union-attr]
+
+    assert talk(account, work) == [True, False, True]
+
+
+@on_every_version
+def test_of_two_appliers_at_once_one_works_and_the_other_waits_for_it(account: Account, tmp_path: Path) -> None:
+    """Both planned before either began, so that the one that comes second finds its work done."""
+
+    async def work() -> tuple[list[str], list[str]]:
+        async with (
+            Applier.planned(tmp_path / "a", account, streams(50)) as first,
+            Applier.planned(tmp_path / "b", account, streams(50)) as second,
+        ):
+            first.goes()
+            second.goes()
+            return sorted([await first.says(), await second.says()]), [await first.last(), await second.last()]
+
+    (began, waiting), ends = asyncio.run(work())
+    assert began == "began"
+    assert waiting.startswith("waiting topology t is being applied by")
+    assert ends == ["done 50 failed 0"] * 2
+
+
+@on_every_version
+def test_after_an_applier_is_killed_the_next_takes_over_and_finishes(account: Account, tmp_path: Path) -> None:
+    async def work() -> tuple[str, str]:
+        async with Applier.planned(tmp_path / "b", account, streams(MANY)) as second:
+            async with Applier.planned(tmp_path / "a", account, streams(MANY)) as first:
+                first.goes()
+                assert await first.says() == "began"
+            second.goes()
+            return await second.says(), await second.last()
+
+    waited, ended = asyncio.run(work())
+    assert waited.startswith("waiting topology t is being applied by")
+    assert ended.endswith("failed 0")
+    assert talk(account, number_of_streams) == MANY
+
+
+@on_every_version
+def test_an_applier_that_sleeps_through_its_lease_writes_nothing_more(account: Account, tmp_path: Path) -> None:
+    """It is suspended among its steps, another takes over and is done; then it wakes."""
+
+    async def work() -> tuple[str, list[int], str, list[int]]:
+        async with (
+            Applier.planned(tmp_path / "a", account, streams(MANY)) as sleeper,
+            Applier.planned(tmp_path / "b", account, "streams: {OTHER: {subjects: [other]}}\n") as other,
+        ):
+            sleeper.goes()
+            assert await sleeper.says() == "began"
+            os.kill(sleeper.process.pid, signal.SIGSTOP)
+            other.goes()
+            ended = await other.last()
+            before = await asyncio.to_thread(talk, account, traces)
+            os.kill(sleeper.process.pid, signal.SIGCONT)
+            woken = await sleeper.last()
+            return ended, before, woken, await asyncio.to_thread(talk, account, traces)
+
+    ended, before, woken, after = asyncio.run(work())
+    assert ended == "done 1 failed 0"
+    assert woken.startswith("stopped the lease of topology t was")
+    assert before[0] < MANY, "it was suspended before its end"
+    assert after == before
+
+
+MANY = 2000
+"""Streams, so many that whoever has begun is not done a moment later."""
+
+
+async def number_of_streams(js: JetStream) -> int:
+    return int(done(await js.request("STREAM.NAMES", {"subject": "s.*"}))["total"])
+
+
+async def traces(js: JetStream) -> list[int]:
+    """What whoever writes anything changes: streams, and messages in the bucket."""
+    return [await number_of_streams(js), done(await js.request("STREAM.INFO.KV_reconciler"))["state"]["last_seq"]]
