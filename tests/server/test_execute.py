@@ -438,7 +438,7 @@ def test_a_stop_does_not_wait_for_a_gate(account: Account) -> None:
 
 
 def test_nothing_is_written_once_writing_is_no_longer_allowed(account: Account) -> None:
-    reasons = iter([None])
+    reasons = iter([None, None])  # asked before the step, and again before its write
 
     async def work(js: JetStream) -> Finished:
         steps = [stream("A"), stream("B", "A"), stream("C", "B")]
