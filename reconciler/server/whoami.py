@@ -9,7 +9,6 @@ import socket
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from reconciler import __version__
 from reconciler.core.lease import Holder
 from reconciler.core.wire import Target
 
@@ -17,7 +16,7 @@ ACTORS = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BITBUCKET_STEP_TRIGGERER_UUID", 
           "BUILDKITE_BUILD_CREATOR", "BUILD_USER_ID")  # fmt: skip
 
 
-def holder(topology: str, target: Target, source: str | None, git_revision: str | None) -> Holder:
+def holder(topology: str, target: Target, source: str | None, git_revision: str | None, tool: str) -> Holder:
     return Holder(
         topology=topology,
         run=secrets.token_hex(8),
@@ -28,7 +27,7 @@ def holder(topology: str, target: Target, source: str | None, git_revision: str 
         since=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         git_revision=git_revision or "",
         source=source or "",
-        tool=__version__,
+        tool=tool,
     )
 
 

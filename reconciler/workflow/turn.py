@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from reconciler import __version__
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Finished
 from reconciler.core.lease import Holder
@@ -64,7 +65,7 @@ async def turn(
     if unwritable := await ledger.ensure(js, planned.snapshot):
         yield Turn(js=js, warnings=[unwritable])
         return
-    us = holder(plan.topology, plan.target, planned.origin.repository, planned.origin.revision)
+    us = holder(plan.topology, plan.target, planned.origin.repository, planned.origin.revision, __version__)
     holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
     async with leased(js, holders, terms=terms, tell=tell, on_loss=stop.set) as leases:
         if isinstance(leases, Unavailable):
