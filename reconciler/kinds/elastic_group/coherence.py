@@ -24,9 +24,9 @@ def replicas_behind(change: Change, view: View) -> Found:
     above = declared if declared and not declared.external else view.live.get(source)
     if info is None or above is None:
         return None
-    own, wanted = info["config"].get("num_replicas", 1), above.config.get("num_replicas", 1)
-    if own >= wanted:
+    if (behind := derived.replicas_behind(info["config"], above.config)) is None:
         return None
+    own, wanted = behind
     return Finding(
         outcome=Outcome.WARNS,
         message=f"its stream {name} has {some(own, 'replica')}, {change.address.stream} {wanted}: nobody raises them with the source",

@@ -86,3 +86,9 @@ def deviations(live: Config, stream: str, group: Config) -> list[str]:
     return sorted(
         name for name in wanted.keys() | found.keys() if name not in ignored and wanted.get(name) != found.get(name)
     )
+
+
+def replicas_behind(queue: Config, source: Config) -> tuple[int, int] | None:
+    """Replicas of the queue and of its source, where the queue has fewer: they are copied once, and followed by nobody."""
+    own, wanted = int(queue.get("num_replicas", 1)), int(source.get("num_replicas", 1))
+    return (own, wanted) if own < wanted else None

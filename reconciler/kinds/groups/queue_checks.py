@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.resource import Json
-from reconciler.kinds.elastic_group.derived import deviations
+from reconciler.kinds.elastic_group.derived import deviations, replicas_behind
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
@@ -116,8 +116,8 @@ def replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """Copied from the source when the group was created, and followed by nobody since."""
     if not group.is_elastic or group.queue is None or group.source is None:
         return
-    own, wanted = (info["config"].get("num_replicas", 1) for info in (group.queue, group.source))
-    if own < wanted:
+    if behind := replicas_behind(group.queue["config"], group.source["config"]):
+        own, wanted = behind
         yield warning(
             "GR150", group.address, f"{group.queue_name} has {some(own, 'replica')}, its source {group.stream} {wanted}",
             f"raise num_replicas of {group.queue_name} to {wanted} in place; the reference's own create needs it too",
