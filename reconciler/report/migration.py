@@ -23,8 +23,8 @@ def migrations_text(found: Sequence[Mapping[str, Any]], paper: Paper) -> str:
 def _one(one: Mapping[str, Any], paper: Paper) -> Iterable[str]:
     mark = "!" if "obstacles" in one else "~"
     yield paper.paint(f"{mark} {visible(one['address'])}", "refused" if mark == "!" else "update")
-    yield from paper.wrapped(f"before  {one['before']}", 4)
-    yield from paper.wrapped(f"after   {one['after']}", 4)
+    yield f"    before  {visible(one['before'])}"  # never wrapped: a record is copied whole
+    yield f"    after   {visible(one['after'])}"
     for note in one["notes"]:
         yield from paper.wrapped(f"{note[0].upper()}{note[1:]}.", 4)
     for obstacle in one.get("obstacles", ()):

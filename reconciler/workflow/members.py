@@ -114,7 +114,8 @@ async def _change(js: JetStream, snapshot: Snapshot, topology: Topology, wished:
     others = tuple(one for one in topology.resources if one.address != wished.address)
     changed = replace(topology, resources=(*others, wished), removed=(), forget=())
     plan = (await planned(changed, snapshot, js, PlanOptions(only=(str(wished.address),)))).plan
-    return next((one for one in plan.changes if one.address == str(wished.address)), None)
+    found = next((one for one in plan.changes if one.address == str(wished.address)), None)
+    return replace(found, adopts=False) if found else None  # whose it becomes is for a real plan to say
 
 
 def write(made: Preview) -> SourceSpan:
