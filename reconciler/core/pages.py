@@ -94,7 +94,7 @@ GROUPS = {
     "GR120": Page("queue-differs", "The work-queue stream is not as its record says. Editing it in place imports the source again, or drops what was not taken in yet.", "recreate the group in a planned stop"),
     "GR121": Page("queue-of-another-implementation", "Another implementation made the work-queue stream in its own spelling. Members consume all the same; the reference's own create is refused.", "let one implementation create the group"),
     "GR122": Page("queue-limits-differ", "Limits of the work-queue stream are not those of the record. Members do not mind; the reference's own create is refused.", "set the limits to those of the record"),
-    "GR123": Page("start-sequence-left", "The work-queue stream was recreated from a start sequence, which it still carries.", "update the stream without it, once it has stored a message"),
+    "GR123": Page("start-sequence-left", "The work-queue stream was recreated from a start sequence, which it still carries.", "apply once more when it has stored a message; before, taking it off would import everything"),
     "GR124": Page("partitions-differ", "A static group's stream divides into another number of partitions than the record says.", "recreate the group with the stream's number"),
     "GR125": Page("no-partition-number", "Nothing on a static group's stream puts a partition number before subjects.", "add a subject_transform, unless publishers or imports do it"),
     "GR126": Page("subjects-not-partitioned", "Some subjects of a static group's stream lie outside its transform, and no member ever gets them.", "widen the transform's src"),

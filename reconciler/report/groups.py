@@ -44,6 +44,7 @@ def _state(group: Data) -> str:
     said += [f"legacy record: {', '.join(group['legacy'])}"] if "legacy" in group else []
     said += [f"unknown: {group['unread']}"] if "unread" in group else []
     said += ["queue stream missing"] if queue.get("missing") else []
+    said += ["resuming"] if "resuming" in queue else []
     if "messages" in queue:
         said.append(f"{counted(queue['consumers'], 'consumer')}, {queue['messages']:_} queued")
     return "; ".join(said)
@@ -93,7 +94,11 @@ def _queue_facts(group: Data) -> list[str]:
         return [f"queue {queue['stream']} " + ("does not exist" if queue.get("missing") else "is unknown")]
     behind = f", {queue['lag']:_} not taken in yet" if queue.get("lag") else ""
     made = f"; as {writer} makes it" if writer else ""
-    return [f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size(queue['bytes'])}){behind}{made}"]
+    facts = [f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size(queue['bytes'])}){behind}{made}"]
+    if "resuming" in queue:
+        what = "once a message has come, the next apply makes it what the reference makes"
+        facts.append(f"resuming: the queue was made anew from message {queue['resuming']:_} of its stream on; {what}")
+    return facts
 
 
 def _members(members: Sequence[Data]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reconciler.kinds.elastic_group.derived import start
 from reconciler.kinds.groups.depth import Depths
 from reconciler.kinds.groups.model import Group, Member
 from reconciler.kinds.groups.places import Located, patterns
@@ -64,7 +65,7 @@ def _queue(group: Group) -> Data | None:
     return _present(
         stream=group.queue_name, missing=True if group.queue is None and not group.unread else None,
         messages=state.get("messages"), bytes=state.get("bytes"), consumers=state.get("consumer_count"),
-        lag=lag if group.queue else None,
+        lag=lag if group.queue else None, resuming=start(group.queue["config"]) if group.queue else None,
     )  # fmt: skip
 
 

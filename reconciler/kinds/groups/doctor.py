@@ -62,7 +62,8 @@ def _without_record(snapshot: Snapshot) -> Iterator[Diagnostic]:
                 "GR102", Address.of("stream", name),
                 f"it is the work queue of an elastic group {group} on {origin} that has no record: it goes on taking "
                 f"messages in; {some(queued, 'message')} there now",
-                f"delete stream {name} if the group is over; else declare the group with the same settings and apply",
+                "if an apply that makes the group anew was cut off, apply again: the stream says where to go on; "
+                f"else delete stream {name} if the group is over, or declare the group with the same settings and apply",
             )  # fmt: skip
 
 

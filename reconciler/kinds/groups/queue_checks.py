@@ -79,7 +79,7 @@ def _start_left(group: Group) -> Diagnostic:
         "GR123", group.address,
         f"{group.queue_name} still carries the start sequence {start} it was recreated with; servers before 2.15 import "
         "everything from there again when they restart with an empty queue",
-        "once it has stored a message, update it without the start sequence",
+        "apply once more when something was published: that takes it off",
     )  # fmt: skip
 
 
