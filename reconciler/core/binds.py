@@ -64,7 +64,7 @@ def resume_point(seen: Info) -> Json:
     if not same_source(seen):
         return None
     if lowest is not None:
-        point = _sourced(lowest, origin["name"])
+        point = sourced(lowest, origin["name"])
     elif not queue["state"].get("last_seq"):
         point = origin.get("opt_start_seq") or 1
     elif told.get("seq"):
@@ -77,14 +77,14 @@ def resume_point(seen: Info) -> Json:
 def same_source(seen: Info) -> Json:
     """Whether the numbers of what was taken in are still those of the source; None where it ends before: it is a new one."""
     queue, lowest = seen["queue"], seen.get("lowest")
-    reached = _sourced(lowest, queue["config"]["sources"][0]["name"]) if lowest else queue["sources"][0].get("seq") or 0
+    reached = sourced(lowest, queue["config"]["sources"][0]["name"]) if lowest else queue["sources"][0].get("seq") or 0
     return True if reached is not None and reached <= seen["afterwards"]["state"]["last_seq"] else None
 
 
 _SOURCE = re.compile(rb"\r\nNats-Stream-Source: (\S+) (\d+) ", re.IGNORECASE)
 
 
-def _sourced(message: Mapping[str, Json], stream: str) -> int | None:
+def sourced(message: Mapping[str, Json], stream: str) -> int | None:
     """Which message of the source this one was."""
     found = _SOURCE.search(base64.b64decode(message.get("hdrs") or ""))
     return int(found[2]) if found and found[1].decode() == stream else None

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.binds import BINDS, Bind
+from reconciler.core.binds import BINDS, Bind, sourced
 from reconciler.core.resource import Json
 from reconciler.core.wire import Step
 from reconciler.server import problems
@@ -95,6 +95,8 @@ async def settle(run: Run, step: Step) -> Result:
 
 
 async def _settled(run: Run, step: Step, live: Mapping[str, Any]) -> Result:
+    if (first := await _first(run, step, live)) is not None and first < (_start(live) or 0):
+        return problems.unlike(step, [f"it took in message {first} of {step.body['from']}, before {_start(live)}"])
     bare = [{key: value for key, value in item.items() if key != "opt_start_seq"} for item in live["config"]["sources"]]
     if bare != step.set["sources"]:
         return problems.changed(step, [f"sources was {step.set['sources']} and is {bare} now"])
@@ -108,6 +110,12 @@ async def _settled(run: Run, step: Step, live: Mapping[str, Any]) -> Result:
             return problems.unlike(step, ["it did not answer, and the start sequence is still there"])
     wrong = run.forms.wrong(step, config, live["config"], said["config"])
     return problems.unlike(step, wrong) if wrong else Succeeded(said)
+
+
+async def _first(run: Run, step: Step, live: Mapping[str, Any]) -> int | None:
+    """Which message of the source is the lowest one queued; None when nothing is."""
+    said = await _message(run, step.on[0], live["state"]["first_seq"])
+    return sourced(said["message"], step.body["from"]) if isinstance(said, Mapping) else None
 
 
 def _start(info: Mapping[str, Any]) -> int | None:
