@@ -298,3 +298,25 @@ def test_a_source_made_anew_is_not_resumed_from_the_old_ones_numbers(account: Ac
         assert (await group.queue())["state"]["messages"] == 5
 
     played(account, tmp_path, story)
+
+
+@on_every_version
+def test_other_filters_and_limits_are_consented_to_by_their_values(account: Account, tmp_path: Path) -> None:
+    async def story(group: Group) -> None:
+        filters = "[{filter: 's.>', partitioning_wildcards: []}, {filter: 't.*.*', partitioning_wildcards: [2, 1]}]"
+        if account.minor == "2.11":
+            filters = "[{filter: 't.*.*', partitioning_wildcards: [2, 1]}, {filter: s.*, partitioning_wildcards: [1]}]"
+        consents = (
+            f"allow: [{{code: EG101, to: {filters}, reason: by customer}}, {{code: EG101, to: 500, reason: bounded}}]"
+        )
+        body = f"type: elastic, max_members: 4, partitioning_filters: {filters}, max_buffered_msg: 500, members: [a]"
+        wanted = group.file(f"streams: {{S: {{subjects: [s.*], groups: {{g: {{{body}, {consents}}}}}}}}}")
+        planned = (await group.plan(wanted)).plan
+        assert [(change.action, change.is_blocked) for change in planned.changes] == [(Action.REPLACE, False)]
+        assert planned.diagnostics == ()
+        await group.applied(wanted)
+        await group.is_settled(wanted)
+        state = (await group.queue())["state"]
+        assert state["messages"] == 5
+
+    played(account, tmp_path, story)
