@@ -69,7 +69,8 @@ class Costs:
 
     def in_words(self) -> str:
         ended = f"running instances end ({some(self.instances)} now) and must be started again by their owners"
-        again = f"of those delivered before, up to {some(self.redelivered)} come again"
+        delivered = f"of those delivered before, up to {some(self.redelivered)} come again"
+        again = delivered if self.redelivered else "nothing delivered before comes again"
         return f"{ended}; the new queue begins with what is queued ({some(self.queued)} now); {again}"
 
 

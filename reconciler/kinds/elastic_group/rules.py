@@ -37,23 +37,25 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
         yield Finding(outcome=Outcome.REFUSED, fix=why.fix, message=message)
     if change.live is None or not shared.is_current(change):
         return
-    for field in dict.fromkeys(_top(path) for path in not_membership(change)):
-        if why and field != QUEUE:
+    fields = [field for field in dict.fromkeys(_top(path) for path in not_membership(change)) if field != QUEUE]
+    for field in fields:
+        if why:
             message = f"{field} of an elastic group cannot change in place, and it cannot be made anew: {why.reason}"
             yield Finding(outcome=Outcome.REFUSED, path=field, fix=why.fix, message=message)
-        elif field != QUEUE:
-            yield _replaced(change, view, field)
+        else:
+            yield _replaced(change, view, field, is_first=field == fields[0])
 
 
-def _replaced(change: Change, view: View, field: str) -> Finding:
+def _replaced(change: Change, view: View, field: str, *, is_first: bool) -> Finding:
     lost = recreation.costs(change, view)
+    what = f"Made anew where it stands, {lost.in_words()}" if is_first else "It changes when the group is made anew"
     return Finding(
         outcome=Outcome.REPLACES,
         path=field,
         to=change.becomes(field),
         fix=f"consent to the new {field} when the owners of its members are ready to start them again",
         quantities=lost.quantities,
-        message=f"{field} of an elastic group cannot change in place. Made anew where it stands, {lost.in_words()}",
+        message=f"{field} of an elastic group cannot change in place. {what}",
     )
 
 
