@@ -113,7 +113,7 @@ def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
         yield _refused(
             "members",
             f"{len(members)} members share {partitions} partitions; {idle} would own none",
-            "leave out some members; the number of partitions can never change",
+            "leave out some members; more partitions would mean another group, or this one made anew",
         )
 
 

@@ -28,7 +28,7 @@ class GroupSpec(Terms):
     """The part of a partitioned consumer group that both types have."""
 
     max_members: Annotated[Count, Known(unit="count")]
-    """Number of partitions, which is the most members that can work; can never change."""
+    """Number of partitions, which is the most members that can work; another number makes an elastic group anew."""
     members: Annotated[tuple[str, ...] | None, Known(unit="list", ordered=False)] = None
     """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
     member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping")] = Field(default=None)
