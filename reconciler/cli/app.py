@@ -15,6 +15,8 @@ COMMANDS = {
     "validate": "Check files alone, without any server.",
     "plan": "Show what would be changed, and what is refused and why.",
     "apply": "Show the plan, ask, and make it so.",
+    "history": "Show who applied what and when, and what became of it.",
+    "unlock": "Show who is applying, and remove a lease that was left behind.",
     "export": "Write what is live as YAML.",
     "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
     "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",

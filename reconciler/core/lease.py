@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 
 from pydantic_core import from_json
 
-from reconciler.core.records import FORMAT, escaped
+from reconciler.core.records import FORMAT, escaped, unescaped
 from reconciler.core.wire import Entry
 
 PREFIX = "lease"
@@ -73,6 +73,15 @@ def found(entry: Entry | None, topology: str, run: str = "") -> Found:
 
 def lease_key(topology: str) -> str:
     return f"{PREFIX}.{escaped(topology)}"
+
+
+def topology_of(key: str) -> str | None:
+    """Whose lease a key is; None: it is none."""
+    prefix, _, token = key.partition(".")
+    try:
+        return unescaped(token) if prefix == PREFIX and token else None
+    except ValueError:
+        return None
 
 
 def encode_holder(holder: Holder) -> bytes:

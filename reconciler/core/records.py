@@ -115,15 +115,15 @@ def decode_key(key: str, prefix: str = PREFIX) -> Address | None:
     if len(parts) < 2 or not all(parts):
         return None
     try:
-        kind, *names = (_unescape(part) for part in parts)
+        kind, *names = (unescaped(part) for part in parts)
     except ValueError:
         return None
     address = Address(kind, tuple(names))
     return address if encode_key(address, prefix) == key else None  # one address, one key: other spellings are not ours
 
 
-def _unescape(text: str) -> str:
-    """Raises ValueError where the bytes are no text."""
+def unescaped(text: str) -> str:
+    """The text of such a token. Raises ValueError where the bytes are no text."""
     if "=" not in text:
         return text
     raw = re.sub(rb"=([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), text.encode())

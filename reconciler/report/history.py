@@ -1,0 +1,120 @@
+"""Runs of an account, newest first, and one run in full; as text and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from reconciler.core.journal import Run
+from reconciler.core.resource import Json
+from reconciler.report.json import json_text
+from reconciler.report.names import named
+from reconciler.report.paper import Paper
+from reconciler.report.table import table
+from reconciler.report.values import counted
+from reconciler.report.visible import visible
+
+FORMAT = 1
+_HEADS = ("run", "began", "topology", "by", "revision", "steps", "outcome")
+
+
+def history_text(runs: Sequence[Run], paper: Paper) -> str:
+    if not runs:
+        return "No run is remembered in this account.\n"
+    head, *rows = table([_HEADS, *map(_row, runs)], right=frozenset({0, 5}))
+    return "\n".join([paper.paint(head, "quiet"), *rows, f"One in full: reconciler history {runs[0].number}"]) + "\n"
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    begun = run.begun
+    by = f"{begun.get('user', '')}@{begun.get('host', '')}".strip("@")
+    return (
+        str(run.number), _time(run.at), run.topology, by, str(begun.get("git_revision", ""))[:12],
+        str(begun.get("steps", 0)), outcome(run),
+    )  # fmt: skip
+
+
+def outcome(run: Run) -> str:
+    """`applied`, `incomplete: 4 done, 1 failed`, `stopped: interrupted`"""
+    if run.outcome in ("applied", "running", "cut off"):
+        return run.outcome
+    ended = run.ended or {}
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in (ended.get("counts") or {}).items())
+    return f"{run.outcome}: {ended['stopped']}; {counts}" if ended.get("stopped") else f"{run.outcome}: {counts}"
+
+
+def _time(at: str) -> str:
+    """To the second; the server's is UTC."""
+    return at[:19].replace("T", " ")
+
+
+def run_text(run: Run, paper: Paper) -> str:
+    return "\n".join(_run(run, paper)) + "\n"
+
+
+def _run(run: Run, paper: Paper) -> Iterator[str]:
+    begun = run.begun
+    yield paper.paint(visible(f"run {run.number} of topology {run.topology}: {outcome(run)}"), "head")
+    until = f" to {_time(run.until)}" if run.until else ""
+    facts = {
+        "time": f"{_time(run.at)}{until} UTC, by the server's clock",
+        "by": f"{begun.get('user', 'somebody')} on {begun.get('host', '?')} (process {begun.get('pid', 0)})",
+        "account user": begun.get("account_user"), "source": begun.get("source"),
+        "revision": begun.get("git_revision"), "tool": begun.get("tool"),
+        "planned": ", ".join(f"{count} {name}" for name, count in (begun.get("counts") or {}).items()),
+    }  # fmt: skip
+    yield from table([(name, str(value)) for name, value in facts.items() if value], indent=2)
+    if run.outcome == "cut off":
+        yield from paper.wrapped("It has no end: its process was killed, lost the server, or lost its lease. "
+                                 "What it had begun, the next plan shows.")  # fmt: skip
+    for name in ("failed", "in_doubt"):
+        for one in _list(run.steps.get(name)):
+            yield from _failure(name.replace("_", " "), one, paper)
+    for because, calls in _mapping(run.steps.get("skipped")).items():
+        yield from _named(f"not tried ({because})", calls, paper)
+    for name in ("not_started", "done"):
+        yield from _named(name.replace("_", " "), run.steps.get(name), paper)
+    for one in _list(run.steps.get("warnings")):
+        yield from paper.wrapped(f"warning {one.get('code')}: {one.get('message')}", 2)
+
+
+def _failure(word: str, one: dict[str, Json], paper: Paper) -> Iterator[str]:
+    yield paper.paint(visible(f"  {word}: {one.get('call')} {one.get('on')} of {one.get('address')}"), "refused")
+    yield from paper.wrapped(f"{one.get('code')} {one.get('message')}", 4)
+    if one.get("fix"):
+        yield from paper.paragraphs(f"Instead: {one['fix']}", 4)
+
+
+def _named(head: str, calls: Json, paper: Paper) -> Iterator[str]:
+    for call, names in _mapping(calls).items():
+        if isinstance(names, list):
+            yield from named(visible(f"{head}: {counted(len(names), 'step')} {call}"), names, paper, 2)
+        else:
+            yield visible(f"  {head}: {names} more, not named")
+
+
+def _list(said: Json) -> list[Any]:
+    return [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+
+
+def _mapping(said: Json) -> dict[str, Any]:
+    return said if isinstance(said, dict) else {}
+
+
+def history_json(runs: Sequence[Run]) -> str:
+    return json_text({"format": FORMAT, "runs": [run_data(run) for run in runs]})
+
+
+def run_json(run: Run) -> str:
+    return json_text({"format": FORMAT, **run_data(run)})
+
+
+def run_data(run: Run) -> dict[str, Json]:
+    begun = {name: value for name, value in run.begun.items() if name not in ("format", "run")}
+    ended = run.ended or {}
+    told = {
+        "run": run.number, "outcome": run.outcome, "began": run.at, "ended": run.until, **begun,
+        "stopped": ended.get("stopped"), "outcomes": ended.get("counts"), "steps": begun.get("steps"),
+        "became": dict(run.steps) or None,
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value is not None}

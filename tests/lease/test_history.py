@@ -1,0 +1,178 @@
+"""Every apply is in the journal: begun, ended, cut off; and leases can be seen and removed from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.journal import KEPT, begun_key, chunked, outdated
+from reconciler.core.lease import lease_key
+from reconciler.server import journal, ledger
+from reconciler.server.api import JetStream, Stored
+from reconciler.server.observe import observe
+from reconciler.server.read_kv import entry, names
+from tests.cli.running import Shell
+from tests.e2e.someone import Someone, login
+from tests.lease.conftest import Applier, streams
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream, talk
+from tests.support.versions import on_every_version
+
+HELD = json.dumps({"run": "x", "user": "ann", "host": "ci-7", "pid": 4, "since": "2026-01-01T00:00:00Z"}).encode()
+
+
+@pytest.fixture
+def someone(tmp_path: Path, account: Account) -> Someone:
+    return Someone(Shell(tmp_path), account, login(account))
+
+
+@on_every_version
+def test_an_apply_is_in_the_history_with_who_and_how_much(someone: Someone) -> None:
+    file = someone.write("streams: {A: {subjects: [a]}, B: {subjects: [b]}}\n")
+    assert someone("apply", file, "--yes", GITHUB_ACTOR="octocat").code == 0
+    (run,) = json.loads(someone("history", "--format", "json").out)["runs"]
+    assert (run["topology"], run["user"], run["outcome"], run["steps"]) == ("t", "octocat", "applied", 2)
+    assert (run["counts"], run["outcomes"]) == ({"create": 2}, {"done": 2})
+    assert run["account_user"] == someone.login[3]
+    assert run["began"] <= run["ended"]
+    said = someone("history").out.splitlines()
+    assert "octocat@" in said[1]
+    assert said[1].endswith("  2  applied")
+
+
+def test_one_run_in_full_names_what_was_done_and_why_something_failed(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+
+    async def failed(js: JetStream) -> None:
+        await make_stream(js, "B", subjects=["elsewhere"])
+
+    file = someone.write("streams: {A: {subjects: [a]}, B: {subjects: [b]}, C: {subjects: [c]}}\n")
+    someone.ask(failed)
+    plan = someone.write("streams: {B: {subjects: [elsewhere], max_msgs: 5}}\n", "b.yaml")
+    assert someone("apply", plan, "--yes").code == 0
+    newest = json.loads(someone("history", "--format", "json").out)["runs"][0]
+    full = json.loads(someone("history", str(newest["run"]), "--format", "json").out)
+    assert full["became"] == {"done": {"stream.update": ["B"]}}
+    text = someone("history", str(newest["run"])).out
+    assert text.startswith(f"run {newest['run']} of topology t: applied\n")
+    assert "done: 1 step stream.update B" in text
+    assert file == "topology.yaml"
+
+
+def test_an_apply_without_anything_to_do_leaves_no_run(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+    assert someone("apply", "topology.yaml", "--yes").code == 0
+    assert len(json.loads(someone("history", "--format", "json").out)["runs"]) == 1
+
+
+def test_before_the_first_apply_there_is_no_run(someone: Someone) -> None:
+    ran = someone("history")
+    assert (ran.code, ran.out) == (0, "No run is remembered in this account.\n")
+
+
+def test_a_run_that_is_not_there_is_said_to_be_missing(someone: Someone) -> None:
+    ran = someone("history", "42")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("There is no run 42 in the journal of this account.")
+
+
+@on_every_version
+def test_a_run_that_was_killed_is_running_first_and_then_cut_off(
+    someone: Someone, account: Account, tmp_path: Path
+) -> None:
+    async def outcomes(js: JetStream) -> list[str]:
+        runs = await journal.runs(js)
+        assert isinstance(runs, list)
+        return [run.outcome for run in runs]
+
+    async def work() -> tuple[list[str], list[str]]:
+        async with Applier.planned(tmp_path / "a", account, streams(2000)) as first:
+            first.goes()
+            assert await first.says() == "began"
+            running = await asyncio.to_thread(talk, account, outcomes)
+        async with Applier.planned(tmp_path / "b", account, "streams: {OTHER: {subjects: [other]}}\n") as second:
+            second.goes()
+            await second.last()
+        return running, await asyncio.to_thread(talk, account, outcomes)
+
+    assert asyncio.run(work()) == (["running"], ["applied", "cut off"])
+    assert "cut off" in someone("history").out
+
+
+def test_looking_at_the_history_changes_nothing(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+
+    async def state(js: JetStream) -> object:
+        return done(await js.request("STREAM.INFO.KV_reconciler"))["state"]
+
+    async def vanished(js: JetStream) -> None:
+        for _ in range(100):
+            if await entry(js, "reconciler", lease_key("t")) is None:
+                return
+            await asyncio.sleep(0.05)
+
+    someone.ask(vanished)  # the marker of the lease given back
+    before = someone.ask(state)
+    someone("history")
+    someone("unlock")
+    assert someone.ask(state) == before
+
+
+@on_every_version
+def test_only_the_newest_runs_are_kept(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await ledger.ensure(js, await observe(js))
+        for number in range(KEPT + 10):
+            assert isinstance(await js.put_entry("reconciler", begun_key(number), b"{}", expected_revision=0), Stored)
+        await journal._prune(js)
+        left = KEPT + 10
+        while left > KEPT:  # until the markers have vanished
+            found = await names(js, "reconciler", "$KV.reconciler.journal.>")
+            assert isinstance(found, list)
+            left = len(found)
+            await asyncio.sleep(0.1)
+        return left
+
+    assert talk(account, work) == KEPT
+
+
+def test_of_many_runs_the_oldest_are_outdated() -> None:
+    keys = ["journal.9.begun", "journal.10.begun", "journal.10.steps.0", "journal.11.begun", "lease.t"]
+    assert outdated(keys, kept=2) == ["journal.9.begun"]
+
+
+def test_chunks_are_no_larger_than_they_may_be_and_whole_together() -> None:
+    value = bytes(range(256)) * 5
+    assert [len(chunk) for chunk in chunked(value, 500)] == [500, 500, 280]
+    assert b"".join(chunked(value, 500)) == value
+
+
+@on_every_version
+def test_unlock_shows_the_holder_and_removes_a_lease_that_was_left(someone: Someone) -> None:
+    async def left(js: JetStream) -> None:
+        await ledger.ensure(js, await observe(js))
+        await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=0)
+
+    someone.ask(left)
+    file = someone.write("streams: {A: {subjects: [a]}}\n")
+    asked = someone("unlock", file)
+    assert asked.code == 64
+    ran = someone("unlock", file, "--yes")
+    assert ran.code == 0
+    assert ran.out.startswith("topology t is being applied by ann on ci-7 (process 4) since 2026-01-01T00:00:00Z\n")
+    assert someone("unlock").out == "Nobody is applying here: no lease is held.\n"
+    assert someone("apply", file, "--yes").code == 0
+
+
+def test_a_waiting_apply_says_for_whom_and_goes_on_when_the_lease_is_free(someone: Someone) -> None:
+    async def held_for_a_while(js: JetStream) -> None:
+        await ledger.ensure(js, await observe(js))
+        await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=0, headers={"Nats-TTL": "4s"})
+
+    someone.ask(held_for_a_while)
+    ran = someone.apply("streams: {A: {subjects: [a]}}\n")
+    assert ran.code == 0
+    assert "topology t is being applied by ann on ci-7 (process 4) since 2026-01-01T00:00:00Z; waiting up to" in ran.err
