@@ -24,6 +24,7 @@ _DEEDS = {
     Call.GATE_CONSUMERS_GONE: "wait until the consumers are gone on",
     Call.GATE_REPLICAS_CURRENT: "wait until the replicas are current of stream",
     Call.GATE_IN_FLIGHT_DONE: "wait until what is in flight is acknowledged on",
+    Call.QUEUE_READ: "read how far it has come, stream", Call.QUEUE_SETTLE: "take the start sequence off stream",
 }  # fmt: skip
 _NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion"} | {c: "wait" for c in Call if c.waits}
 
