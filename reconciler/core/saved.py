@@ -105,6 +105,47 @@ def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None
     return None
 
 
+_STREAM = ("config", "created", "cluster", "mirror", "sources")
+_STATE = ("messages", "bytes", "first_seq", "last_seq", "consumer_count")
+_CONSUMER = ("config", "created", "delivered", "ack_floor", "num_pending", "num_ack_pending", "num_waiting", "paused")
+_MOVING = frozenset({"last_active", "active", "lag"})
+"""Times and distances that differ from one look to the next although nothing happened."""
+
+
+def state(snapshot: Snapshot) -> str:
+    """A digest of everything in an account that a plan depends on: where it is the same, so is the plan. Whatever counts
+    messages by their age is not in it."""
+    target = snapshot.target
+    return fingerprint(
+        {
+            "target": [str(target.version), target.level, target.account, target.domain, target.cluster, target.peers],
+            "limits": dict(target.limits),
+            "streams": {
+                name: [_part(info, _STREAM), _part(info.get("state") or {}, _STATE)]
+                for name, info in snapshot.streams.items()
+            },
+            "consumers": {
+                stream: {name: _part(info, _CONSUMER) for name, info in own.items()}
+                for stream, own in snapshot.consumers.items()
+            },
+            "entries": {
+                bucket: {key: entry.revision for key, entry in own.items()} for bucket, own in snapshot.entries.items()
+            },
+            "unknown": dict(snapshot.unknown),
+        }
+    )
+
+
+def _part(info: Mapping[str, Json], names: Iterable[str]) -> list[Json]:
+    return [_still(info.get(name)) for name in names]
+
+
+def _still(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _still(inner) for key, inner in value.items() if key not in _MOVING}
+    return [_still(inner) for inner in value] if isinstance(value, list) else value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """What a run was told beside its files."""
@@ -124,11 +165,21 @@ class Saved:
     place: Place
     topology: Topology
     seen: Seen = field(default_factory=dict)
+    state: str = ""
+    """Digest of the whole account as it was."""
     terms: Terms = field(default_factory=Terms)
     source: str | None = None
     git_revision: str | None = None
     made_by: str = ""
     """Version of the tool."""
+
+    def would_be_the_same(self, snapshot: Snapshot) -> bool:
+        """Would planning again surely give this very plan? Only in the same account in the same state, and where no
+        consent may have ended and nothing was counted that grows old by itself."""
+        verdicts = (verdict for change in self.plan.changes for verdict in change.verdicts)
+        if any(verdict.consented or verdict.quantities for verdict in verdicts):
+            return False
+        return not any(one.until for one in self.topology.removed) and state(snapshot) == self.state
 
 
 def fingerprint(data: Config) -> str:

@@ -15,7 +15,7 @@ from reconciler.core.diff import Action, FieldChange
 from reconciler.core.events import Failed, Settled, Skipped, Strayed
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.records import BUCKET
-from reconciler.core.resource import Consent, Json
+from reconciler.core.resource import Address, Consent, Json
 from reconciler.core.rule import Verdict
 from reconciler.core.saved import Saved, Seen, recreated
 from reconciler.core.wire import Call, Step
@@ -248,8 +248,10 @@ def _is_other(step: Step, now: Step) -> bool:
 
 def _beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterator[str]:
     """Losses that grew beyond what was agreed to: the bound its consent names, else twice what the plan said."""
-    bounds = {(allow.code, name) for allow in _consents(change, saved) for name in allow.upto}
     said = {(one.code, one.path): one.quantities for one in change.verdicts if one.consented is not None}
+    if not said:
+        return
+    bounds = {(allow.code, name) for allow in _consents(change, saved) for name in allow.upto}
     for verdict in found.verdicts:
         for name, number in verdict.quantities.items():
             planned = said.get((verdict.code, verdict.path), {}).get(name)
@@ -262,5 +264,6 @@ def _beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterat
 
 
 def _consents(change: PlannedChange, saved: Saved) -> tuple[Consent, ...]:
-    declared = (one for one in saved.topology.resources if str(one.address) == change.address)
+    address = Address.parse(change.address)
+    declared = (one for one in saved.topology.resources if one.address == address)
     return tuple(allow for one in declared for allow in one.spec.allow)

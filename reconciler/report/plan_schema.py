@@ -143,7 +143,7 @@ def _saved() -> Schema:
         {
             "made_by": TEXT, "empty": FLAG, "blocked": COUNT, "exit_code": COUNT, "terms": terms, "declared": declared,
             "place": _object({}, account=TEXT, domain=TEXT, cluster=TEXT, id=TEXT),
-            "seen": {"type": "object", "additionalProperties": CONFIG},
+            "seen": {"type": "object", "additionalProperties": CONFIG}, "state": TEXT,
         },
         source=TEXT, git_revision=TEXT,
     )  # fmt: skip

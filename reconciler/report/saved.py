@@ -41,6 +41,7 @@ def _judging(saved: Saved) -> dict[str, Any]:
         "exit_code": plan.exit_code,
         "place": _known(asdict(saved.place)),
         "seen": {name: dict(found) for name, found in saved.seen.items()},
+        "state": saved.state,
         "terms": {**asdict(saved.terms), "allow": [list(pair) for pair in saved.terms.allow]},
         **_known({"source": saved.source, "git_revision": saved.git_revision}),
         "declared": _declared(saved.topology),
@@ -105,6 +106,7 @@ def _saved_of(data: Data, registry: Registry) -> Saved:
         place=Place(**saved["place"]),
         topology=_topology(plan.topology, saved["declared"], registry),
         seen=saved["seen"],
+        state=saved["state"],
         terms=Terms(
             only=tuple(terms["only"]),
             exclude=tuple(terms["exclude"]),

@@ -13,7 +13,7 @@ from pathlib import Path
 import reconciler
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.plan import Plan
-from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen
+from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen, state
 from reconciler.core.standing import Outlook, outlook
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
@@ -47,6 +47,7 @@ def keep(made: Planned, topology: Topology, options: PlanOptions, paths: Sequenc
         place=Place.of(made.snapshot),
         topology=topology,
         seen=seen(made.plan.steps, made.snapshot),
+        state=state(made.snapshot),
         terms=Terms(only=options.only, exclude=options.exclude, allow=options.allow, paths=tuple(paths)),
         source=origin.repository,
         git_revision=origin.revision,
@@ -84,6 +85,8 @@ async def review(saved: Saved, js: JetStream) -> Reviewed:
 
 
 async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:
+    if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
+        return saved.plan
     options = PlanOptions(
         only=saved.terms.only,
         exclude=saved.terms.exclude,
