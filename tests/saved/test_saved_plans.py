@@ -292,3 +292,89 @@ def test_who_was_logged_in_is_left_out(someone: Someone) -> None:
     saved(someone, TWO)
     target = file(someone)["target"]
     assert "user" not in target
+
+
+GROUP = """
+streams:
+  S:
+    subjects: [orders.*]
+    groups:
+      g:
+        type: elastic
+        max_members: 4
+        partitioning_filters: [{filter: orders.*, partitioning_wildcards: [1]}]
+        members: [m1, m2]
+"""
+
+
+def test_a_group_whose_record_somebody_wrote_is_left_alone(someone: Someone) -> None:
+    someone.applied(GROUP)
+    saved(someone, GROUP.replace("[m1, m2]", "[m1, m2, m3]"))
+    assert someone.apply(GROUP.replace("[m1, m2]", "[m1, m4]")).code == 0
+    (failed,) = outcome(someone)["failed"]
+    assert failed["reason"]["code"] == "AP103"
+    assert "members" in [one["path"] for one in failed["strayed"]]
+
+
+def test_members_of_a_group_are_moved_as_planned(someone: Someone) -> None:
+    someone.applied(GROUP)
+    more = GROUP.replace("[m1, m2]", "[m1, m2, m3]")
+    saved(someone, more)
+    assert outcome(someone)["exit_code"] == 0
+    assert someone.has_nothing_to_do(someone.write(more))
+
+
+HANGING = """
+streams:
+  S:
+    subjects: [s]
+    consumers: {c: {ack_policy: explicit}}
+"""
+REPLACED = HANGING.replace("explicit}", "explicit, max_deliver: 5, replay_policy: original%s}")
+
+
+def replacing(upto: str = "") -> str:
+    return REPLACED % f", allow: [{{code: CO105, to: original, reason: slower{upto}}}]"
+
+
+def test_a_replacement_goes_on_where_the_consumer_stands_by_then(someone: Someone) -> None:
+    someone.applied(HANGING)
+    filled(someone, "s", 5)
+    data = saved(someone, replacing())
+    assert data["summary"]["replace"] == 1, data["changes"]
+    consumed(someone, 3)
+    assert outcome(someone)["exit_code"] == 0
+    assert consumer(someone)["num_pending"] == 2
+
+
+def consumed(someone: Someone, number: int) -> None:
+    async def consume(js: JetStream) -> None:
+        nc = js.pipeline.nc
+        for _ in range(number):
+            message = await nc.request("$JS.API.CONSUMER.MSG.NEXT.S.c", b"1", timeout=5, old_style=True)
+            await nc.request(message.reply, b"+ACK", timeout=5)
+
+    someone.ask(consume)
+
+
+def consumer(someone: Someone) -> dict[str, Any]:
+    async def read(js: JetStream) -> dict[str, Any]:
+        return dict(done(await js.read("CONSUMER.INFO.S.c")))
+
+    return someone.ask(read)
+
+
+def test_what_was_made_but_not_remembered_is_only_remembered(someone: Someone) -> None:
+    saved(someone, "streams: {A: {subjects: [a]}}\n")
+    someone.ask(lambda js: make_stream(js, "A", subjects=["a"]))
+    said = outcome(someone)
+    assert (said["exit_code"], said["done"]) == (0, [])
+    assert someone.has_nothing_to_do("topology.yaml")
+
+
+def test_somebody_with_the_same_name_and_another_configuration_is_left_alone(someone: Someone) -> None:
+    saved(someone, TWO)
+    someone.ask(lambda js: make_stream(js, "A", subjects=["a"], max_age=DAY))
+    (failed,) = outcome(someone)["failed"]
+    assert (failed["address"], failed["reason"]["code"]) == ("stream/A", "AP103")
+    assert {"path": "max_age", "planned": 7 * DAY, "now": DAY, "wanted": 7 * DAY} in failed["strayed"]
