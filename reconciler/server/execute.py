@@ -138,7 +138,8 @@ class _Course:
         if isinstance(result, Succeeded):
             self._settle(Done(step=step, echo=result.echo, revision=result.revision))
         elif isinstance(result, Unsuccessful):
-            self._settle(Failed(step=step, reason=result.reason, nothing_done=result.nothing_done))
+            said = Failed(step=step, reason=result.reason, nothing_done=result.nothing_done, strayed=result.strayed)
+            self._settle(said)
         else:
             self._settle(InDoubt(step=step, reason=result.reason))
 

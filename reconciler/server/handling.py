@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from reconciler.core.events import Strayed
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Step
 from reconciler.server.api import JetStream
@@ -43,16 +44,16 @@ class Run:
     """Values that steps of this run bound, by step id."""
 
 
-def changes_since(step: Step, live: Config) -> list[str]:
+def changes_since(step: Step, live: Config) -> tuple[Strayed, ...]:
     """Fields whose live value is not the planned-from one. Metadata of the server's own says nothing about intent."""
     before = step.before or {}
     whole = live if step.call is Call.STREAM_DELETE and before else {}  # a deletion takes all of it, also what is new
-    return [
-        f"{name} was {_shown(planned)} and is {_shown(found)} now"
+    return tuple(
+        Strayed(path=name, planned=planned, now=found, wanted=step.set.get(name))
         for name in dict.fromkeys((*before, *whole))
         if (found := _value(live, name))
         != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
-    ]
+    )
 
 
 def _value(config: Config, name: str) -> Json:
@@ -64,7 +65,3 @@ def _value(config: Config, name: str) -> Json:
 
 def _own(metadata: Json) -> Json:
     return {key: text for key, text in (metadata or {}).items() if not key.startswith("_nats.")} or None
-
-
-def _shown(value: Json) -> str:
-    return "absent" if value is None else str(value)

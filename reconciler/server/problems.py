@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.events import Strayed
+from reconciler.core.resource import Json
 from reconciler.core.wire import Call, Step
 from reconciler.server.api import NoAnswer, Refusal
 
@@ -49,6 +51,7 @@ FIXES = {
 class Unsuccessful:
     reason: Diagnostic
     nothing_done: bool
+    strayed: tuple[Strayed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,15 @@ def refused(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
 def changed(step: Step, what: Sequence[str]) -> Unsuccessful:
     message = f"Did not {deed(step)}, since it changed after the plan was made: {'; '.join(what)}."
     return Unsuccessful(_diagnostic(step, "AP103", "changed-since-plan", message, PLAN_AGAIN), nothing_done=True)
+
+
+def strayed(step: Step, found: Sequence[Strayed]) -> Unsuccessful:
+    said = [f"{one.path} was {_shown(one.planned)} and is {_shown(one.now)} now" for one in found]
+    return replace(changed(step, said), strayed=tuple(found))
+
+
+def _shown(value: Json) -> str:
+    return "absent" if value is None else str(value)
 
 
 def unreadable(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:

@@ -35,7 +35,7 @@ async def read(run: Run, step: Step) -> Result:
         if not isinstance(seen, dict):
             return problems.unreadable(step, seen) if not _is_gone(seen) else problems.changed(step, ["it is gone"])
         if changed := changes_since(step, seen["queue"]["config"]):
-            return problems.changed(step, changed)
+            return problems.strayed(step, changed)
         if _stand(seen) != stood:
             stood, since = _stand(seen), loop.time()
         seen["rested"] = loop.time() - since >= REST and _is_fed(seen)

@@ -52,7 +52,7 @@ async def _update(run: Run, step: Step) -> Result:
         return _gone(step) if _is_missing(live) else problems.unreadable(step, live)
     before = live["config"]
     if changed := changes_since(step, before):
-        return problems.changed(step, changed)
+        return problems.strayed(step, changed)
     config = run.forms.patch(before, step.set, step.unset)
     return await _conclude(run, _Write(step, config, before), await _send(run, step, config, "update"))
 
@@ -92,7 +92,7 @@ async def _delete(run: Run, step: Step) -> Result:
     if step.before is not None:
         live = await run.js.read(read)
         if isinstance(live, Mapping) and (changed := changes_since(step, live["config"])):
-            return problems.changed(step, changed)
+            return problems.strayed(step, changed)
         if not isinstance(live, Mapping) and not _is_missing(live):
             return problems.unreadable(step, live)
     said = await run.js.write(read.replace(".INFO.", ".DELETE.", 1))
@@ -125,7 +125,7 @@ async def _read(run: Run, step: Step) -> Result:
         if not isinstance(live, Mapping):
             return _gone(step) if _is_missing(live) else problems.unreadable(step, live)
         if changed := changes_since(step, live["config"]):
-            return problems.changed(step, changed)
+            return problems.strayed(step, changed)
         if live.get("paused") or not step.body.get("paused") or loop.time() > deadline:
             return Succeeded(live)
         await asyncio.sleep(POLL / 5)
