@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from reconciler.server.api import JetStream, Stored
 from reconciler.server.lease import Leases, Terms, Unavailable, leased
 from reconciler.server.observe import observe
 from reconciler.server.read_kv import entry
+from tests.cli.running import environment
 from tests.lease.conftest import Applier, streams
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, talk
@@ -196,6 +198,22 @@ def test_an_applier_that_sleeps_through_its_lease_writes_nothing_more(account: A
     assert woken.startswith("stopped the lease of topology t was")
     assert before[0] < MANY, "it was suspended before its end"
     assert after == before
+
+
+@on_every_version
+def test_in_many_rounds_of_two_processes_each_is_alone(account: Account, tmp_path: Path) -> None:
+    talk(account, bucket)
+
+    async def work() -> list[str]:
+        command = (sys.executable, "-m", "tests.lease.rounds", account.url, account.user, "15")
+        both = [
+            await asyncio.create_subprocess_exec(*command, env=environment(tmp_path), stdout=asyncio.subprocess.PIPE)
+            for _ in range(2)
+        ]
+        outputs = await asyncio.gather(*(one.communicate() for one in both))
+        return [line for out, _ in outputs for line in out.decode().splitlines()]
+
+    assert asyncio.run(work()) == ["alone"] * 30
 
 
 MANY = 2000
