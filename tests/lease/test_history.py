@@ -19,6 +19,7 @@ from tests.e2e.someone import Someone, login
 from tests.lease.conftest import Applier, streams
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
+from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
 
 HELD = json.dumps({"run": "x", "user": "ann", "host": "ci-7", "pid": 4, "since": "2026-01-01T00:00:00Z"}).encode()
@@ -176,3 +177,29 @@ def test_a_waiting_apply_says_for_whom_and_goes_on_when_the_lease_is_free(someon
     ran = someone.apply("streams: {A: {subjects: [a]}}\n")
     assert ran.code == 0
     assert "topology t is being applied by ann on ci-7 (process 4) since 2026-01-01T00:00:00Z; waiting up to" in ran.err
+
+
+def test_an_apply_on_another_topologys_stream_waits_for_that_topology_too(someone: Someone) -> None:
+    someone.applied("reconciler: 1\ntopology: theirs\nstreams: {A: {subjects: [a]}}\n")
+
+    async def they_apply(js: JetStream) -> None:
+        held = await js.put_entry(
+            "reconciler", lease_key("theirs"), HELD, expected_revision=None, headers={"Nats-TTL": "4s"}
+        )
+        assert isinstance(held, Stored)
+
+    someone.ask(they_apply)
+    ran = someone.apply("streams: {A: {external: true, consumers: {c: {ack_policy: explicit}}}}\n")
+    assert ran.code == 0
+    assert ran.err.startswith("topology theirs is being applied by ann on ci-7")
+
+
+def test_without_the_bucket_it_is_applied_all_the_same_and_said_once(tmp_path: Path) -> None:
+    config = """accounts {A: {jetstream: enabled, users: [{user: ci, password: ci, permissions: {
+      publish: {deny: ["$KV.reconciler.>", "$JS.API.STREAM.CREATE.KV_reconciler"]}}}]}}"""
+    with NatsServer(config=config) as server:
+        shell = Shell(tmp_path)
+        file = shell.write("reconciler: 1\ntopology: t\nstreams: {A: {subjects: [a]}}\n")
+        ran = shell("apply", file, "--yes", "--server", server.url, "--user", "ci", "--password", "ci")
+    assert ran.code == 0, ran
+    assert ran.out.count("LE1") + ran.out.count("LE2") == 1, ran.out
