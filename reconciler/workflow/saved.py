@@ -22,7 +22,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.report.saved import saved_from_json, saved_json
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
-from reconciler.workflow.plan import Planned, PlanOptions, came_from, planned
+from reconciler.workflow.plan import Planned, PlanOptions, planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,6 @@ class Reviewed:
 
 
 def keep(made: Planned, topology: Topology, options: PlanOptions, paths: Sequence[str] = ()) -> Saved:
-    origin = options.came_from or came_from(topology)
     return Saved(
         plan=made.plan,
         place=Place.of(made.snapshot),
@@ -49,8 +48,8 @@ def keep(made: Planned, topology: Topology, options: PlanOptions, paths: Sequenc
         seen=seen(made.plan.steps, made.snapshot),
         state=state(made.snapshot),
         terms=Terms(only=options.only, exclude=options.exclude, allow=options.allow, paths=tuple(paths)),
-        source=origin.repository,
-        git_revision=origin.revision,
+        source=made.origin.repository,
+        git_revision=made.origin.revision,
         made_by=reconciler.__version__,
     )
 
@@ -91,9 +90,13 @@ async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:
         only=saved.terms.only,
         exclude=saved.terms.exclude,
         allow=saved.terms.allow,
-        came_from=Origin(repository=saved.source, revision=saved.git_revision),
+        came_from=_origin(saved),
     )
     return (await planned(saved.topology, snapshot, js, options)).plan
+
+
+def _origin(saved: Saved) -> Origin:
+    return Origin(repository=saved.source, revision=saved.git_revision)
 
 
 def _another_target(why: str) -> CannotContinue:

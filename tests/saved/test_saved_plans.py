@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, login
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream
+from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
 
 TWO = "streams:\n  A: {subjects: [a], max_age: 7d}\n  B: {subjects: [b], max_age: 7d}\n"
@@ -378,3 +380,43 @@ def test_somebody_with_the_same_name_and_another_configuration_is_left_alone(som
     (failed,) = outcome(someone)["failed"]
     assert (failed["address"], failed["reason"]["code"]) == ("stream/A", "AP103")
     assert {"path": "max_age", "planned": 7 * DAY, "now": DAY, "wanted": 7 * DAY} in failed["strayed"]
+
+
+def test_history_says_where_a_saved_plan_came_from(someone: Someone) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", "-C", str(someone.shell.folder), *arguments], check=True, capture_output=True)
+
+    someone.write(TWO)
+    git("init", "-q")
+    git("add", "topology.yaml")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-qm", "first")
+    revision = saved(someone, TWO)["saved"]["git_revision"]
+    assert apply_saved(someone).code == 0
+    assert revision[:7] in someone("history").out
+
+
+CANARY = "c4n4ry-in-every-login"
+
+
+@pytest.mark.parametrize("how", ["url", "flag", "context"])
+def test_no_secret_is_in_a_plan_whichever_way_it_was_given(
+    how: str, someone: Someone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, name = someone.shell.folder, someone.write(TWO)
+    server = NatsServer(config={"authorization": {"token": CANARY}})
+    server.start()
+    try:
+        contexts = folder / "contexts" / "nats" / "context"
+        contexts.mkdir(parents=True)
+        (contexts / "prod.json").write_text(json.dumps({"url": server.url, "token": CANARY}))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "contexts"))
+        login = {
+            "url": ("--server", server.url.replace("//", f"//{CANARY}@")),
+            "flag": ("--server", server.url, "--token", CANARY),
+            "context": ("--context", "prod"),
+        }[how]
+        ran = someone.shell("plan", name, "--out", "plan.json", *login)
+    finally:
+        server.stop()
+    assert ran.code == 0, ran
+    assert CANARY not in (folder / "plan.json").read_text() + ran.out
