@@ -7,6 +7,7 @@ renewal was sent and ends a little earlier, so whoever was suspended finds it ov
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -28,6 +29,12 @@ class Terms:
     """Seconds after which a lease that nobody renews is free. Whole ones: servers know no others."""
     every: float = 5
     """Seconds between renewals."""
+
+    @classmethod
+    def usual(cls) -> Terms:
+        """Those of everybody, unless the environment asks for a longer or shorter term (tests do)."""
+        said = os.environ.get("RECONCILER_LEASE_TTL", "")
+        return cls(ttl=int(said), every=int(said) / 4) if said.isdecimal() and int(said) > 0 else cls()
 
     @property
     def trusted(self) -> float:
@@ -158,7 +165,7 @@ async def leased(
     on_loss: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[Leases | Unavailable]:
     """Held inside the block and given back after it. Raises CannotContinue while somebody else has one."""
-    terms = terms or Terms()
+    terms = terms or Terms.usual()
     beside = await js.beside(within=terms.every)
     leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, on_loss)
     keeping = asyncio.create_task(leases.keep())
