@@ -24,7 +24,7 @@ from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, talk
 from tests.support.versions import on_every_version
 
-SHORT = Terms(ttl=1, every=0.2)
+SHORT = Terms(ttl=3, every=0.5)
 
 
 def holder(run: str, topology: str = "t") -> Holder:
@@ -45,7 +45,7 @@ def test_a_lease_is_kept_longer_than_its_term_and_given_back(account: Account) -
     async def work(js: JetStream) -> tuple[str | None, bool, float]:
         await bucket(js)
         async with leased(js, [holder("a")], terms=SHORT) as first:
-            await asyncio.sleep(2.5)
+            await asyncio.sleep(4)  # longer than its term
             lost = held(first).lost()
             with pytest.raises(CannotContinue, match=r"being applied by a on here \(process 7\) since 2026-01-01"):
                 async with leased(js, [holder("b")], terms=Terms(ttl=1, every=0.2)):
@@ -129,7 +129,7 @@ def test_without_ttl_in_the_bucket_there_are_no_leases(account: Account) -> None
 def test_the_leases_of_several_topologies_are_all_given_back_when_one_is_held(account: Account) -> None:
     async def work(js: JetStream) -> list[bool]:
         await bucket(js)
-        async with leased(js, [holder("x", "m")], terms=Terms(ttl=9, every=2)):
+        async with leased(js, [holder("x", "m")], terms=Terms(ttl=20, every=2)):
             with pytest.raises(CannotContinue):
                 async with leased(js, [holder("a", name) for name in ("z", "m", "b")], terms=SHORT):
                     pass
