@@ -25,6 +25,8 @@ from tests.support.jetstream import done, make_bucket, talk
 from tests.support.versions import on_every_version
 
 SHORT = Terms(ttl=3, every=0.5)
+WINDOW = 64
+"""Requests that may be under way at once."""
 
 
 def holder(run: str, topology: str = "t") -> Holder:
@@ -145,8 +147,8 @@ def test_of_two_appliers_at_once_one_works_and_the_other_waits_for_it(account: A
 
     async def work() -> tuple[list[str], list[str]]:
         async with (
-            Applier.planned(tmp_path / "a", account, streams(50)) as first,
-            Applier.planned(tmp_path / "b", account, streams(50)) as second,
+            Applier.planned(tmp_path / "a", account, streams(MANY)) as first,
+            Applier.planned(tmp_path / "b", account, streams(MANY)) as second,
         ):
             first.goes()
             second.goes()
@@ -155,7 +157,7 @@ def test_of_two_appliers_at_once_one_works_and_the_other_waits_for_it(account: A
     (began, waiting), ends = asyncio.run(work())
     assert began == "began"
     assert waiting.startswith("waiting topology t is being applied by")
-    assert ends == ["done 50 failed 0"] * 2
+    assert ends == [f"done {MANY} failed 0"] * 2
 
 
 @on_every_version
@@ -176,7 +178,8 @@ def test_after_an_applier_is_killed_the_next_takes_over_and_finishes(account: Ac
 
 @on_every_version
 def test_an_applier_that_sleeps_through_its_lease_writes_nothing_more(account: Account, tmp_path: Path) -> None:
-    """It is suspended among its steps, another takes over and is done; then it wakes."""
+    """It is suspended among its steps, another takes over and is done; then it wakes. What it had handed to its connection
+    before may still go out, which is no more than one window of requests."""
 
     async def work() -> tuple[str, list[int], str, list[int]]:
         async with (
@@ -197,7 +200,8 @@ def test_an_applier_that_sleeps_through_its_lease_writes_nothing_more(account: A
     assert ended == "done 1 failed 0"
     assert woken.startswith("stopped the lease of topology t was")
     assert before[0] < MANY, "it was suspended before its end"
-    assert after == before
+    assert after[0] - before[0] <= WINDOW
+    assert after[1] == before[1], "nothing was written into the journal or the ledger"
 
 
 @on_every_version
