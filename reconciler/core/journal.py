@@ -90,7 +90,7 @@ def outdated(keys: Iterable[str], kept: int = KEPT) -> list[str]:
 def begun(holder: Holder, plan: Plan) -> dict[str, Json]:
     counts = {name: count for name, count in plan.summary.items() if count}
     said = {name: value for name, value in asdict(holder).items() if value}
-    return {"format": FORMAT, **said, "counts": counts, "steps": len(plan.steps)}
+    return {"format": FORMAT, **said, "counts": counts, "steps": sum(step.undoes is None for step in plan.steps)}
 
 
 def ended(finished: Finished, chunks: int) -> dict[str, Json]:
