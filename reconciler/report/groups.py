@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reconciler.report.paper import Paper
+from reconciler.report.partitions import ranges
 from reconciler.report.table import table
 from reconciler.report.values import counted, noun, show, show_duration
 from reconciler.report.visible import columns, visible
@@ -140,17 +141,6 @@ def age(nanoseconds: int) -> str:
     seconds = nanoseconds // 1_000_000_000
     finer = next((finer for unit, finer in zip(units, (3_600, 60, 1), strict=True) if seconds >= unit), 1)
     return show_duration((seconds - seconds % finer) * 1_000_000_000)
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """`0-3 7 9-11`"""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def partition_map(group: Data, paper: Paper) -> list[str]:

@@ -9,9 +9,9 @@ from reconciler.core.plan import PlannedChange
 from reconciler.core.resource import Json
 from reconciler.report.blocks import block
 from reconciler.report.entries import Entry, section_of
-from reconciler.report.groups import ranges
 from reconciler.report.json import change_data
 from reconciler.report.paper import Paper
+from reconciler.report.partitions import ranges
 from reconciler.report.table import table
 from reconciler.report.values import counted
 from reconciler.report.visible import visible

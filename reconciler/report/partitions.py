@@ -68,7 +68,7 @@ def _moves(drawn: Mapping[str, Json], paper: Paper, indent: int) -> list[str]:
     lines: list[str] = []
     for (before, after), numbers in moves.items():
         waiting = f", {_sum(queued, numbers)} queued" if queued else ""
-        lines += paper.wrapped(f"{before} → {after}: partitions {_ranges(numbers)}{waiting}", indent)
+        lines += paper.wrapped(f"{before} → {after}: partitions {ranges(numbers)}{waiting}", indent)
     return lines
 
 
@@ -77,7 +77,7 @@ def _sum(queued: Sequence[Json], numbers: Sequence[int]) -> str:
     return UNCOUNTED if None in counts else f"{sum(counts):_}"
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def ranges(numbers: Sequence[int]) -> str:
     """`0-3 7 9-11`"""
     runs: list[list[int]] = []
     for number in numbers:

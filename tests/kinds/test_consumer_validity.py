@@ -45,11 +45,7 @@ def test_a_single_server_refuses_what_we_say_it_refuses(judged: Callable[[str], 
 
 @in_every_cluster
 def test_a_cluster_refuses_what_we_say_it_refuses(clustered_account: Account) -> None:
-    """A busy cluster sometimes never answers, however often it is asked: silence agrees with nobody and contradicts nobody."""
-    found = disagreements(judge(clustered_account, [*REPLICATED, *QUEUES, *QUEUE_CHANGES]))
-    answered = [one for one in found if "no answer in time" not in one]
-    assert answered == []
-    assert len(found) - len(answered) <= 2
+    assert disagreements(judge(clustered_account, [*REPLICATED, *QUEUES, *QUEUE_CHANGES])) == []
 
 
 def test_every_rule_about_a_refusal_is_the_only_one_to_foresee_some(judged: Callable[[str], list[Judged]]) -> None:
