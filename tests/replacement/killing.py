@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from reconciler.server.api import JetStream
+from reconciler.server.unlocking import leases, remove
+
 
 @asynccontextmanager
 async def killing(port: int, marker: bytes, nth: int, kill: Callable[[], object], *, sent: bool) -> AsyncIterator[int]:
@@ -38,6 +41,15 @@ async def killing(port: int, marker: bytes, nth: int, kill: Callable[[], object]
     finally:
         proxy.close()
         await asyncio.gather(*served)
+
+
+async def unlock(js: JetStream) -> None:
+    """As a person does who knows that the applier is dead, so that nobody waits for its lease."""
+    held = await leases(js)
+    assert isinstance(held, list)
+    assert held, "whoever is killed while writing holds a lease"
+    for one in held:
+        await remove(js, one)
 
 
 async def _pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:

@@ -21,7 +21,7 @@ from reconciler.workflow.plan import Planned, plan
 from reconciler.workflow.predict import forms
 from tests.cli.running import command, environment
 from tests.replacement.consuming import OPTIONS
-from tests.replacement.killing import killing
+from tests.replacement.killing import killing, unlock
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream
 from tests.support.topologies import read
@@ -166,6 +166,7 @@ def test_killed_at_any_write_the_next_apply_finishes(account: Account, tmp_path:
                 )
             )  # fmt: skip
             assert await running[0].wait() == -9
+        await unlock(group.js)
         await group.publish(10)
         await group.applied(group.wanted)
         await group.holds(6)

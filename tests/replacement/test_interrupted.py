@@ -14,7 +14,7 @@ from reconciler.server.api import JetStream
 from reconciler.workflow.apply import apply
 from tests.cli.running import command, environment
 from tests.replacement.consuming import CONSENT, Work, at_work, file
-from tests.replacement.killing import killing
+from tests.replacement.killing import killing, unlock
 from tests.support.accounts import Account, connect
 from tests.support.lossy import losing
 from tests.support.versions import on_every_version
@@ -75,6 +75,7 @@ def test_killed_at_any_write(account: Account, tmp_path: Path, write: str, sent:
                     )
                 )  # fmt: skip
                 assert await running[0].wait() == -9
+            await unlock(work.js)
             await work.publish(2)
             await finished(work, tmp_path, again=4)
 
