@@ -50,7 +50,7 @@ interop: setup  ## groups shared with the reference implementation, on every ser
 	@$(BIN)/python -m tests.interop.reference
 	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop
 
-drill: setup  ## elastic groups made anew, cut off and restarted after every step, on every server version: 0 lost
+drill: setup  ## elastic groups made anew, cut off after every step, killed after every request, on every server version: 0 lost
 	@$(BIN)/python -m tests.drill
 
 N ?= 5000

@@ -45,17 +45,24 @@ class Case(NamedTuple):
     cut: int
     """After so many steps the run ends; none or all of them are cuts as well."""
     restarts: bool
+    killed: bool = False
+    """The run is a process of its own, and `cut` counts its requests: so many are done, then it is killed."""
 
     def __str__(self) -> str:
-        server = ", server restarted" if self.restarts else ""
-        return f"{self.state.name}, {self.wish.name}, cut after {self.cut}{server}"
+        how = f"killed after request {self.cut}" if self.killed else f"cut after {self.cut} steps"
+        return f"{self.state.name}, {self.wish.name}, {how}{', server restarted' if self.restarts else ''}"
 
 
 def every() -> list[Case]:
-    """The whole matrix."""
+    """The whole matrix of cuts after steps; requests are counted as they come."""
     return [Case(*one) for one in product(STATES, WISHES, range(STEPS + 1), (False, True))]
 
 
 def sample() -> list[Case]:
     """Every cut once, each state and wish in turn; the server restarts at some."""
     return [Case(STATES[n % 3], WISHES[(n // 3) % 3], n, restarts=n % 4 == 1) for n in range(STEPS + 1)]
+
+
+def killed_sample() -> list[Case]:
+    """Two for each version, among the requests that change something or follow one that did."""
+    return [Case(STATES[n % 3], WISHES[(n // 3) % 3], 15 + 4 * n, restarts=n % 4 == 3, killed=True) for n in range(8)]

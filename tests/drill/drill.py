@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,9 +21,11 @@ from reconciler.core.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import PlanOptions, plan
+from reconciler.workflow.plan import Planned, PlanOptions, plan
 from reconciler.workflow.predict import forms
+from tests.drill.applying import applying
 from tests.drill.cases import KEYS, PUBLISHED, Case
+from tests.drill.wire import wire
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
@@ -44,6 +47,10 @@ class Outcome:
     announced: int = 0
     """How many of them the plan had said at most."""
     wrong: list[str] = field(default_factory=list)
+    asked: tuple[str, ...] = ()
+    """What a killed run had asked for."""
+    ran_through: bool = False
+    """It came to its end before it could be killed."""
 
     @property
     def is_good(self) -> bool:
@@ -149,14 +156,32 @@ class Drill:
             outcome.wrong.append(f"NOT REPLACED: {planned.plan.changes}")
             return 0
         done(await self.js.request("CONSUMER.DELETE.S-g.m"))  # as members do when they see the record gone
-        async for event in execute(self.js, planned.plan.steps[: outcome.case.cut], forms=forms(planned.snapshot)):
-            if isinstance(event, Finished) and not event.is_success:
-                outcome.wrong += [f"STEP FAILED: {one.reason.message}" for one in event.failed]
+        await (self._killed(outcome) if outcome.case.killed else self._some_steps(planned, outcome))
         if outcome.case.restarts:
             await self._close()
             self._server.restart()
             await self._connect()
         return max(v.quantities["redelivered"] for v in changes[0].verdicts if v.code == "EG101")
+
+    async def _some_steps(self, planned: Planned, outcome: Outcome) -> None:
+        async for event in execute(self.js, planned.plan.steps[: outcome.case.cut], forms=forms(planned.snapshot)):
+            if isinstance(event, Finished) and not event.is_success:
+                outcome.wrong += [f"STEP FAILED: {one.reason.message}" for one in event.failed]
+
+    async def _killed(self, outcome: Outcome) -> None:
+        """An apply of its own, which does not live to hear the answer to its last request."""
+        async with wire(self._server.port, outcome.case.cut) as between:
+            server = ("--server", f"nats://127.0.0.1:{between.port}")
+            process = applying(self._folder, "wanted", "--yes", "--allow", "EG101=elastic_group/S/g", *server)
+            between.kill = process.kill
+            process.start()
+            await asyncio.to_thread(process.join)
+        outcome.asked = tuple(between.asked)
+        outcome.ran_through = process.exitcode == 0
+        if process.exitcode not in (0, -signal.SIGKILL):
+            outcome.wrong.append(f"APPLY FAILED: {(self._folder / 'said').read_text()}")
+        lease = {"filter": "$KV.reconciler.lease.orders"}
+        done(await self.js.request("STREAM.PURGE.KV_reconciler", lease))  # as `unlock` does: nobody waits for its end
 
     async def _settle(self, wanted: Topology, outcome: Outcome) -> None:
         """A message has come, so one more apply at most and nothing is left to do."""

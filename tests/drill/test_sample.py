@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.drill.cases import sample
+from tests.drill.cases import Case, killed_sample, sample
 from tests.drill.drill import Drill
 from tests.support.binaries import MINORS
 from tests.support.servers import running
 
+on_every_version = pytest.mark.parametrize("number", range(len(MINORS)), ids=MINORS)
 
-@pytest.mark.parametrize("number", range(len(MINORS)), ids=MINORS)
+
+@on_every_version
 def test_nothing_is_lost_wherever_it_is_cut(number: int, tmp_path: Path) -> None:
-    with running(MINORS[number]) as server:
-        drill = Drill(server, tmp_path)
-        outcomes = [asyncio.run(drill.run(case)) for case in sample()[number :: len(MINORS)]]
-    assert [str(outcome) for outcome in outcomes if not outcome.is_good] == []
+    assert wrong(MINORS[number], tmp_path, sample()[number :: len(MINORS)]) == []
+
+
+@on_every_version
+def test_nothing_is_lost_after_whichever_request_it_is_killed(number: int, tmp_path: Path) -> None:
+    assert wrong(MINORS[number], tmp_path, killed_sample()[number :: len(MINORS)]) == []
+
+
+def wrong(minor: str, folder: Path, cases: Sequence[Case]) -> list[str]:
+    with running(minor) as server:
+        drill = Drill(server, folder)
+        outcomes = [asyncio.run(drill.run(case)) for case in cases]
+    return [str(outcome) for outcome in outcomes if not outcome.is_good]

@@ -1,0 +1,31 @@
+"""`reconciler apply` as a process that can be killed: forked off one that has everything imported already."""
+
+from __future__ import annotations
+
+import os
+import sys
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+import reconciler.cli.apply  # noqa: F401 - the commands are imported when they are needed; here they are forked
+from reconciler.cli.run import run
+
+_PROCESSES = get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__])
+
+
+def applying(folder: Path, *arguments: str) -> ForkServerProcess:
+    """Runs in this folder, and writes what it says into `said` there."""
+    return _PROCESSES.Process(target=_apply, args=(folder, arguments), daemon=True)
+
+
+def _apply(folder: Path, arguments: tuple[str, ...]) -> None:
+    os.chdir(folder)
+    for name in [name for name in os.environ if name.startswith("NATS_")]:
+        del os.environ[name]
+    os.environ["HOME"] = str(folder)
+    with Path(os.devnull).open() as nothing, Path("said").open("w") as said:
+        sys.stdin, sys.stdout, sys.stderr = nothing, said, said
+        code = run(("apply", *arguments))
+    os._exit(code)
