@@ -24,7 +24,8 @@ from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.both import both
-from reconciler.workflow.members import Preview, preview, write
+from reconciler.workflow.files import read
+from reconciler.workflow.members import Preview, preview, preview_offline, write
 from reconciler.workflow.migrate import described, migrate, migrations
 from reconciler.workflow.session import session
 
@@ -53,15 +54,18 @@ def plan_members(
         bool | None,
         typer.Option("--mappings/--members", help="Say who owns what so that least moves, or plain members. [as now]"),
     ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="From the files alone: as if the group lived as declared; asks no server.")
+    ] = False,
     write_: Annotated[bool, typer.Option("--write", help="Edit the file; comments and layout stay.")] = False,
     format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
 ) -> int:
     """What would move with other members: partitions, what is queued on them, what is delivered again. Sends nothing."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
-    _check(wish, write=write_, paths=paths)
+    _check(wish, write=write_, offline=offline, paths=paths)
     made: list[Preview] = []
-    asyncio.run(_look(made, group, wish, paths or (), connection.options()))
-    _show(made[0], format_)
+    asyncio.run(_look(made, group, wish, paths or (), None if offline else connection.options()))
+    _show(made[0], format_, offline=offline)
     if write_:
         place = write(made[0])
         tell(f"Wrote {place}. Next: reconciler plan {connection.arguments(*map(str, paths or ()))}\n")
@@ -73,17 +77,23 @@ def _names(said: list[str] | None) -> Sequence[str]:
     return [name.strip() for one in said or () for name in one.split(",") if name.strip()]
 
 
-def _check(wish: Wish, *, write: bool, paths: list[Path] | None) -> None:
+def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None) -> None:
     if wish.exactly and (wish.add or wish.drop):
         raise common.Misused("--set says all members; leave out --add and --drop.")
     if not (wish.exactly or wish.add or wish.drop or wish.mapped is not None):
         raise common.Misused("Say what shall be different: --add, --drop, --set, --mappings or --members.")
     if write and not paths:
         raise common.Misused("--write edits the files that declare the group; name them.")
+    if offline and not paths:
+        raise common.Misused("--offline looks at the files that declare the group; name them.")
 
 
-async def _look(into: list[Preview], group: str, wish: Wish, paths: Sequence[Path], options: ConnectOptions) -> None:
-    if paths:
+async def _look(
+    into: list[Preview], group: str, wish: Wish, paths: Sequence[Path], options: ConnectOptions | None
+) -> None:
+    if options is None:
+        into.append(await preview_offline(read(paths), group, wish))
+    elif paths:
         async with both(paths, options) as here:
             into.append(await preview(here.js, here.snapshot, group, wish, here.topology))
     else:
@@ -91,9 +101,10 @@ async def _look(into: list[Preview], group: str, wish: Wish, paths: Sequence[Pat
             into.append(await preview(js, await observe(js), group, wish, None))
 
 
-def _show(made: Preview, format_: Format) -> None:
+def _show(made: Preview, format_: Format, *, offline: bool) -> None:
     shown: dict[str, Any] = {
         "address": str(made.address), "membership": made.membership, "moved": made.moved, "least": made.least,
+        "offline": offline,
     }  # fmt: skip
     if format_ is Format.JSON:
         say(json_text(members_data(made.change, **shown)))

@@ -143,7 +143,7 @@ def doctor_(
     """What is wrong with groups, and what to do about each: records, queues, transforms, replicas, consumers."""
     seen, findings = _ask(connection, lambda js: asking.examined(js, wanted or ()))
     if format_ is Format.JSON:
-        say(json_text({"format": 1, "groups": len(seen.groups), "diagnostics": [*map(diagnostic_data, findings)]}))
+        say(json_text({"format": 1, "examined": len(seen.groups), "diagnostics": [*map(diagnostic_data, findings)]}))
     else:
         said = report(findings, paper()) if findings else "nothing found\n"
         say(f"{said}{counted(len(seen.groups), 'group')} examined\n")

@@ -12,6 +12,7 @@ from reconciler.cli import common, exits
 from reconciler.cli.screen import say, tell
 from reconciler.documents.schema import topology_schema
 from reconciler.kinds import REGISTRY
+from reconciler.report.groups_schema import groups_schema
 from reconciler.report.plan_schema import plan_schema
 
 app = common.app()
@@ -20,13 +21,16 @@ app = common.app()
 @app.command()
 def schema(
     plan: Annotated[bool, typer.Option("--plan", help="The schema of `plan --format json`.")] = False,
+    groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
     write: Annotated[
-        Path | None, typer.Option("--write", metavar="FOLDER", help="Write both schemas into this folder.")
+        Path | None, typer.Option("--write", metavar="FOLDER", help="Write all schemas into this folder.")
     ] = None,
 ) -> int:
-    """Print the JSON Schema of files, for editors, or of plans, for tools."""
+    """Print the JSON Schema of files, for editors, or of plans and answers about groups, for tools."""
+    if plan and groups:
+        raise common.Misused("--plan and --groups are two schemas; ask for one of them.")
     if write is None:
-        say(plan_schema() if plan else topology_text())
+        say(plan_schema() if plan else groups_schema() if groups else topology_text())
         return exits.FINE
     try:
         _write(write)
@@ -37,7 +41,7 @@ def schema(
 
 def _write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in (("topology", topology_text()), ("plan", plan_schema())):
+    for name, text in (("topology", topology_text()), ("plan", plan_schema()), ("groups", groups_schema())):
         path = folder / f"{name}.schema.json"
         path.write_text(text, encoding="utf-8")
         tell(f"Wrote {path}\n")

@@ -16,6 +16,8 @@ from reconciler.report.table import table
 from reconciler.report.values import counted
 from reconciler.report.visible import visible
 
+OFFLINE = "From the files alone, as if the group lived as it is declared: what is queued and in flight is unknown."
+
 
 def members_text(
     change: PlannedChange | None,
@@ -25,11 +27,13 @@ def members_text(
     membership: Mapping[str, Json],
     moved: int,
     least: int | None,
+    offline: bool = False,
 ) -> str:
     """The change as a plan shows it, then everybody's partitions before and after."""
     if change is None:
         return f"{visible(address)}: nothing would change\n"
     lines = block(Entry(section=section_of(change), changes=(change,)), paper)
+    lines += paper.wrapped(OFFLINE, 4) if offline else []
     lines += _by_member(change)
     if least is not None and least < moved and "members" in membership and not change.is_blocked:
         said = (
@@ -48,9 +52,16 @@ def _by_member(change: PlannedChange) -> list[str]:
 
 
 def members_data(
-    change: PlannedChange | None, *, address: str, membership: Mapping[str, Json], moved: int, least: int | None
+    change: PlannedChange | None,
+    *,
+    address: str,
+    membership: Mapping[str, Json],
+    moved: int,
+    least: int | None,
+    offline: bool = False,
 ) -> dict[str, Any]:
     """The same for tools; `change` has the form it has in a plan."""
     data: dict[str, Any] = {"format": 1, "address": address, "membership": dict(membership), "partitions_moved": moved}
+    data |= {"offline": True} if offline else {}
     data |= {} if least is None else {"partitions_moved_with_mappings": least}
     return data | ({} if change is None else {"change": change_data(change)})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.topology import Topology
 from reconciler.documents.load import Loaded
 from reconciler.documents.load import load as load_documents
 from reconciler.kinds import REGISTRY
@@ -13,3 +15,11 @@ from reconciler.kinds import REGISTRY
 def load(paths: Sequence[Path]) -> Loaded:
     """One topology from files and folders, or every problem in them."""
     return load_documents(paths, REGISTRY)
+
+
+def read(paths: Sequence[Path]) -> Topology:
+    """The topology alone; without one there is nothing to go on with."""
+    loaded = load(paths)
+    if loaded.topology is None:
+        raise CannotContinue(*loaded.diagnostics)
+    return loaded.topology

@@ -11,18 +11,21 @@ from reconciler.core.pages import PAGES
 from reconciler.core.plan import PlannedChange
 from reconciler.core.resource import Address, Config, Declared, Terms
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot
+from reconciler.core.wire import Entry, Scope, Snapshot, Target
 from reconciler.documents.edit import edited
 from reconciler.documents.splices import CannotEdit
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import moving, owners
 from reconciler.kinds.groups import membership
 from reconciler.kinds.groups.membership import Unwise, Wish
 from reconciler.kinds.groups.model import Group, groups
+from reconciler.kinds.primitives import group_record
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.workflow.plan import PlanOptions, planned
+from reconciler.workflow.validate import versions
 
 GROUPS = REGISTRY["elastic_group"]
 
@@ -43,9 +46,28 @@ class Preview:
     """Where the group stands in the files."""
 
 
-async def preview(js: JetStream, snapshot: Snapshot, name: str, wish: Wish, topology: Topology | None) -> Preview:
+async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
+    """The same as if the group lived as it is declared; what is queued or in flight, nobody knows."""
+    target = Target(version=versions(topology, None)[0], cluster="(offline)")
+    nothing = Snapshot(target=target, unknown={Scope.STREAMS: "no server was asked"})
+    address, _, declared = _found(name, nothing, topology)
+    config = _settled(declared, nothing) if declared else {}
+    if not declared or not config.get("max_members"):
+        raise _cannot("GR193", f"{address} has no partitions.", "Give it a `max_members` from 1.")
+    record = Entry(group_record.write(config, elastic=True).encode(), revision=1)
+    unseen = {**nothing.unknown, Scope.consumers(stream_name(*address.names)): "no server was asked"}
+    as_declared = {group_record.ELASTIC_BUCKET: {group_record.key(*address.names): record}}
+    alone = replace(topology, resources=(declared,))  # whether its stream is there, no file knows
+    return await preview(None, replace(nothing, entries=as_declared, unknown=unseen), name, wish, alone)
+
+
+async def preview(
+    js: JetStream | None, snapshot: Snapshot, name: str, wish: Wish, topology: Topology | None
+) -> Preview:
     """Plan the group as it would be declared, beside what is live. Changes nothing."""
     address, live, declared = _found(name, snapshot, topology)
+    if live is not None and (why := live.record.broken or (live.unread if js else None)):
+        raise _cannot("GR193", f"{address} cannot be understood: {why}.", "See `reconciler groups doctor`.")
     now = owners(live.config) if live else []
     base = _base(live, declared, snapshot)
     try:
@@ -67,8 +89,6 @@ def _found(name: str, snapshot: Snapshot, topology: Topology | None) -> tuple[Ad
     address = Address.of("elastic_group", stream, group)
     live = next((one for one in groups(snapshot) if one.address == address), None)
     declared = next((one for one in topology.resources if one.address == address), None) if topology else None
-    if live is not None and (why := live.unread or live.record.broken):
-        raise _cannot("GR193", f"{address} cannot be understood: {why}.", "See `reconciler groups doctor`.")
     if topology is not None and declared is None:
         raise _cannot("GR191", f"{address} stands in none of these files.", "Name the file that declares it.")
     if live is None and declared is None:
@@ -110,7 +130,9 @@ def _alone(address: Address, snapshot: Snapshot) -> Topology:
     return Topology(name=owned.topology if owned else "")
 
 
-async def _change(js: JetStream, snapshot: Snapshot, topology: Topology, wished: Declared) -> PlannedChange | None:
+async def _change(
+    js: JetStream | None, snapshot: Snapshot, topology: Topology, wished: Declared
+) -> PlannedChange | None:
     others = tuple(one for one in topology.resources if one.address != wished.address)
     changed = replace(topology, resources=(*others, wished), removed=(), forget=())
     plan = (await planned(changed, snapshot, js, PlanOptions(only=(str(wished.address),)))).plan

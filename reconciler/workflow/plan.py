@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -14,7 +15,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.records import BUCKET
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Target
+from reconciler.core.wire import Facts, Question, Snapshot, Target, Unanswered
 from reconciler.documents.revision import Origin, origin
 from reconciler.kinds import REGISTRY
 from reconciler.server import ledger
@@ -50,9 +51,9 @@ async def plan(topology: Topology, js: JetStream, options: PlanOptions | None = 
 
 
 async def planned(
-    topology: Topology, snapshot: Snapshot, js: JetStream, options: PlanOptions, registry: Registry = REGISTRY
+    topology: Topology, snapshot: Snapshot, js: JetStream | None, options: PlanOptions, registry: Registry = REGISTRY
 ) -> Planned:
-    """The same from a snapshot already taken."""
+    """The same from a snapshot already taken. Without a connection, what depends on the changes stays unanswered."""
     check_place(topology, snapshot.target)
     owned = ledger.read(snapshot)
     known = snapshot.unknown_bucket(BUCKET) is None
@@ -63,7 +64,7 @@ async def planned(
         topology=topology.name,
         source=origin_.repository,
         ledger_known=known,
-        facts=await ask(js, questions(world, registry)),
+        facts=await _facts(js, questions(world, registry)),
         snapshot=snapshot,
         desired=world.desired,
         live=world.live,
@@ -89,6 +90,10 @@ async def planned(
     }
     shown = replace(made, read=read, diagnostics=(*owned.problems, *made.diagnostics))
     return Planned(plan=shown, snapshot=snapshot, origin=origin_)
+
+
+async def _facts(js: JetStream | None, asked: Sequence[Question]) -> Facts:
+    return await ask(js, asked) if js else dict.fromkeys(asked, Unanswered("no server was asked"))
 
 
 def came_from(topology: Topology) -> Origin:

@@ -14,14 +14,16 @@ from reconciler.server.api import JetStream
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
 from tests.groups import making
+from tests.groups.following import follows_the_schema
 from tests.groups.making import RECORD
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, make_stream
 from tests.support.versions import on_every_version
 
 COMMANDS = (
-    ("list",), ("active",), ("skew",), ("doctor",), ("where", "j.k1"),
-    ("list", "--format", "json"), ("show", "S/g"), ("show", "S/g", "--format", "json"), ("doctor", "--format", "json"),
+    ("list",), ("active",), ("skew",), ("doctor",), ("where", "j.k1"), ("show", "S/g"),
+    ("list", "--format", "json"), ("show", "S/g", "--format", "json"), ("active", "--format", "json"),
+    ("skew", "--format", "json"), ("doctor", "--format", "json"), ("migrate", "--format", "json"),
 )  # fmt: skip
 
 DECLARED = """streams:
@@ -54,6 +56,7 @@ def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -
 def answered(someone: Someone, *arguments: str) -> list[dict[str, Any]]:
     ran = someone("groups", *arguments, "--format", "json")
     assert (ran.code, ran.err) == (0, ""), ran
+    follows_the_schema(arguments[0], ran.out)
     found: list[dict[str, Any]] = json.loads(ran.out)["groups"]
     return found
 
@@ -68,6 +71,7 @@ def test_a_record_broken_by_hand_is_shown_and_explained_by_every_command(someone
     for command in (*(("groups", *command) for command in COMMANDS), ("plan", someone.write(DECLARED)), ("export",)):
         ran = someone(*command)
         assert ran.code in (0, 4, 64), ran
+        assert "json" not in command or follows_the_schema(command[1], ran.out)
         assert command[1:] != ("doctor",) or re.search("GR110|GR112|GR140", ran.out), ran
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from reconciler.server.api import JetStream
-from tests.e2e.here import somebody
+from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.groups import making
+from tests.groups.following import follows_the_schema
 from tests.support.accounts import Account
 
 FILE = """streams:
@@ -43,6 +44,7 @@ async def with_queue(js: JetStream) -> None:
 def previewed(someone: Someone, *arguments: str) -> dict[str, Any]:
     ran = someone("groups", "plan-members", "S/g", *arguments, "--format", "json")
     assert ran.code == 0, ran
+    assert follows_the_schema("plan-members", ran.out)
     found: dict[str, Any] = json.loads(ran.out)
     return found
 
@@ -155,3 +157,23 @@ def test_a_group_that_is_not_there_is_said(someone: Someone) -> None:
     ran = someone("groups", "plan-members", "S/nope", "--add", "c")
     assert (ran.code, ran.out) == (1, "")
     assert "There is no elastic group S/nope" in ran.err
+
+
+def test_files_alone_say_which_partitions_move(tmp_path: Path) -> None:
+    offline = Here(tmp_path)
+    path = offline.write(f"reconciler: 1\ntopology: orders\n{FILE}")
+    asked = ("groups", "plan-members", "S/g", path, "--add", "c", "--offline")
+    ran = offline(*asked)
+    assert ran.code == 0, ran
+    assert "3 of 4 partitions move; what is queued on them could not be counted" in " ".join(ran.out.split())
+    assert "queued     ?  ?  ?  ?" in ran.out
+    printed = offline(*asked, "--format", "json").out
+    assert follows_the_schema("plan-members", printed)
+    told = json.loads(printed)
+    assert (told["offline"], told["partitions_moved"]) == (True, 3)
+    assert told["change"]["consequences"][0]["quantities"] == {"partitions_moved": 3}
+
+
+def test_without_files_nobody_can_be_asked_offline(tmp_path: Path) -> None:
+    ran = Here(tmp_path)("groups", "plan-members", "S/g", "--add", "c", "--offline")
+    assert (ran.code, "--offline looks at the files" in ran.err) == (64, True)

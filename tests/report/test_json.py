@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,6 +21,7 @@ from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.records import Owned
 from reconciler.core.rule import Outcome, Verdict
 from reconciler.core.wire import Call, Step, Target, Version
+from reconciler.report.groups_schema import groups_schema
 from reconciler.report.json import plan_from_json, plan_json
 from reconciler.report.plan_schema import plan_schema
 from tests.report.golden import same_as_golden
@@ -135,9 +137,11 @@ def test_the_schema_is_valid_and_strict() -> None:
         jsonschema.Draft202012Validator(SCHEMA).validate(data)
 
 
-def test_the_published_schema_is_up_to_date() -> None:
-    published = Path(__file__).parents[2] / "schemas" / "plan.schema.json"
-    assert published.read_text(encoding="utf-8") == plan_schema(), "run: reconciler schema --write schemas"
+@pytest.mark.parametrize(("name", "text"), [("plan", plan_schema), ("groups", groups_schema)])
+def test_the_published_schemas_are_valid_and_up_to_date(name: str, text: Callable[[], str]) -> None:
+    published = Path(__file__).parents[2] / "schemas" / f"{name}.schema.json"
+    assert published.read_text(encoding="utf-8") == text(), "run: reconciler schema --write schemas"
+    jsonschema.Draft202012Validator.check_schema(json.loads(text()))
 
 
 def test_an_absent_value_is_a_missing_key() -> None:

@@ -1,0 +1,52 @@
+"""What our published JSON Schemas are made of: strict objects, and the kinds of values that all of them hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+FLAG: Schema = {"type": "boolean"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+POSITION: Schema = {"type": "integer", "minimum": 1}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+CONFIG: Schema = {"type": "object"}
+CODE: Schema = {"type": "string", "pattern": "^[A-Z]{2}[0-9]{3}$"}
+VERSION: Schema = {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}
+ADDRESS: Schema = {"type": "string", "pattern": "^[a-z_]+(/[^/]+)+$"}
+VALUE: Schema = {"not": {"type": "null"}}
+"""Raw: durations in nanoseconds, sizes in bytes; absence is a missing key."""
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema_text(schema: Schema) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def fixed(required: Schema, **optional: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": sorted(required),
+        "additionalProperties": False,
+    }
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def list_of(name: str) -> Schema:
+    return {"type": "array", "items": ref(name)}
+
+
+def one_of(closed: type[Any]) -> Schema:
+    return {"enum": [member.value for member in closed]}
+
+
+def one_of_texts(*texts: str) -> Schema:
+    return {"enum": list(texts)}
