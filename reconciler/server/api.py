@@ -9,14 +9,15 @@ import asyncio
 import copy
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 from nats.aio.client import Client
 from pydantic_core import from_json
 
 from reconciler.core.resource import Json
+from reconciler.server.line import Line
 from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, always
 
 TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
@@ -24,7 +25,13 @@ TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 1
 NOTHING_DONE = frozenset({10008, 10124, 10167, 10210, 10211, 10226})
 """Transient err_codes that also say that a write did not happen, so that it may be sent again."""
 WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
-"""10164: another write to that key is in flight on a replicated bucket."""
+IN_FLIGHT = 10164
+"""Another write to that key is in flight on a replicated bucket: perhaps our own, whose answer was lost."""
+PASSING = frozenset({Silence.NO_RESPONDERS, Silence.OFFLINE})
+"""Nothing was done, and a server that restarts or elects a leader answers again."""
+PERSISTENCE = 4
+"""How many times the patience of one answer a leader may be missing: elections take up to ten seconds."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,21 @@ def encoded(body: Mapping[str, Json]) -> bytes:
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
 
 
+class Pauses:
+    """Rests between attempts, longer and longer and never quite the same, until patience is over."""
+
+    def __init__(self, patience: float) -> None:
+        self._deadline, self._pause = asyncio.get_running_loop().time() + patience, 0.05
+
+    async def rest(self) -> bool:
+        """False: there is no time for another attempt."""
+        if asyncio.get_running_loop().time() + self._pause > self._deadline:
+            return False
+        await asyncio.sleep(self._pause * random.uniform(0.5, 1.5))
+        self._pause = min(2 * self._pause, 1.0)
+        return True
+
+
 class JetStream:
     """The API of one account, wherever it is: behind `$JS.API.`, a JetStream domain or an imported prefix."""
 
@@ -86,15 +108,23 @@ class JetStream:
         self.pipeline = pipeline
         self.domain = domain
         self.timeout = timeout
+        self.patience = timeout
+        """Seconds after which what may go away by itself counts as lasting."""
         self._forbidden: Unless = always
         self.prefix = f"{prefix.rstrip('.')}." if prefix else f"$JS.{domain}.API." if domain else "$JS.API."
 
     @classmethod
     async def open(
-        cls, nc: Client, *, domain: str | None = None, prefix: str | None = None, within: float = 5, window: int = 64
+        cls,
+        nc: Client | Line,
+        *,
+        domain: str | None = None,
+        prefix: str | None = None,
+        within: float = 5,
+        window: int = 64,
     ) -> Self:
         """`within`: seconds that one answer may take."""
-        pipeline = Pipeline(nc, window=window)
+        pipeline = Pipeline(nc if isinstance(nc, Line) else Line(nc), window=window)
         await pipeline.open()
         return cls(pipeline, domain=domain, prefix=prefix, timeout=within)
 
@@ -104,12 +134,19 @@ class JetStream:
         guarded._forbidden = forbidden
         return guarded
 
+    def persistent(self) -> JetStream:
+        """The same, but also silence is asked again for a while: a server that restarts, a leader that is elected."""
+        other = copy.copy(self)
+        other.patience = max(self.patience, PERSISTENCE * self.timeout)
+        return other
+
     async def beside(self, *, within: float) -> JetStream:
         """The same place with a window of its own: what must not wait behind other requests. To be closed first."""
-        pipeline = Pipeline(self.pipeline.nc)
+        pipeline = self.pipeline.beside()
         await pipeline.open()
         other = copy.copy(self)
         other.pipeline, other.timeout = pipeline, min(within, self.timeout)
+        other.patience = other.timeout
         return other
 
     async def close(self) -> None:
@@ -145,30 +182,37 @@ class JetStream:
     async def read(
         self, endpoint: str, body: Mapping[str, Json] | None = None, *, within: float | None = None
     ) -> Answer:
-        """A request that changes nothing: transient refusals are asked again until the timeout is used up."""
-        return await self._patiently(endpoint, body, TRANSIENT, within or self.timeout)
+        """A request that changes nothing: asked again while that may help."""
+
+        def may_help(said: Answer) -> bool:
+            if isinstance(said, NoAnswer):
+                return self._persists and (said.outcome_unknown or said.why in PASSING)
+            return isinstance(said, Refusal) and said.err_code in TRANSIENT
+
+        return await self._patiently(lambda: self.request(endpoint, body, within=within), may_help)
 
     async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
-        """A request that changes something: sent again only after an answer that says nothing was done."""
-        return await self._patiently(endpoint, body, NOTHING_DONE, self.timeout, level, self._forbidden)
+        """A request that changes something: sent again only where it is known that nothing was done."""
+        return await self._patiently(
+            lambda: self.request(endpoint, body, level=level, unless=self._forbidden), self._was_not_done
+        )
 
-    async def _patiently(
-        self,
-        endpoint: str,
-        body: Mapping[str, Json] | None,
-        again: frozenset[int],
-        patience: float,
-        level: int = 0,
-        unless: Unless = always,
-    ) -> Answer:
-        loop = asyncio.get_running_loop()
-        deadline, pause = loop.time() + patience, 0.05
+    @property
+    def _persists(self) -> bool:
+        return self.patience > self.timeout
+
+    def _was_not_done(self, said: object) -> bool:
+        """By the server's own word, or since nobody got it; and it still may be."""
+        if isinstance(said, NoAnswer):
+            return self._persists and said.why in PASSING and self._forbidden() is None
+        return isinstance(said, Refusal) and said.err_code in NOTHING_DONE
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
+        pauses = Pauses(self.patience)
         while True:
-            said = await self.request(endpoint, body, level=level, within=patience, unless=unless)
-            if not (isinstance(said, Refusal) and said.err_code in again) or loop.time() + pause > deadline:
+            said = await ask()
+            if not again(said) or not await pauses.rest():
                 return said
-            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
-            pause = min(2 * pause, 1.0)
 
     async def account(self) -> Mapping[str, Json] | None:
         """Who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked."""
@@ -193,10 +237,18 @@ class JetStream:
         if expected_revision is not None:
             sent["Nats-Expected-Last-Subject-Sequence"] = str(expected_revision)
         subject = self.entry_subject(bucket, key)
-        reply = await self.pipeline.request(
-            subject, value, within=self.timeout, headers=sent or None, unless=self._forbidden
-        )
-        said = answer(reply)
+
+        async def publish() -> Answer:
+            reply = await self.pipeline.request(
+                subject, value, within=self.timeout, headers=sent or None, unless=self._forbidden
+            )
+            return answer(reply)
+
+        def again(said: Answer) -> bool:
+            in_flight = self._persists and isinstance(said, Refusal) and said.err_code == IN_FLIGHT
+            return in_flight or self._was_not_done(said)
+
+        said = await self._patiently(publish, again)
         if isinstance(said, Refusal) and said.err_code in WRONG_LAST_SEQUENCE:
             return Conflict(expected_revision or 0, said.description)
         if isinstance(said, Refusal | NoAnswer):

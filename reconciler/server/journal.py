@@ -13,6 +13,7 @@ from reconciler.core.lease import Held, Holder, found, lease_key
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
 from reconciler.core.wire import Entry
+from reconciler.server import settled
 from reconciler.server.api import JetStream, NoAnswer, Put, Refusal, Stored
 from reconciler.server.lease import GIVEN_BACK
 from reconciler.server.read_kv import dated, entry, names
@@ -42,7 +43,7 @@ async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | No
 
 
 async def _put(js: JetStream, key: str, value: bytes) -> Put:
-    return await js.put_entry(BUCKET, key, value, expected_revision=0)
+    return await settled.put(js, BUCKET, key, value, expected_revision=0)
 
 
 async def _prune(js: JetStream) -> None:

@@ -15,9 +15,9 @@ from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.records import BUCKET, Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.core.resource import Address
 from reconciler.core.saved import ID_KEY
-from reconciler.core.wire import Entry, Snapshot, Target
+from reconciler.core.wire import Snapshot, Target
+from reconciler.server import settled
 from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Stored
-from reconciler.server.read_kv import entry
 
 EXISTS = 10058
 TOO_FEW_PEERS = frozenset({10005, 10074})
@@ -126,16 +126,12 @@ async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping
 
 
 async def _write(js: JetStream, address: Address, record: Record, revision: int) -> Put:
+    """What stands there already was written all the same, or by an apply we waited for."""
     key = encode_key(address)
     if record is None:
-        return await js.delete_entry(BUCKET, key, expected_revision=revision)
+        return await settled.delete(js, BUCKET, key, expected_revision=revision)
     value = json.dumps(encode_owned(record), separators=(",", ":"), ensure_ascii=False).encode()
-    said = await js.put_entry(BUCKET, key, value, expected_revision=revision)
-    if isinstance(said, Conflict) or (isinstance(said, NoAnswer) and said.outcome_unknown):
-        there = await entry(js, BUCKET, key)
-        if isinstance(there, Entry) and there.value == value:  # written all the same, or by an apply we waited for
-            return Stored(there.revision)
-    return said
+    return await settled.put(js, BUCKET, key, value, expected_revision=revision)
 
 
 def _not_written(address: Address, said: Put) -> Diagnostic:

@@ -14,9 +14,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import nats.errors
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+
+from reconciler.server.line import Line
 
 SWEEP = 0.05
 """Seconds between two looks at the deadlines."""
@@ -30,6 +31,7 @@ class Silence(StrEnum):
     NO_RESPONDERS = "nobody listens there"
     DENIED = "permission denied"
     CLOSED = "connection closed"
+    OFFLINE = "no connection"
     UNSENT = "could not be sent"
 
 
@@ -82,18 +84,24 @@ def always() -> str | None:
 
 
 class Pipeline:
-    """A bounded window of requests on one connection."""
+    """A bounded window of requests on one connection, and on the one that takes its place."""
 
-    def __init__(self, nc: Client, *, window: int = 64) -> None:
-        self.nc = nc
+    def __init__(self, line: Line, *, window: int = 64) -> None:
+        self.nc = line.nc
+        self._line = line
         self._window = asyncio.Semaphore(window)
-        self._inbox = nc.new_inbox() + "."
+        self._opening = asyncio.Lock()
+        self._inbox = line.nc.new_inbox() + "."
         self._waiting: dict[str, _Waiting] = {}
         self._count = 0
         self._sweeper: asyncio.TimerHandle | None = None
         self._subscription: Subscription | None = None
         self._inbox_denied = False
-        self._passed_on: Callable[[Exception], Awaitable[None]] = nc._error_cb
+        self._passed_on: Callable[[Exception], Awaitable[None]] = line.nc._error_cb
+
+    def beside(self) -> Pipeline:
+        """One of its own over the same line."""
+        return Pipeline(self._line)
 
     async def open(self) -> None:
         # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
@@ -113,6 +121,27 @@ class Pipeline:
         subscription, self._subscription = self._subscription, None
         if subscription is not None and not self.nc.is_closed:
             await subscription.unsubscribe()
+
+    async def _connected(self) -> NoAnswer | None:
+        """The line as it is now, with our inbox on it; or that there is none."""
+        if not self.nc.is_closed:
+            return None
+        async with self._opening:
+            if (why := await self._line.restored()) is not None:
+                return NoAnswer(Silence.UNSENT if self._line.is_over else Silence.OFFLINE, why)
+            if self.nc is not self._line.nc:
+                return await self._moved()
+        return None
+
+    async def _moved(self) -> NoAnswer | None:
+        self._sweep()  # nobody answers any more what was asked over the old one
+        self.nc = self._line.nc
+        self._passed_on = self.nc._error_cb
+        try:
+            await self.open()
+        except (nats.errors.Error, TimeoutError) as error:
+            return NoAnswer(Silence.OFFLINE, str(error).removeprefix("nats: "))
+        return None
 
     async def request(
         self,
@@ -140,6 +169,8 @@ class Pipeline:
         if self._inbox_denied:
             return NoAnswer(Silence.DENIED, f"may not subscribe to {self._inbox}*, where answers arrive")
         async with self._window:
+            if (offline := await self._connected()) is not None:
+                return offline
             if (why := unless()) is not None:
                 return NoAnswer(Silence.UNSENT, why)
             token, waiting = self._expect(subject, within, ends)
@@ -147,7 +178,7 @@ class Pipeline:
                 await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)
                 return await waiting.future
             except nats.errors.ConnectionClosedError:
-                return NoAnswer(Silence.UNSENT, "the connection is closed")
+                return NoAnswer(Silence.OFFLINE, "the connection is closed")
             except nats.errors.Error as error:
                 return NoAnswer(Silence.UNSENT, f"{subject}: {str(error).removeprefix('nats: ')}")
             finally:
@@ -178,7 +209,9 @@ class Pipeline:
             waiting.deadline = asyncio.get_running_loop().time() + waiting.within
 
     def _sweep(self) -> None:
-        self._sweeper = None
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
         loop = asyncio.get_running_loop()
         now, closed = loop.time(), self.nc.is_closed
         for waiting in self._waiting.values():

@@ -137,7 +137,7 @@ def still_moving(step: Step, how: str) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP109", "replicas-behind", message, fix), nothing_done=True)
 
 
-def in_doubt(step: Step, silence: NoAnswer) -> Doubtful:
+def in_doubt(step: Step, silence: Refusal | NoAnswer) -> Doubtful:
     message = f"Nobody knows whether the attempt to {deed(step)} succeeded: {silence}; looking again did not tell."
     return Doubtful(_diagnostic(step, "AP107", "in-doubt", message, PLAN_AGAIN))
 

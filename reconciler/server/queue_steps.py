@@ -13,7 +13,7 @@ from typing import Any
 from reconciler.core.binds import BINDS, Bind, sourced
 from reconciler.core.resource import Json
 from reconciler.core.wire import Step
-from reconciler.server import problems
+from reconciler.server import problems, settled
 from reconciler.server.api import Answer, NoAnswer, Refusal
 from reconciler.server.handling import Result, Run, Succeeded, changes_since
 
@@ -101,13 +101,18 @@ async def _settled(run: Run, step: Step, live: Mapping[str, Any]) -> Result:
     if bare != step.set["sources"]:
         return problems.changed(step, [f"sources was {step.set['sources']} and is {bare} now"])
     config = run.forms.patch(live["config"], {"sources": bare}, ())
-    said = await run.js.write(f"STREAM.UPDATE.{step.on[0]}", config, level=step.level)
-    if isinstance(said, Refusal):
-        return problems.refused(step, said)
+
+    async def settled_already() -> Answer | None:
+        seen = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; what is there now may
+        return None if isinstance(seen, Mapping) and _start(seen) is not None else seen
+
+    said: Answer = await settled.written(
+        run.js, lambda: run.js.write(f"STREAM.UPDATE.{step.on[0]}", config, level=step.level), settled_already
+    )
+    if isinstance(said, NoAnswer) and said.outcome_unknown:
+        return problems.in_doubt(step, said)
     if not isinstance(said, Mapping):
-        said = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; what is there now may
-        if not isinstance(said, Mapping) or _start(said) is not None:
-            return problems.unlike(step, ["it did not answer, and the start sequence is still there"])
+        return problems.refused(step, said)
     wrong = run.forms.wrong(step, config, live["config"], said["config"])
     return problems.unlike(step, wrong) if wrong else Succeeded(said)
 

@@ -14,10 +14,10 @@ from datetime import datetime
 from reconciler.core.binds import BINDS, Bind, filled
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Step, stands_still
-from reconciler.server import entry_steps, problems, queue_steps
+from reconciler.server import entry_steps, problems, queue_steps, settled
 from reconciler.server.api import Answer, NoAnswer, Refusal
 from reconciler.server.handling import Result, Run, Succeeded, changes_since
-from reconciler.server.problems import Unsuccessful
+from reconciler.server.problems import Doubtful, Unsuccessful
 
 NOT_FOUND = frozenset({10059, 10014})
 POLL = 0.25
@@ -37,13 +37,10 @@ async def carry_out(run: Run, step: Step) -> Result:
 
 
 async def _create(run: Run, step: Step) -> Result:
+    """An explicit create may be repeated: it succeeds when the very same is there, and is refused when not."""
     durable = {"durable_name": step.on[1]} if step.call is Call.CONSUMER_CREATE else {}
     config = {"name": step.on[-1], **durable, **step.body}
-    said = await _send(run, step, config, "create")
-    if isinstance(said, NoAnswer) and said.outcome_unknown and not run.js.pipeline.nc.is_closed:
-        # An explicit create is safe to repeat: it succeeds when the very same is there, and is refused when not.
-        said = await _send(run, step, config, "create")
-    return await _conclude(run, _Write(step, config, None), said)
+    return await _carried(run, _Write(step, config, None, "create"))
 
 
 async def _update(run: Run, step: Step) -> Result:
@@ -54,7 +51,7 @@ async def _update(run: Run, step: Step) -> Result:
     if changed := changes_since(step, before):
         return problems.strayed(step, changed)
     config = run.forms.patch(before, step.set, step.unset)
-    return await _conclude(run, _Write(step, config, before), await _send(run, step, config, "update"))
+    return await _carried(run, _Write(step, config, before, "update"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,58 +59,80 @@ class _Write:
     step: Step
     config: Config
     before: Config | None
+    action: str
 
     def judged(self, run: Run, echo: Mapping[str, Json]) -> Result:
         wrong = run.forms.wrong(self.step, self.config, self.before, echo["config"])
         return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)
 
+    async def send(self, run: Run) -> Answer:
+        name, step = ".".join(self.step.on), self.step
+        if len(step.on) == 1:
+            return await run.js.write(f"STREAM.{self.action.upper()}.{name}", self.config, level=step.level)
+        body = {"stream_name": step.on[0], "action": self.action, "config": self.config}
+        return await run.js.write(f"CONSUMER.CREATE.{name}", body, level=step.level)
 
-async def _send(run: Run, step: Step, config: Config, action: str) -> Answer:
-    name = ".".join(step.on)
-    if len(step.on) == 1:
-        return await run.js.write(f"STREAM.{action.upper()}.{name}", config, level=step.level)
-    body = {"stream_name": step.on[0], "action": action, "config": config}
-    return await run.js.write(f"CONSUMER.CREATE.{name}", body, level=step.level)
+    async def look(self, run: Run) -> Result | None:
+        """A lost answer says nothing; what is there now may. None: as it was before."""
+        live = await run.js.read(_info(self.step))
+        if isinstance(live, Mapping):
+            seen = self.judged(run, live)
+            if isinstance(seen, Succeeded) or self.before is None:
+                return seen if isinstance(seen, Succeeded) else None
+            return (
+                problems.strayed(self.step, strayed) if (strayed := changes_since(self.step, live["config"])) else None
+            )
+        return _gone(self.step) if _is_missing(live) and self.before is not None else None
 
 
-async def _conclude(run: Run, write: _Write, said: Answer) -> Result:
+async def _carried(run: Run, write: _Write) -> Result:
+    said: Answer | Result = await settled.written(run.js, lambda: write.send(run), lambda: write.look(run))
     if isinstance(said, Mapping):
         return write.judged(run, said)
-    if isinstance(said, Refusal) or not said.outcome_unknown:
-        return problems.refused(write.step, said)
-    live = await run.js.read(_info(write.step))  # a lost answer says nothing; what is there now may
-    if isinstance(live, Mapping) and isinstance(seen := write.judged(run, live), Succeeded):
-        return seen
-    return problems.in_doubt(write.step, said)
+    return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(write.step, said)
 
 
 async def _delete(run: Run, step: Step) -> Result:
     read = _info(step)
-    if step.before is not None:
+
+    async def look() -> Result | None:
         live = await run.js.read(read)
-        if isinstance(live, Mapping) and (changed := changes_since(step, live["config"])):
-            return problems.strayed(step, changed)
-        if not isinstance(live, Mapping) and not _is_missing(live):
-            return problems.unreadable(step, live)
-    said = await run.js.write(read.replace(".INFO.", ".DELETE.", 1))
-    if isinstance(said, NoAnswer) and said.outcome_unknown:
-        live = await run.js.read(read)
-        return Succeeded() if _is_missing(live) else problems.in_doubt(step, said)
-    if isinstance(said, NoAnswer) or (isinstance(said, Refusal) and not _is_missing(said)):
-        return problems.refused(step, said)
-    return Succeeded(said if isinstance(said, Mapping) else {})
+        if isinstance(live, Mapping):
+            changed = changes_since(step, live["config"]) if step.before is not None else ()
+            return problems.strayed(step, changed) if changed else None
+        return Succeeded() if _is_missing(live) else None if sent else problems.unreadable(step, live)
+
+    sent = False
+    if step.before is not None and isinstance(found := await look(), Unsuccessful):
+        return found
+    sent = True
+    said: Answer | Result = await settled.written(
+        run.js, lambda: run.js.write(read.replace(".INFO.", ".DELETE.", 1)), look
+    )
+    if isinstance(said, Refusal) and _is_missing(said):
+        return Succeeded()
+    return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(step, said)
 
 
 async def _pause(run: Run, step: Step) -> Result:
-    said = await run.js.write(f"CONSUMER.PAUSE.{'.'.join(step.on)}", step.body)
+    said = await _repeated(run, step, "PAUSE")
     until = step.body.get("pause_until")
     if isinstance(said, Mapping) and until and not _is_same_moment(said.get("pause_until"), until):
         return problems.unlike(step, [f"it is paused until {said.get('pause_until')}, not {until}"])
-    return _plain(step, said)
+    return _answered(step, said)
 
 
 async def _unpin(run: Run, step: Step) -> Result:
-    return _plain(step, await run.js.write(f"CONSUMER.UNPIN.{'.'.join(step.on)}", step.body))
+    return _answered(step, await _repeated(run, step, "UNPIN"))
+
+
+async def _repeated(run: Run, step: Step, verb: str) -> Answer:
+    """What done twice is the same as done once, so silence is no reason to look."""
+
+    async def again() -> Answer | None:
+        return None
+
+    return await settled.written(run.js, lambda: run.js.write(f"CONSUMER.{verb}.{'.'.join(step.on)}", step.body), again)
 
 
 async def _read(run: Run, step: Step) -> Result:
@@ -132,7 +151,8 @@ async def _read(run: Run, step: Step) -> Result:
 
 
 async def _reset(run: Run, step: Step) -> Result:
-    return _plain(step, await run.js.write(f"CONSUMER.RESET.{'.'.join(step.on)}", step.body))
+    """It is held meanwhile, so that nothing is delivered between two tries."""
+    return _answered(step, await _repeated(run, step, "RESET"))
 
 
 async def _consumers_gone(run: Run, step: Step) -> Result:
@@ -240,10 +260,10 @@ def _gone(step: Step) -> Unsuccessful:
     return problems.changed(step, ["it existed then and is gone now"])
 
 
-def _plain(step: Step, said: Answer) -> Result:
+def _answered(step: Step, said: Answer) -> Result:
     if isinstance(said, Mapping):
         return Succeeded(said)
-    if isinstance(said, NoAnswer) and said.outcome_unknown:
+    if settled.is_unknown(said):
         return problems.in_doubt(step, said)
     return problems.refused(step, said)
 

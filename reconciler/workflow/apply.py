@@ -30,7 +30,7 @@ async def apply(
 ) -> AsyncIterator[Event]:
     """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `known`:
     outcomes settled before it began; `tell` hears whom it waits for before it begins."""
-    stop = stop or asyncio.Event()
+    stop, js = stop or asyncio.Event(), js.persistent()
     async with (
         turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,
         aclosing(_carried_out(planned, ours, stop, known)) as events,

@@ -6,16 +6,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from reconciler.server.api import JetStream
-from reconciler.server.connect import connection
+from reconciler.server.connect import close, connect
+from reconciler.server.line import Line
 from reconciler.server.options import ConnectOptions
 
 
 @asynccontextmanager
 async def session(options: ConnectOptions) -> AsyncIterator[JetStream]:
     """The JetStream API of one account, closed after the block however it is left."""
-    async with connection(options) as nc:
-        js = await JetStream.open(nc, domain=options.js_domain, prefix=options.js_api_prefix, within=options.timeout)
+    line = Line(await connect(options), lambda: connect(options))
+    try:
+        js = await JetStream.open(line, domain=options.js_domain, prefix=options.js_api_prefix, within=options.timeout)
         try:
             yield js
         finally:
             await js.close()
+    finally:
+        await close(await line.hang_up())

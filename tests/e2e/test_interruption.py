@@ -89,10 +89,32 @@ def test_a_server_killed_in_the_middle_is_reported_and_the_next_apply_finishes(
     ran = asyncio.run(killed())
     # When the kill strikes is the machine's choice; whenever it does, the last lines say what was and was not done.
     assert (ran.code == 0) == ("Applied 3_000 steps" in ran.out), ran.out[-2000:]
-    assert (ran.code == 1) == ("Not everything could be applied" in ran.out), ran.out[-2000:]
+    stopped = "Not everything could be applied" in ran.out or "Stopped (the lease" in ran.out
+    assert (ran.code == 1) == stopped, ran.out[-2000:]
     mortal.start()
     again = someone("apply", file, "--yes")
     assert again.code == 0, again
+    assert (someone.ask(total), someone.has_nothing_to_do(file)) == (6 * MANY, True)
+
+
+def test_a_server_that_restarts_in_the_middle_is_waited_for(shell: Shell, mortal: NatsServer) -> None:
+    someone = Someone(shell, Alone(mortal), ("--server", mortal.url))
+    file = someone.write(large(6 * MANY))
+
+    async def restarted() -> Ran:
+        nc = await someone.place.connect()
+        js = await JetStream.open(nc)
+        running = await start(shell, "apply", file, "--yes", *someone.login)
+        output = asyncio.ensure_future(running.communicate())
+        await asyncio.wait_for(some_are_there(js), 30)
+        mortal.kill()
+        mortal.start()
+        out, err = await asyncio.wait_for(output, 60)
+        await nc.close()
+        return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
+
+    ran = asyncio.run(restarted())
+    assert (ran.code, "Applied 3_000 steps" in ran.out) == (0, True), ran.out[-2000:]
     assert (someone.ask(total), someone.has_nothing_to_do(file)) == (6 * MANY, True)
 
 

@@ -1,0 +1,76 @@
+"""Writes whose answer was lost: what is there now says whether they happened, and whether to send them again.
+
+Everything sent again is harmless when the first one happens after all: entries are compared before they are set, and
+updates and deletions of the same thing come to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
+
+from reconciler.core.wire import Entry
+from reconciler.server.api import (
+    NOTHING_DONE,
+    TRANSIENT,
+    Answer,
+    Conflict,
+    JetStream,
+    NoAnswer,
+    Pauses,
+    Put,
+    Refusal,
+    Stored,
+)
+from reconciler.server.read_kv import entry
+
+T = TypeVar("T")
+
+
+def is_unknown(said: Answer | Put) -> bool:
+    """Nobody can say whether it was done: silence, or a refusal that does not say so."""
+    if isinstance(said, NoAnswer):
+        return said.outcome_unknown
+    return isinstance(said, Refusal) and said.err_code in TRANSIENT - NOTHING_DONE
+
+
+async def written(
+    js: JetStream, send: Callable[[], Awaitable[Answer]], look: Callable[[], Awaitable[T | None]]
+) -> Answer | T:
+    """The answer; or, where none came, what `look` finds. None: nothing was done yet, so it is sent again."""
+    pauses = Pauses(js.patience)
+    while True:
+        said = await send()
+        if not is_unknown(said) or ((found := await look()) is None and not await pauses.rest()):
+            return said
+        if found is not None:
+            return found
+
+
+async def put(
+    js: JetStream,
+    bucket: str,
+    key: str,
+    value: bytes,
+    *,
+    expected_revision: int | None,
+    headers: Mapping[str, str] | None = None,
+) -> Put:
+    """As `JetStream.put_entry`, with what is there now as the answer where none came: also a conflict may be with what
+    we wrote ourselves."""
+    pauses = Pauses(js.patience)
+    while True:
+        said = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
+        if not (is_unknown(said) or isinstance(said, Conflict)):
+            return said
+        there = await entry(js, bucket, key)
+        if isinstance(there, Entry) and (there.value, there.deleted) == (value, bool(headers)):
+            return Stored(there.revision)
+        if isinstance(said, Conflict) or not await pauses.rest():
+            return said
+
+
+async def delete(js: JetStream, bucket: str, key: str, *, expected_revision: int | None) -> Put:
+    """As `JetStream.delete_entry`."""
+    marker = {"KV-Operation": "DEL"}
+    return await put(js, bucket, key, b"", expected_revision=expected_revision, headers=marker)

@@ -1,0 +1,91 @@
+"""Leaders that are missing, servers that restart and answers that are lost: asked again for a while, and never done twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from reconciler.server import settled
+from reconciler.server.api import JetStream, NoAnswer, Refusal, Silence, Stored
+from reconciler.server.connect import close, connect
+from reconciler.server.line import Line
+from reconciler.server.options import ConnectOptions, Server
+from tests.support.accounts import Account
+from tests.support.jetstream import make_bucket, make_stream, talk
+from tests.support.servers import NatsServer
+
+
+def test_a_read_finds_the_server_again_when_that_has_restarted() -> None:
+    with NatsServer() as server:
+        options = ConnectOptions(servers=(Server(url=server.url),), timeout=1)
+
+        async def work() -> tuple[object, object]:
+            line = Line(await connect(options), lambda: connect(options))
+            js = await JetStream.open(line, within=1)
+            await make_stream(js, "S", subjects=["s"])
+            await asyncio.to_thread(server.kill)
+            at_once, patient = js.read("STREAM.INFO.S"), js.persistent().read("STREAM.INFO.S")
+            first = await at_once
+            asking = asyncio.ensure_future(patient)
+            await asyncio.to_thread(server.start)
+            found = await asking
+            await js.close()
+            await close(await line.hang_up())
+            return first, found
+
+        first, found = asyncio.run(work())
+    assert isinstance(first, NoAnswer)
+    assert first.why in (Silence.OFFLINE, Silence.CLOSED)
+    assert isinstance(found, Mapping)
+
+
+def test_nobody_dials_when_nobody_may(account: Account) -> None:
+    async def work(js: JetStream) -> object:
+        await js.pipeline.nc.close()
+        return await js.persistent().read("INFO")
+
+    said = talk(account, work)
+    assert isinstance(said, NoAnswer)
+    assert (said.why, said.detail) == (Silence.UNSENT, "the connection is closed")
+
+
+def test_a_bucket_that_is_made_a_moment_later_is_waited_for(account: Account) -> None:
+    async def work(js: JetStream) -> object:
+        putting = asyncio.ensure_future(settled.put(js.persistent(), "b", "k", b"1", expected_revision=0))
+        await js.request("INFO")
+        await make_bucket(js, "b")
+        return await putting
+
+    assert talk(account, work) == Stored(1)
+
+
+def test_a_conflict_with_what_was_written_ourselves_is_none(account: Account) -> None:
+    """The first answer was lost, and the entry stands there."""
+
+    async def work(js: JetStream) -> object:
+        await make_bucket(js, "b")
+        await js.put_entry("b", "k", b"1", expected_revision=0)
+        return await settled.put(js, "b", "k", b"1", expected_revision=0)
+
+    assert talk(account, work) == Stored(1)
+
+
+def test_silence_is_asked_again_until_somebody_answers(account: Account) -> None:
+    said: list[object] = [NoAnswer(Silence.TIMEOUT, "x"), Refusal(10004, 503, "incomplete"), {"done": True}]
+
+    async def work(js: JetStream) -> object:
+        async def send() -> object:
+            return said.pop(0)
+
+        async def look() -> None:
+            return None
+
+        return await settled.written(js, send, look)  # type: ignore[arg-type]
+
+    assert talk(account, work) == {"done": True}
+
+
+def test_no_leader_is_no_reason_to_look() -> None:
+    assert not settled.is_unknown(Refusal(10008, 503, "no leader"))
+    assert not settled.is_unknown(NoAnswer(Silence.DENIED, "x"))
+    assert settled.is_unknown(Refusal(10202, 500, "who knows"))
