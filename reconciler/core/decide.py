@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -37,6 +38,8 @@ class Options:
     exclude: tuple[str, ...] = ()
     source: str | None = None
     git_revision: str | None = None
+    needing: frozenset[str] = EVERYTHING
+    """What is known; rules that need more are left out."""
 
 
 def questions(world: World, registry: Registry) -> list[Question]:
@@ -49,7 +52,7 @@ def decide(world: World, view: View, registry: Registry, options: Options) -> Pl
     """Judge every change, block what must not be done, and make the steps of the rest."""
     verdicts = {
         address: tuple(_consented(verdict, world.changes[address], registry.of(address), options) for verdict in found)
-        for address, found in judged_all(world, view, registry).items()
+        for address, found in judged_all(world, view, registry, needing=options.needing).items()
     }
     changes = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in world.changes.items()}
     world, view = replace(world, changes=changes), replace(view, changes=changes)
@@ -94,6 +97,14 @@ def judged_all(
         if verdicts:
             found[address] = verdicts
     return found
+
+
+def unjudged(world: World, registry: Registry, version: Version, needing: frozenset[str]) -> dict[str, int]:
+    """Codes of the rules that would have had a say on these changes but need more than is known, and on how many."""
+    every, known = _rules_by_action(registry, version, EVERYTHING), _rules_by_action(registry, version, needing)
+    changing = [change for change in world.changes.values() if change.action.writes]
+    left = (set(every(one.address.kind, one.action)) - set(known(one.address.kind, one.action)) for one in changing)
+    return dict(sorted(Counter(rule.code for rules in left for rule in rules).items()))
 
 
 def selected(change: Change, options: Options) -> bool:

@@ -28,10 +28,10 @@ from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
+from reconciler.workflow import imagined
 from reconciler.workflow.apply import apply
 from reconciler.workflow.export import export
 from reconciler.workflow.plan import Planned, PlanOptions, planned
-from tests.convergence import fake
 from tests.convergence.drawing import Case, Wishes, merged, topology
 from tests.support.accounts import Account
 
@@ -62,8 +62,8 @@ def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
 
 
 def apply_offline(plan: Plan, snapshot: Snapshot) -> Snapshot:
-    """What `workflow.apply` does, on the fake."""
-    return fake.remember(fake.carry_out(snapshot, plan.steps), plan.records)
+    """What `workflow.apply` does, on the imagined."""
+    return imagined.remember(imagined.carry_out(snapshot, plan.steps), plan.records)
 
 
 def remaining(plan: Plan, excused: Iterable[str]) -> list[str]:
@@ -210,7 +210,7 @@ def unlike_the_fake(made: Planned, finished: Finished, after: Snapshot) -> Itera
     """What the same steps make of the same snapshot on the fake, where it is something else."""
     done = {outcome.step.id for outcome in finished.done}
     carried_out = [replace(step, undoes=None) for step in made.plan.steps if step.id in done]
-    predicted = held(fake.carry_out(made.snapshot, carried_out))
+    predicted = held(imagined.carry_out(made.snapshot, carried_out))
     found = held(after)
     addresses = {step.on: step.address for step in made.plan.steps}
     for on in predicted.keys() | found.keys():

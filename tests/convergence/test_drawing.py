@@ -11,7 +11,7 @@ from reconciler.core.kind import Kind
 from reconciler.core.resource import Terms
 from reconciler.core.wire import SUPPORTED, Call, Snapshot, Step, Target
 from reconciler.kinds import REGISTRY
-from tests.convergence import fake
+from reconciler.workflow import imagined
 from tests.convergence.drawing import NEVER_DRAWN, Case, drawn, fields_said, topology
 from tests.convergence.running import apply_offline, plan_offline
 from tests.convergence.test_real import CASES
@@ -56,7 +56,7 @@ def sent() -> dict[str, set[str]]:
 
 
 def _steps(case: Case) -> Iterator[Step]:
-    snapshot: Snapshot = fake.empty(Target(version=NEWEST, peers=1))
+    snapshot: Snapshot = imagined.empty(Target(version=NEWEST, peers=1))
     for wanted in (topology("drawn", case.first), topology("drawn", case.then, case.removed, case.forget)):
         plan = plan_offline(wanted, snapshot)
         yield from plan.steps

@@ -14,7 +14,7 @@ from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Snapshot, Step, Target, Version
 from reconciler.kinds.primitives.filters import filters_of
 from reconciler.kinds.primitives.subjects import collide
-from tests.convergence import fake
+from reconciler.workflow import imagined
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.exchanges import filter_exchanges, subject_exchanges
 from tests.convergence.running import apply_offline, plan_offline, remaining
@@ -59,13 +59,13 @@ def stepwise(snapshot: Snapshot, steps: tuple[Step, ...]) -> list[Snapshot]:
     """The account after each step."""
     seen = []
     for step in steps:
-        snapshot = fake.carry_out(snapshot, [step])
+        snapshot = imagined.carry_out(snapshot, [step])
         seen.append(snapshot)
     return seen
 
 
 def empty(version: Version) -> Snapshot:
-    return fake.empty(Target(version=version, peers=1))
+    return imagined.empty(Target(version=version, peers=1))
 
 
 @either

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reconciler.core.resource import Address
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Call, Snapshot, Target, Version
-from tests.convergence import fake
+from reconciler.workflow import imagined
 from tests.convergence.drawing import Case, cases, topology
 from tests.convergence.running import (
     NEIGHBOURS,
@@ -40,7 +40,7 @@ LIMITED = {"consumer_limits": {"inactive_threshold": "5m"}, "storage": "memory"}
 
 def account(version: Version) -> Snapshot:
     """An account in which somebody else has streams already."""
-    held = fake.Held(fake.empty(Target(version=version, peers=1)))
+    held = imagined.Held(imagined.empty(Target(version=version, peers=1)))
     for name, config in NEIGHBOURS.items():
         held.stream(name, config)
     return held.snapshot()
@@ -164,7 +164,7 @@ def test_a_consumer_waits_when_the_limits_it_inherits_cannot_change() -> None:
 def test_a_consumer_inherits_limits_that_the_file_leaves_to_others(stream: Body) -> None:
     snapshot = account(SUPPORTED[-1])
     snapshot = apply_offline(plan_offline(topology("theirs", {STREAM: LIMITED}), snapshot), snapshot)
-    snapshot = fake.remember(snapshot, {STREAM: None})
+    snapshot = imagined.remember(snapshot, {STREAM: None})
     wanted = topology("ours", {STREAM: stream, CONSUMER: {}})
     snapshot = apply_offline(plan_offline(wanted, snapshot), snapshot)
     assert not remaining(plan_offline(wanted, snapshot), ())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reconciler.core.diff import Action
 from reconciler.core.resource import Address
 from reconciler.core.wire import SUPPORTED, Target, Version
-from tests.convergence import fake
+from reconciler.workflow import imagined
 from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, blocked, plan_offline, remaining
 from tests.primitives.bodies import Body
@@ -47,11 +47,11 @@ def test_cut_anywhere_the_rest_is_done_by_the_next(
 ) -> None:
     stream: Body = {"retention": retention, "subjects": ["S", "S.*"]}
     before, wanted = (topology("drawn", {STREAM: stream, CONSUMER: body}) for body in (first, then))
-    account = fake.empty(Target(version=version, peers=1))
+    account = imagined.empty(Target(version=version, peers=1))
     live = apply_offline(plan_offline(before, account), account)
     plan = plan_offline(wanted, live)
     assume([change.action for change in plan.changes] == [Action.REPLACE] and not blocked(plan))
-    halfway = fake.carry_out(live, [step for step in plan.steps if step.undoes is None][:cut])
+    halfway = imagined.carry_out(live, [step for step in plan.steps if step.undoes is None][:cut])
     after = apply_offline(plan_offline(wanted, halfway), halfway)
     assert not remaining(plan_offline(wanted, after), ())
     assert set(after.consumers["S"]) == {"c"}

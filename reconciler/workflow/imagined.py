@@ -1,16 +1,26 @@
-"""A pure fake server: steps applied to a snapshot, with echoes as `settle` predicts them. It refuses nothing."""
+"""A server imagined: steps applied to a snapshot, with echoes as `settle` predicts them. It refuses nothing.
+
+What it holds is checked against real servers by the convergence tests; reviews compare revisions on it without an account.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from reconciler.core.binds import BINDS, Bind, filled
+from reconciler.core.decide import Options, decide
+from reconciler.core.plan import Plan
+from reconciler.core.reconcile import reconcile
 from reconciler.core.records import BUCKET, encode_key, encode_owned
 from reconciler.core.resource import Address, Config
+from reconciler.core.rule import View
+from reconciler.core.topology import Topology
 from reconciler.core.wire import Call, Entry, Snapshot, Step, Target
+from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
 from reconciler.kinds.primitives.known import V2_14, Known
@@ -112,7 +122,7 @@ def _delete_stream(held: Held, step: Step) -> None:
 
 
 def _create_consumer(held: Held, step: Step) -> None:
-    held.consumer(*step.on, step.body)
+    held.consumer(step.on[0], step.on[1], step.body)
 
 
 def _update_consumer(held: Held, step: Step) -> None:
@@ -147,11 +157,11 @@ def _from_the_first_on(held: Held, step: Step) -> None:
 
 
 def _put(held: Held, step: Step) -> None:
-    held.entry(*step.on, (step.value or "").encode())
+    held.entry(step.on[0], step.on[1], (step.value or "").encode())
 
 
 def _remove(held: Held, step: Step) -> None:
-    held.entry(*step.on, b"", deleted=True)
+    held.entry(step.on[0], step.on[1], b"", deleted=True)
 
 
 def _nothing(_held: Held, _step: Step) -> None:
@@ -190,3 +200,24 @@ def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
 
 def empty(target: Target) -> Snapshot:
     return replace(Snapshot(target=target), entries={BUCKET: {}})
+
+
+def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str, Config]) -> Snapshot:
+    """What applying these to an empty account would leave, whatever rules think of it, beside streams of others."""
+    held = Held(empty(target))
+    for name, config in outside.items():
+        held.stream(name, config)
+    snapshot = held.snapshot()
+    for topology in topologies:
+        plan = _unjudged(topology, snapshot)
+        snapshot = remember(carry_out(snapshot, plan.steps), plan.records)
+    return snapshot
+
+
+def _unjudged(topology: Topology, snapshot: Snapshot) -> Plan:
+    world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
+    view = View(
+        target=snapshot.target, topology=topology.name, snapshot=snapshot,
+        desired=world.desired, live=world.live, changes=world.changes,
+    )  # fmt: skip
+    return decide(world, view, REGISTRY, Options(today=date.min, needing=frozenset()))
