@@ -16,6 +16,7 @@ from typing import NamedTuple
 import nats.errors
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.aio.transport import TcpTransport, Transport
 
 from reconciler.server.line import Line
 
@@ -171,11 +172,15 @@ class Pipeline:
         async with self._window:
             if (offline := await self._connected()) is not None:
                 return offline
+            if unless is not always and not await self._takes_more(within):
+                return NoAnswer(Silence.UNSENT, f"{subject}: the connection took nothing within {within:g} s")
             if (why := unless()) is not None:
                 return NoAnswer(Silence.UNSENT, why)
             token, waiting = self._expect(subject, within, ends)
             try:
                 await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)
+                if unless is not always:
+                    self._hand_over()
                 return await waiting.future
             except nats.errors.ConnectionClosedError:
                 return NoAnswer(Silence.OFFLINE, "the connection is closed")
@@ -183,6 +188,23 @@ class Pipeline:
                 return NoAnswer(Silence.UNSENT, f"{subject}: {str(error).removeprefix('nats: ')}")
             finally:
                 del self._waiting[token]
+
+    async def _takes_more(self, within: float) -> bool:
+        """Waits until the socket has all that was written before: what is left with us would go out unasked."""
+        deadline = asyncio.get_running_loop().time() + within
+        while not self.nc.is_closed and _left_with_us(self.nc._transport):
+            if asyncio.get_running_loop().time() > deadline:
+                return False
+            await asyncio.sleep(0.005)  # rare, and nothing tells when the very last byte has gone
+        return True
+
+    def _hand_over(self) -> None:
+        """To the socket in the same breath in which it was asked whether it may be sent. nats-py would write a moment
+        later, and whoever is suspended in that moment would send it when nothing may be written any more."""
+        pending, transport = self.nc._pending, self.nc._transport
+        if pending and transport and self.nc.is_connected:
+            self.nc._pending, self.nc._pending_data_size = [], 0
+            transport.writelines(pending)
 
     def _expect(self, subject: str, within: float, ends: Callable[[Reply], bool]) -> tuple[str, _Waiting]:
         loop = asyncio.get_running_loop()
@@ -239,6 +261,14 @@ class Pipeline:
         for waiting in concerned:
             _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {waiting.subject}"))
         return bool(concerned)
+
+
+def _left_with_us(transport: Transport | None) -> int:
+    """Bytes that wait in this process because the socket would not take them; of TLS, also those that are encrypted."""
+    if not isinstance(transport, TcpTransport):
+        return 0
+    writers = {transport._io_writer, transport._bare_io_writer} - {None}
+    return sum(writer.transport.get_write_buffer_size() for writer in writers if writer is not None)
 
 
 def _settle(waiting: _Waiting, answer: NoAnswer) -> None:
