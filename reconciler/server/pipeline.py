@@ -170,12 +170,8 @@ class Pipeline:
         if self._inbox_denied:
             return NoAnswer(Silence.DENIED, f"may not subscribe to {self._inbox}*, where answers arrive")
         async with self._window:
-            if (offline := await self._connected()) is not None:
-                return offline
-            if unless is not always and not await self._takes_more(within):
-                return NoAnswer(Silence.UNSENT, f"{subject}: the connection took nothing within {within:g} s")
-            if (why := unless()) is not None:
-                return NoAnswer(Silence.UNSENT, why)
+            if (hindered := await self._hindered(subject, within, unless)) is not None:
+                return hindered
             token, waiting = self._expect(subject, within, ends)
             try:
                 await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)
@@ -188,6 +184,15 @@ class Pipeline:
                 return NoAnswer(Silence.UNSENT, f"{subject}: {str(error).removeprefix('nats: ')}")
             finally:
                 del self._waiting[token]
+
+    async def _hindered(self, subject: str, within: float, unless: Unless) -> NoAnswer | None:
+        """Why it is not sent. What may forbid it is asked last: nothing else happens between that and the sending."""
+        if (offline := await self._connected()) is not None:
+            return offline
+        if unless is not always and not await self._takes_more(within):
+            return NoAnswer(Silence.UNSENT, f"{subject}: the connection took nothing within {within:g} s")
+        why = unless()
+        return None if why is None else NoAnswer(Silence.UNSENT, why)
 
     async def _takes_more(self, within: float) -> bool:
         """Waits until the socket has all that was written before: what is left with us would go out unasked."""
