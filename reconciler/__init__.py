@@ -6,6 +6,12 @@
 >>> planned.plan.is_empty
 >>> finished = reconciler.apply(planned, "nats://127.0.0.1:4222")
 
+A plan can be kept, reviewed and applied later; then exactly that is applied, as far as it still fits what is live:
+
+>>> planned.save("plan.json")
+>>> saved = reconciler.load_plan("plan.json")
+>>> finished = reconciler.apply(saved, "nats://127.0.0.1:4222")
+
 Nothing is imported before it is used: `import reconciler` loads neither nats nor pydantic.
 """
 
@@ -18,6 +24,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reconciler.core.diagnostic import Diagnostic
     from reconciler.core.events import Finished
+    from reconciler.core.saved import Saved
     from reconciler.core.topology import Topology
     from reconciler.documents.load import Loaded
     from reconciler.server.options import ConnectOptions
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "apply", "export", "load", "plan", "validate"]
+__all__ = ["__version__", "apply", "export", "load", "load_plan", "plan", "validate"]
 
 Path_ = str | Path
 
@@ -51,7 +58,14 @@ def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions 
     return library.plan(topology, server, options)
 
 
-def apply(planned: Planned, server: str | ConnectOptions, *, partial: bool = False) -> Finished:
+def load_plan(path: Path_) -> Saved:
+    """A plan that was kept with `Planned.save` or `plan --out`; one that was altered since is refused."""
+    from reconciler.workflow import saved  # noqa: PLC0415
+
+    return saved.read(Path(path))
+
+
+def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool = False) -> Finished:
     """Carry out a plan; one that holds anything refused applies nothing, unless `partial`."""
     from reconciler.workflow import library  # noqa: PLC0415
 

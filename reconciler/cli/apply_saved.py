@@ -13,7 +13,9 @@ from reconciler.cli.connecting import Connection
 from reconciler.cli.screen import Progress, say, tell
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Finished
+from reconciler.core.plan import Plan
 from reconciler.core.saved import Saved
+from reconciler.core.standing import REFUSALS
 from reconciler.report import diagnostics
 from reconciler.report.outcome import outcome_text
 from reconciler.report.outcome_json import outcome_json
@@ -76,9 +78,8 @@ class SavedRun:
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {self._again(saved)}\n")
             return exits.INTERRUPTED
-        code = exit_of(finished, saved.plan)
-        beside = _without_steps(reviewed)
-        code = exits.FAILED if beside and code != exits.INTERRUPTED else code
+        beside = reviewed.without_steps
+        code = exit_of_saved(finished, beside, saved.plan)
         took = time.monotonic() - began
         self._tell(finished, saved, code=code, as_wanted=outlook.as_wanted, seconds=took, beside=beside)
         return code
@@ -109,8 +110,11 @@ class SavedRun:
         return self._connection.arguments(*terms.paths, options=options) or shlex.quote(str(self._file))
 
 
-def _without_steps(reviewed: Reviewed) -> tuple[Diagnostic, ...]:
-    """Why a change that has no step, such as an adoption, was not made."""
-    acting = {step.address for step in reviewed.outlook.plan.steps}
-    stopped = (one for one in reviewed.outlook.stopped_changes if one.change.address not in acting)
-    return tuple(one.why for one in stopped if one.why)
+def exit_of_saved(finished: Finished, beside: tuple[Diagnostic, ...], plan: Plan) -> int:
+    """What only consent is missing for is refused, not failed."""
+    code = exit_of(finished, plan)
+    reasons = [*(one.reason.code for one in finished.failed), *(one.code for one in beside)]
+    if code == exits.INTERRUPTED or not reasons:
+        return code
+    is_refused = REFUSALS.issuperset(reasons) and not finished.in_doubt and finished.stopped is None
+    return exits.REFUSED if is_refused else exits.FAILED

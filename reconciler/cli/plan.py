@@ -17,7 +17,6 @@ from reconciler.cli.sharing import takes
 from reconciler.core.plan import Plan
 from reconciler.report.json import plan_json
 from reconciler.server.options import ConnectOptions
-from reconciler.workflow import saved
 
 app = common.app()
 
@@ -45,16 +44,16 @@ def plan_(
     asyncio.run(_make(made, paths, connection.options(), selection, arguments))
     plan = made[0].planned.plan
     if out is not None:
-        _save(made[0], out, paths, selection)
+        _save(made[0], out, paths)
     applying = connection.arguments(str(out)) if out else None
     look = paper(verbose=verbose, no_color=no_color)
     say(plan_json(plan) if format_ is common.Format.JSON else made[0].text(look, applying=applying))
     return code(plan, pending=exit_code)
 
 
-def _save(made: Made, out: Path, paths: Sequence[Path], chosen: Selection) -> None:
+def _save(made: Made, out: Path, paths: Sequence[Path]) -> None:
     try:
-        saved.save(saved.keep(made.planned, made.topology, chosen.options(), [*map(str, paths)]), out)
+        made.planned.save(out, [*map(str, paths)])
     except OSError as error:
         raise common.cannot_write(out, error) from None
 

@@ -13,6 +13,7 @@ from reconciler.cli.screen import say, tell
 from reconciler.documents.schema import topology_schema
 from reconciler.kinds import REGISTRY
 from reconciler.report.groups_schema import groups_schema
+from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema
 
 app = common.app()
@@ -21,16 +22,18 @@ app = common.app()
 @app.command()
 def schema(
     plan: Annotated[bool, typer.Option("--plan", help="The schema of `plan --format json`.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="The schema of `apply --format json`.")] = False,
     groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FOLDER", help="Write all schemas into this folder.")
     ] = None,
 ) -> int:
-    """Print the JSON Schema of files, for editors, or of plans and answers about groups, for tools."""
-    if plan and groups:
-        raise common.Misused("--plan and --groups are two schemas; ask for one of them.")
+    """Print the JSON Schema of files, for editors, or of plans, outcomes and answers about groups, for tools."""
+    asked = [name for name, wanted in (("plan", plan), ("apply", apply), ("groups", groups)) if wanted]
+    if len(asked) > 1:
+        raise common.Misused("--plan, --apply and --groups are schemas of their own; ask for one of them.")
     if write is None:
-        say(plan_schema() if plan else groups_schema() if groups else topology_text())
+        say(SCHEMAS[asked[0] if asked else "topology"]())
         return exits.FINE
     try:
         _write(write)
@@ -41,11 +44,14 @@ def schema(
 
 def _write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in (("topology", topology_text()), ("plan", plan_schema()), ("groups", groups_schema())):
+    for name, text in SCHEMAS.items():
         path = folder / f"{name}.schema.json"
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text(), encoding="utf-8")
         tell(f"Wrote {path}\n")
 
 
 def topology_text() -> str:
     return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"
+
+
+SCHEMAS = {"topology": topology_text, "plan": plan_schema, "apply": outcome_schema, "groups": groups_schema}

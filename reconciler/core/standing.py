@@ -42,6 +42,10 @@ class Judged:
     strayed: tuple[Strayed, ...] = ()
 
 
+REFUSALS = frozenset({"AP202", "AP203"})
+"""Why a change is stopped because nobody consented to what it has become; not because somebody was in the way."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
     """What is left to be done of a saved plan."""
@@ -133,8 +137,11 @@ def _judged(change: PlannedChange, beside: _Beside) -> Judged:
     found = beside.found.get(change.address)
     if found is None or (found.action in SETTLED and not found.is_blocked):
         return Judged(change=change, standing=Standing.AS_WANTED)
-    if why := _forbidden(found):
+    if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):
+        why = f"since the plan was made this became {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
         return _stopped(change, "AP203", "no-longer-allowed", why)
+    if hindered := _hindered(found):
+        return _stopped(change, "AP204", "no-longer-possible", hindered)
     if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
         return Judged(change=found, standing=Standing.TO_DO)  # made, or gone, and not yet remembered so
     return _compared(change, found, beside)
@@ -172,10 +179,8 @@ def _changed(change: PlannedChange, found: PlannedChange) -> str:
     return f"somebody else changed it after the plan was made: that was to {planned}, and now one would {now}"
 
 
-def _forbidden(found: PlannedChange) -> str | None:
-    """What stands in the way by now: a rule, something unknown, or what it depends on."""
-    if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):
-        return f"since the plan was made this became {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
+def _hindered(found: PlannedChange) -> str | None:
+    """What stands in the way by now, and is no rule: something unknown, or what it depends on."""
     if found.action is Action.UNKNOWN:
         return f"nobody can say any more what is live: {found.reason}"
     return f"{found.blocked_by}, which it depends on, cannot be done any more" if found.blocked_by else None

@@ -12,7 +12,7 @@ from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
 from reconciler.core.kind import FieldInfo
 from reconciler.core.plan import FORMAT, Plan, PlannedChange
 from reconciler.core.records import Owned
-from reconciler.core.rule import Outcome, Verdict
+from reconciler.core.rule import Outcome, Reaction, Verdict
 from reconciler.core.wire import Call, Step, Target, Version
 
 Data = Mapping[str, Any]
@@ -115,6 +115,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "code": verdict.code,
         "name": verdict.name,
         "outcome": verdict.outcome.value,
+        "reaction": verdict.reaction.name.lower(),
         "message": verdict.message,
         "address": verdict.address,
         **_present(span=_span(verdict.span), fix=verdict.fix, to=verdict.to, consented=verdict.consented),
@@ -244,7 +245,10 @@ def _field_of(data: Data) -> FieldChange:
 
 
 def _verdict_of(data: Data) -> Verdict:
-    return Verdict(**{**data, "outcome": Outcome(data["outcome"]), "span": _span_of(data.get("span"))})
+    reaction = Reaction[data.get("reaction", "does").upper()]
+    return Verdict(
+        **{**data, "outcome": Outcome(data["outcome"]), "reaction": reaction, "span": _span_of(data.get("span"))}
+    )
 
 
 def _step_of(data: Data) -> Step:

@@ -6,7 +6,7 @@ from reconciler.core.binds import Bind
 from reconciler.core.diagnostic import Severity
 from reconciler.core.diff import Action, FieldClass
 from reconciler.core.plan import FORMAT
-from reconciler.core.rule import Outcome
+from reconciler.core.rule import Outcome, Reaction
 from reconciler.core.wire import Call
 from reconciler.report.schema_parts import (
     ADDRESS,
@@ -25,6 +25,7 @@ from reconciler.report.schema_parts import (
     fixed,
     list_of,
     one_of,
+    one_of_texts,
     ref,
     schema_text,
 )
@@ -92,7 +93,8 @@ def changes() -> dict[str, Schema]:
             live=VALUE, desired=VALUE, default=VALUE, ordered=FLAG, nested_unordered=TEXTS,
         ),
         "verdict": fixed(
-            {"code": CODE, "name": TEXT, "outcome": one_of(Outcome), "message": TEXT, "address": ADDRESS},
+            {"code": CODE, "name": TEXT, "outcome": one_of(Outcome), "message": TEXT, "address": ADDRESS,
+             "reaction": one_of_texts(*(one.name.lower() for one in Reaction))},
             path=TEXT, span=ref("span"), fix=TEXT, to=VALUE, consentable=FLAG, consented=TEXT, quantities=COUNTS,
         ),
         "consequence": fixed({"message": TEXT}, quantities=COUNTS, detail=CONFIG),

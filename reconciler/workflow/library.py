@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.events import Finished
+from reconciler.core.events import Finished, Settled
+from reconciler.core.saved import Saved
 from reconciler.core.topology import Topology
+from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow import apply as applying
 from reconciler.workflow import export as exporting
 from reconciler.workflow import plan as planning
+from reconciler.workflow import saved as saving
 from reconciler.workflow.plan import Planned, PlanOptions
 from reconciler.workflow.session import session
 
@@ -23,7 +28,7 @@ def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions 
     return asyncio.run(work())
 
 
-def apply(planned: Planned, server: str | ConnectOptions, *, partial: bool) -> Finished:
+def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool) -> Finished:
     if planned.plan.blocked and not partial:
         found = (
             verdict.diagnostic() for change in planned.plan.blocked for verdict in change.verdicts if verdict.blocks
@@ -32,9 +37,22 @@ def apply(planned: Planned, server: str | ConnectOptions, *, partial: bool) -> F
 
     async def work() -> Finished:
         async with session(_options(server)) as js:
-            return [event async for event in applying.apply(planned, js) if isinstance(event, Finished)][-1]
+            return await (_apply_saved(planned, js) if isinstance(planned, Saved) else _apply(planned, js))
 
     return asyncio.run(work())
+
+
+async def _apply(planned: Planned, js: JetStream, known: Iterable[Settled] = ()) -> Finished:
+    return [event async for event in applying.apply(planned, js, known=known) if isinstance(event, Finished)][-1]
+
+
+async def _apply_saved(saved: Saved, js: JetStream) -> Finished:
+    """As far as it still fits; a change that has no step and does not fit any more is told as a warning."""
+    reviewed = await saving.review(saved, js)
+    if reviewed.outlook.is_done:
+        return Finished()
+    finished = await _apply(reviewed.planned, js, reviewed.outlook.stopped)
+    return replace(finished, warnings=(*reviewed.without_steps, *finished.warnings))
 
 
 def export(server: str | ConnectOptions, topology: str) -> str:

@@ -43,6 +43,15 @@ class Planned:
     snapshot: Snapshot
     origin: Origin = field(default_factory=Origin)
     """Where its files come from."""
+    topology: Topology | None = None
+    """What was declared; None: the plan was read from a file, which has that too."""
+    options: PlanOptions = field(default_factory=PlanOptions)
+
+    def save(self, path: str | Path, paths: Sequence[str] = ()) -> None:
+        """Keep it, to apply exactly this later. `paths`: how the files are named in a next command. Raises OSError."""
+        from reconciler.workflow import saved  # noqa: PLC0415 - which plans again when it applies one
+
+        saved.save(saved.keep(self, paths), Path(path))
 
 
 async def plan(topology: Topology, js: JetStream, options: PlanOptions | None = None) -> Planned:
@@ -89,7 +98,7 @@ async def planned(
         "groups": sum(address.kind.endswith("_group") for address in world.live),
     }
     shown = replace(made, read=read, diagnostics=(*owned.problems, *made.diagnostics))
-    return Planned(plan=shown, snapshot=snapshot, origin=origin_)
+    return Planned(plan=shown, snapshot=snapshot, origin=origin_, topology=topology, options=options)
 
 
 async def _facts(js: JetStream | None, asked: Sequence[Question]) -> Facts:

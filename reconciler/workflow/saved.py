@@ -15,7 +15,6 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.plan import Plan
 from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen, state
 from reconciler.core.standing import Outlook, outlook
-from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
 from reconciler.documents.revision import Origin
 from reconciler.kinds import REGISTRY
@@ -34,17 +33,27 @@ class Reviewed:
     snapshot: Snapshot
 
     @property
+    def without_steps(self) -> tuple[Diagnostic, ...]:
+        """Why a change that has no step, such as an adoption, is not made."""
+        acting = {step.address for step in self.outlook.plan.steps}
+        stopped = (one for one in self.outlook.stopped_changes if one.change.address not in acting)
+        return tuple(one.why for one in stopped if one.why)
+
+    @property
     def planned(self) -> Planned:
         """What is left of it, with the snapshot that its records are written from."""
         came = Origin(repository=self.saved.source, revision=self.saved.git_revision)
         return Planned(plan=self.outlook.plan, snapshot=self.snapshot, origin=came)
 
 
-def keep(made: Planned, topology: Topology, options: PlanOptions, paths: Sequence[str] = ()) -> Saved:
+def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
+    if made.topology is None:
+        raise ValueError("this plan came from a file; copy that file")
+    options = made.options
     return Saved(
         plan=made.plan,
         place=Place.of(made.snapshot),
-        topology=topology,
+        topology=made.topology,
         seen=seen(made.plan.steps, made.snapshot),
         state=state(made.snapshot),
         terms=Terms(only=options.only, exclude=options.exclude, allow=options.allow, paths=tuple(paths)),

@@ -19,7 +19,6 @@ from nats.aio.client import Client
 
 from reconciler.core.topology import Topology
 from reconciler.server.api import JetStream
-from reconciler.workflow import saved as saving
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.bench.workload import requests, yaml
@@ -92,7 +91,7 @@ async def _saved(account: Account, streams: int, file: Path) -> None:
     topology, options = _topology(streams), PlanOptions()
     nc = await account.connect()
     js = await JetStream.open(nc, within=30)
-    saving.save(saving.keep(await plan(topology, js, options), topology, options), file)
+    (await plan(topology, js, options)).save(file)
     await js.close()
     await nc.close()
 

@@ -23,6 +23,7 @@ from reconciler.core.rule import Outcome, Verdict
 from reconciler.core.wire import Call, Step, Target, Version
 from reconciler.report.groups_schema import groups_schema
 from reconciler.report.json import plan_from_json, plan_json
+from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema
 from tests.report.golden import same_as_golden
 from tests.report.plans import everything, members_moved, plan
@@ -137,7 +138,9 @@ def test_the_schema_is_valid_and_strict() -> None:
         jsonschema.Draft202012Validator(SCHEMA).validate(data)
 
 
-@pytest.mark.parametrize(("name", "text"), [("plan", plan_schema), ("groups", groups_schema)])
+@pytest.mark.parametrize(
+    ("name", "text"), [("plan", plan_schema), ("apply", outcome_schema), ("groups", groups_schema)]
+)
 def test_the_published_schemas_are_valid_and_up_to_date(name: str, text: Callable[[], str]) -> None:
     published = Path(__file__).parents[2] / "schemas" / f"{name}.schema.json"
     assert published.read_text(encoding="utf-8") == text(), "run: reconciler schema --write schemas"

@@ -23,6 +23,7 @@ from tests.support.versions import on_every_version
 
 TWO = "streams:\n  A: {subjects: [a], max_age: 7d}\n  B: {subjects: [b], max_age: 7d}\n"
 CHANGED = TWO.replace("7d", "3d")
+OUTCOME = json.loads((ROOT / "schemas" / "apply.schema.json").read_text())
 DAY = 86_400_000_000_000
 
 
@@ -50,6 +51,7 @@ def apply_saved(someone: Someone, *options: str) -> Ran:
 def outcome(someone: Someone, *options: str) -> dict[str, Any]:
     ran = apply_saved(someone, "--format", "json", *options)
     said: dict[str, Any] = json.loads(ran.out)
+    jsonschema.validate(said, OUTCOME)
     assert said["exit_code"] == ran.code
     return said
 
@@ -231,8 +233,9 @@ def test_a_loss_of_more_than_twice_what_the_plan_said_is_refused(someone: Someon
     filled(someone, "a", 4)
     saved(someone, consented())
     filled(someone, "a", 3)
-    (failed,) = outcome(someone)["failed"]
-    assert failed["reason"]["code"] == "AP202"
+    said = outcome(someone)
+    (failed,) = said["failed"]
+    assert (said["exit_code"], failed["reason"]["code"]) == (4, "AP202")
     assert "was consented to for 2 messages, and by now it is 5" in failed["reason"]["message"]
 
 
@@ -249,8 +252,9 @@ def test_a_bound_in_the_consent_counts_instead(someone: Someone) -> None:
     filled(someone, "a", 4)
     saved(someone, consented(", upto: {messages: 3}"))
     filled(someone, "a", 2)
-    (failed,) = outcome(someone)["failed"]
-    assert failed["reason"]["code"] == "AP203"
+    said = outcome(someone)
+    (failed,) = said["failed"]
+    assert (said["exit_code"], failed["reason"]["code"]) == (4, "AP203")
 
 
 def test_a_wide_bound_in_the_consent_allows_more_than_twice(someone: Someone) -> None:
