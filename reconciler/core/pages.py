@@ -109,7 +109,7 @@ GROUPS = {
     "GR143": Page("old-priority-group", "A member's consumer as versions before November 2025 made it. Instances of both kinds delete each other's.", "stop all, delete the consumer, start one version"),
     "GR144": Page("settings-disagree", "Members are consumed with different settings. Instances of one member that differ delete each other's consumer.", "take the settings from shared configuration"),
     "GR145": Page("filters-disagree", "A member's consumer consumes something else than the record gives it.", "see which implementation and version runs there"),
-    "GR150": Page("queue-replicas-behind", "The work-queue stream has fewer replicas than its source.", "raise them in place"),
+    "GR150": Page("queue-replicas-behind", "The work-queue stream has fewer replicas than its source: they are copied at its creation, and followed by nobody.", "declare the group and apply: that raises them in place"),
     "GR151": Page("bucket-replicas-behind", "The bucket of the records has fewer replicas than a stream with groups.", "raise them in place"),
     "GR160": Page("source-drops-before-queueing", "The queue is behind its source, and the source drops its oldest messages: some may never reach a member.", "let members catch up, or keep more in the source"),
     "GR161": Page("queue-full", "The work queue is at its limit, and takes nothing in until members have worked some off.", "add members, or raise the limit"),

@@ -88,6 +88,36 @@ def deviations(live: Config, stream: str, group: Config) -> list[str]:
     )
 
 
+GO, NET = "orbit.go", "orbit.net"
+
+
+def maker(live: Config, stream: str, group: Config) -> str | None:
+    """The likely maker of a live work-queue stream; None when it fits no known one."""
+    differing = set(deviations(live, stream, group))
+    if not differing:
+        return GO
+    wanted = body(stream, group, {})["sources"]
+    as_net = differing <= {"sources", "discard", "allow_direct"} and "sources" in differing
+    return NET if as_net and _folded(live.get("sources")) == _folded(wanted) else None
+
+
+def _folded(sources: Json) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
+    return [
+        (one["name"], folded(one.get("subject_transforms")), sorted(one.keys() - {"name", "subject_transforms"}))
+        for one in sources or ()
+    ]
+
+
+def folded(transforms: Json) -> list[tuple[str, str]]:
+    """Function names in transforms may begin in either case; servers do the same and compare them as different. What
+    means the same is equal in this form."""
+    return [(one.get("src", ""), _lowered(one.get("dest", ""))) for one in transforms or ()]
+
+
+def _lowered(dest: str) -> str:
+    return dest.replace("{{Partition(", "{{partition(").replace("{{Wildcard(", "{{wildcard(")
+
+
 def replicas_behind(queue: Config, source: Config) -> tuple[int, int] | None:
     """Replicas of the queue and of its source, where the queue has fewer: they are copied once, and followed by nobody."""
     own, wanted = int(queue.get("num_replicas", 1)), int(source.get("num_replicas", 1))

@@ -12,9 +12,10 @@ from reconciler.core.kind import Context, FieldInfo, Kind, Place, Raw, declared_
 from reconciler.core.resource import Address, Declared, Resource, Spec
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
-from reconciler.kinds.elastic_group import derived, recreate, recreation
+from reconciler.kinds.elastic_group import derived, recreate, recreation, replicas
 from reconciler.kinds.elastic_group.members import members_gone
 from reconciler.kinds.elastic_group.movement import consequences, questions
+from reconciler.kinds.elastic_group.queue_rules import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.primitives import calls, group_record, group_steps
 from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
@@ -22,9 +23,6 @@ from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.values import Bytes, Count
 
 BUCKET = group_record.ELASTIC_BUCKET
-QUEUE = "queue_stream"
-"""Not a field of any file: `missing` when the record stands without its work-queue stream (an interrupted create),
-`resumed` when the stream was made anew and no longer needs the start sequence it still carries."""
 
 
 class PartitioningFilter(Spec):
@@ -48,7 +46,8 @@ class ElasticGroupSpec(GroupSpec):
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
-    for group in group_steps.recognise("elastic_group", BUCKET, snapshot):
+    for found in group_steps.recognise("elastic_group", BUCKET, snapshot):
+        group = replace(found, config={**found.config, **replicas.live(found.address, snapshot)})
         if odd := _odd_queue(group, snapshot):
             yield replace(group, config={**group.config, QUEUE: odd})
         else:
@@ -72,13 +71,13 @@ def _claims(snapshot: Snapshot, declared: Sequence[Address]) -> Iterable[Raw]:
     return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *begun, *declared))
 
 
-def _settle(declared: Declared, _context: Context) -> Resource:
+def _settle(declared: Declared, context: Context) -> Resource:
     said = dict(declared_config(declared.spec, OURS))
     filters = said.get("partitioning_filters") or []
     said["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(
         address=declared.address,
-        config=group_record.canonical(said),
+        config={**group_record.canonical(said), **replicas.wanted(declared.address, context)},
         terms=with_membership_left(declared.spec),
         where=declared.where,
     )
@@ -124,6 +123,7 @@ def _update(change: Change, view: View) -> Iterable[Step]:
         yield recreate.made(change, view) if recreate.noted(change) else _create_queue(change, view, after=())
     if change.was(QUEUE) == "resumed":
         yield recreate.settled(change)
+    yield from replicas.steps(change, view)
     if change.touches(*group_record.MEMBERSHIP) and change.live and change.desired:
         record = group_record.Record(
             config=change.live.config, raw=change.live.state["record"], revision=change.live.state["revision"]
@@ -147,15 +147,19 @@ ELASTIC_GROUP = Kind(
     family="EG",
     place=Place("groups", within="stream", tag=("type", "elastic")),
     spec=ElasticGroupSpec,
-    fields={**FIELDS, QUEUE: FieldInfo(unit="text")},
+    fields={**FIELDS, QUEUE: FieldInfo(unit="text"), replicas.REPLICAS: FieldInfo(unit="count", default=1)},
     recognise=_recognise,
     claims=_claims,
     settle=_settle,
     steps=_steps,
-    render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k != QUEUE}),
+    render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k not in OF_THE_QUEUE}),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     questions=questions,
-    consequences=lambda change, view: (*consequences(change, view), *recreation.consequences(change, view)),
+    consequences=lambda change, view: (
+        *consequences(change, view),
+        *recreation.consequences(change, view),
+        *replicas.consequences(change, view),
+    ),
     replace=recreate.how,
     stands=recreate.stands,
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),

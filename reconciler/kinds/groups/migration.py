@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.core.resource import Config, Json
-from reconciler.kinds.elastic_group.derived import transforms
+from reconciler.kinds.elastic_group.derived import folded, transforms
 from reconciler.kinds.groups.model import Group
-from reconciler.kinds.groups.writer import folded_transforms
 from reconciler.kinds.primitives import group_record
 from reconciler.kinds.primitives.group_record import LEGACY_KEYS
 from reconciler.kinds.primitives.transforms import partition_call
@@ -112,7 +111,7 @@ def _meaning(group: Group) -> str:
 def _contradictions(group: Group, config: Config) -> Iterator[tuple[str, str]]:
     """The new record must describe the stream that is there, or every instance works in the wrong partitions."""
     if group.is_elastic and group.queue is not None:
-        wanted, live = folded_transforms(transforms(config)), folded_transforms(_live_transforms(group))
+        wanted, live = folded(transforms(config)), folded(_live_transforms(group))
         if wanted != live:
             yield (
                 f"{group.queue_name} does not divide as any record of {some(group.partitions, 'partition')} would say",

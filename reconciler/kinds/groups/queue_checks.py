@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.resource import Json
-from reconciler.kinds.elastic_group.derived import deviations, replicas_behind
+from reconciler.kinds.elastic_group.derived import NET, deviations, replicas_behind
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
-from reconciler.kinds.groups.writer import NET, of_queue, wanted_sources
+from reconciler.kinds.groups.writer import of_queue, wanted_sources
 from reconciler.kinds.primitives.subjects import is_subset
 from reconciler.kinds.primitives.words import in_words, some
 
@@ -120,7 +120,7 @@ def replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         own, wanted = behind
         yield warning(
             "GR150", group.address, f"{group.queue_name} has {some(own, 'replica')}, its source {group.stream} {wanted}",
-            f"raise num_replicas of {group.queue_name} to {wanted} in place; the reference's own create needs it too",
+            "declare the group and apply, which raises them in place; the reference's own create needs it too",
         )  # fmt: skip
 
 

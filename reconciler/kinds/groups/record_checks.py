@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reconciler.core.diagnostic import Diagnostic
-from reconciler.kinds.elastic_group.rules import filter_problems
+from reconciler.kinds.elastic_group.filters import filter_problems
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import BUCKETS, Group
 from reconciler.kinds.groups.writer import of_record

@@ -15,6 +15,7 @@ from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls, group_record, group_steps
 from reconciler.kinds.primitives import group_rules as shared
+from reconciler.kinds.primitives import membership_rules as membership
 from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.primitives.known import Known
 
@@ -116,9 +117,9 @@ STATIC_GROUP = Kind(
         static_group_change,
         group_type_change,
         shared.deletion("SG"),
-        shared.memberless("SG"),
-        shared.bad_name("SG"),
-        shared.bad_membership("SG"),
+        membership.memberless("SG"),
+        membership.bad_name("SG"),
+        membership.bad_membership("SG"),
         shared.unusable_filters("SG", "filters"),
         shared.unreadable("SG"),
     ),

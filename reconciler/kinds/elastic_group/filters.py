@@ -1,0 +1,112 @@
+"""Which partitioning filters no server, or no member of the reference, can work with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Json
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.wire import Version
+from reconciler.kinds.primitives.group_record import MEMBERSHIP
+from reconciler.kinds.primitives.subjects import collide, is_valid
+
+
+@rule("EG402", "whole-subject-too-young", on=(Action.CREATE, Action.REPLACE), err_code=10146)
+def whole_subject(change: Change, view: View) -> Iterator[Finding]:
+    """Partitioning by the whole subject needs nats-server 2.12; older ones refuse the transform.
+
+    Instead: name the wildcards that decide the partition, or upgrade the servers.
+    """
+    if view.target.version >= Version(2, 12):
+        return
+    filters = change.becomes("partitioning_filters") or []
+    if not filters:
+        yield _needs_2_12("partitioning_filters", view)
+    for index, item in enumerate(filters):
+        if not item["partitioning_wildcards"]:
+            yield _needs_2_12(f"partitioning_filters[{index}]", view)
+
+
+def _needs_2_12(path: str, view: View) -> Finding:
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path=path,
+        message=f"partitioning by the whole subject needs nats-server 2.12; this is {view.target.version}",
+        fix="name the wildcards that decide the partition, or upgrade the servers",
+    )
+
+
+@rule("EG544", "bad-partitioning-filter", on=(Action.CREATE, Action.REPLACE))
+def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
+    """A partitioning filter the reference refuses, or that the server refuses after the record is written.
+
+    A filter needs a `*` or ends in `>`; wildcard numbers are distinct and between 1 and the number of `*`; two filters of
+    a group must not overlap.
+
+    Instead: write filters of which every subject matches one only, and count each filter's `*` from 1.
+    """
+    filters = change.becomes("partitioning_filters") or []
+    for index, item in enumerate(filters):
+        yield from filter_problems(f"partitioning_filters[{index}]", item)
+        for earlier in filters[:index]:
+            if collide(item["filter"], earlier["filter"]):
+                yield _bad(
+                    f"partitioning_filters[{index}].filter",
+                    f"filter `{item['filter']}` overlaps with `{earlier['filter']}`",
+                    "let every subject match one filter only",
+                )
+
+
+def filter_problems(path: str, item: Json) -> Iterator[Finding]:
+    """What the reference refuses about one filter by itself."""
+    tokens = item["filter"].split(".")
+    stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
+    if not is_valid(item["filter"]):
+        yield _bad(
+            f"{path}.filter",
+            f"`{item['filter']}` is not a subject",
+            "write tokens between single dots, `>` only at the end",
+        )
+    elif not stars and tokens[-1] != ">":
+        yield _bad(
+            f"{path}.filter",
+            f"filter `{item['filter']}` has no wildcard to partition by",
+            "use a `*`, or end it in `>`",
+        )
+    for position, number in enumerate(numbers):
+        if not 1 <= number <= stars:
+            yield _bad(
+                f"{path}.partitioning_wildcards[{position}]",
+                f"there is no wildcard {number} in `{item['filter']}`",
+                f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`",
+            )
+        elif number in numbers[:position]:
+            yield _bad(
+                f"{path}.partitioning_wildcards[{position}]",
+                f"wildcard {number} is listed twice",
+                "list each wildcard once",
+            )
+
+
+@rule("EG545", "mappings-with-several-filters")
+def mappings_with_several_filters(change: Change, _view: View) -> Found:
+    """Member mappings together with several filters: the reference repeats each partition's filter once per filter, and
+    the server refuses such a consumer, so that no member can ever consume.
+
+    Instead: one filter, or plain members.
+    """
+    config = change.desired.config if change.desired else {}
+    if not config.get("member_mappings") or len(config.get("partitioning_filters") or ()) < 2:
+        return None
+    if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP, "partitioning_filters"):
+        return None
+    return _bad(
+        "member_mappings",
+        "with several partitioning filters, no member of a mapped group can ever consume",
+        "use one filter, or plain members",
+    )
+
+
+def _bad(path: str, message: str, fix: str) -> Finding:
+    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)

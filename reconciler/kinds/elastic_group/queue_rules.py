@@ -1,0 +1,85 @@
+"""What is said about the work-queue stream as it is found: still resuming, or not as the reference makes it."""
+
+from __future__ import annotations
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Config
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.elastic_group import derived, recreate
+from reconciler.kinds.elastic_group.replicas import REPLICAS
+
+QUEUE = "queue_stream"
+"""Not a field of any file: `missing` when the record stands without its work-queue stream (an interrupted create),
+`resumed` when the stream was made anew and no longer needs the start sequence it still carries."""
+
+OF_THE_QUEUE = (QUEUE, REPLICAS)
+"""What changes in place without touching the record."""
+
+
+@rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
+def group_resuming(change: Change, view: View) -> Found:
+    """The group was made anew, and its stream still carries the start sequence it was begun with.
+
+    That goes with the first apply after the stream has stored a message; before, taking it off would import everything
+    from the first message on. Until then the reference's own create is refused (10058). Servers before 2.15 that restart
+    while the queue is empty begin at that sequence once more: nothing is lost, and what was done since comes again.
+
+    Instead: apply once more when something was published.
+    """
+    info = recreate.queue(change, view)
+    live = change.live
+    if info is None or live is None or live.state["broken"] or live.state["legacy"]:
+        return None
+    point, name = derived.start(info["config"]), recreate.name(change)
+    if not point or not derived.fits(info["config"], change.address.stream, live.config):
+        return None
+    if info["state"].get("last_seq"):
+        message = f"stream {name} has resumed at message {point} of {change.address.stream}; this takes its start sequence off"
+        return Finding(outcome=Outcome.WARNS, message=message)
+    return Finding(
+        outcome=Outcome.WARNS,
+        message=f"stream {name} is resuming at message {point} of {change.address.stream}, and has stored nothing yet",
+        fix="apply once more when something was published: that takes its start sequence off",
+    )
+
+
+@rule("EG320", "queue-differs", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
+def queue_differs(change: Change, view: View) -> Found:
+    """The live work-queue stream is not exactly as the reference would create it for this record.
+
+    Another implementation made it, or somebody edited it. Members may work, but the reference's own create fails, and an
+    edit of the transforms may have imported messages twice or dropped some. We never edit it in place.
+
+    Instead: leave it if another implementation made it; limits alone can be set to the record's by hand; otherwise make the
+    group anew in a planned stop.
+    """
+    name = derived.stream_name(*change.address.names)
+    info = view.snapshot.streams.get(name) if view.snapshot else None
+    live = change.live
+    if info is None or live is None or live.state["broken"] or live.state["legacy"]:
+        return None
+    if derived.fits(info["config"], change.address.stream, live.config):
+        return None
+    message, fix = _told(name, info["config"], change.address.stream, live.config)
+    return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
+
+
+def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, str]:
+    """Whose work it looks like, and what to do about it."""
+    differing = derived.deviations(queue, stream, group)
+    said = f"{', '.join(differing)} differ{'s' if len(differing) == 1 else ''}"
+    if derived.maker(queue, stream, group) == derived.NET:
+        return (
+            f"its stream {name} is as {derived.NET} makes it, not as the reference does: {said}",
+            f"leave it, and let {derived.NET} alone create this group; members of both consume from it",
+        )
+    if set(differing) <= derived.BUFFERS.keys():
+        limits = " ".join(f"--{field.replace('_', '-')}={group.get(derived.BUFFERS[field], -1)}" for field in differing)
+        return (
+            f"its stream {name} has other limits than its record: {said}; members do not mind",
+            f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
+        )
+    return (
+        f"its stream {name} is as no known implementation makes it: {said}. Somebody edited it",
+        "leave it if an implementation unknown here made it; otherwise make the group anew in a planned stop",
+    )

@@ -1,0 +1,84 @@
+"""The replicas of a group's own stream: copied from its source at creation, and followed by nobody since. So we raise them.
+
+With the last of its few servers goes the queue, while the source lives on. Raising harms no running member, and the
+reference's own create expects it. More than the source has are somebody's wish, and stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reconciler.core.diff import Action, Change, Consequence
+from reconciler.core.kind import Context
+from reconciler.core.resource import Address, Config
+from reconciler.core.rule import View
+from reconciler.core.wire import Call, Snapshot, Step, is_moving
+from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.primitives import group_record
+from reconciler.kinds.primitives.calls import REPLICAS_TIMEOUT
+from reconciler.kinds.primitives.stream_config import required_level
+from reconciler.kinds.primitives.words import in_words, some
+
+REPLICAS = "queue_replicas"
+"""Not a field of any file: how many the work-queue stream has, and shall have."""
+
+
+def live(address: Address, snapshot: Snapshot) -> Config:
+    """As it is; one replica is the server's default, and not told."""
+    own = _own(address, snapshot)
+    return {REPLICAS: own} if own and own > 1 else {}
+
+
+def wanted(address: Address, context: Context) -> Config:
+    """At least as many as the source has, or will have. A record that nobody understands is left alone, and so is its queue."""
+    own = _own(address, context.snapshot) if context.snapshot else None
+    if own is None or context.parent is None or not _is_current(address, context):
+        return {REPLICAS: own} if own and own > 1 else {}
+    most = max(own, int(context.parent.config.get("num_replicas", 1)))
+    return {REPLICAS: most} if most > 1 else {}
+
+
+def _own(address: Address, snapshot: Snapshot) -> int | None:
+    info = snapshot.streams.get(stream_name(*address.names))
+    return int(info["config"].get("num_replicas", 1)) if info else None
+
+
+def _is_current(address: Address, context: Context) -> bool:
+    entries = context.snapshot.entries.get(group_record.ELASTIC_BUCKET, {}) if context.snapshot else {}
+    entry = entries.get(group_record.key(*address.names))
+    if entry is None or entry.deleted:
+        return False
+    record = group_record.read(entry)
+    return not (record.broken or record.legacy)
+
+
+def steps(change: Change, view: View) -> Iterator[Step]:
+    """The stream is changed in its replicas alone, after what a cluster is still doing to it."""
+    if not change.touches(REPLICAS) or view.snapshot is None:
+        return
+    name = stream_name(*change.address.names)
+    info, number = view.snapshot.streams[name], change.becomes(REPLICAS)
+    own = int(info["config"].get("num_replicas", 1))
+    gate = Step(
+        id=f"wait for replicas of stream/{name}", call=Call.GATE_REPLICAS_CURRENT, on=(name,), address=str(change.address),
+        body={"replicas": own, "timeout": REPLICAS_TIMEOUT}, effect=f"wait until the replicas of stream {name} are current",
+    )  # fmt: skip
+    waits = view.target.is_clustered and is_moving(info, own)
+    if waits:
+        yield gate
+    yield Step(
+        id=f"update stream/{name}", call=Call.STREAM_UPDATE, on=(name,), address=str(change.address),
+        set={"num_replicas": number}, before={"num_replicas": info["config"].get("num_replicas")},
+        level=required_level({"num_replicas": number}), after=(gate.id,) if waits else (),
+        effect=f"raise stream {name} to {some(number, 'replica')}",
+    )  # fmt: skip
+
+
+def consequences(change: Change, view: View) -> Iterable[Consequence]:
+    if change.action is not Action.UPDATE or not change.touches(REPLICAS) or view.snapshot is None:
+        return
+    name, stream = stream_name(*change.address.names), change.address.stream
+    size = in_words(view.snapshot.streams[name]["state"].get("bytes", 0), "bytes")
+    yield Consequence(
+        message=f"Its queue {name} gets as many replicas as {stream}: what is queued ({size}) is copied; members go on"
+    )
