@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -22,6 +21,8 @@ from reconciler.core.topology import Expect
 from reconciler.core.wire import SUPPORTED, Question, Step, Target, Version
 
 EVERYTHING = frozenset({"spec", "live", "neighbours", "facts"})
+Judged = Mapping[Address, Sequence[Verdict]]
+
 SILENT = frozenset({Action.KEEP, Action.ABSENT})
 """Not worth a line unless something was judged about them."""
 
@@ -38,8 +39,6 @@ class Options:
     exclude: tuple[str, ...] = ()
     source: str | None = None
     git_revision: str | None = None
-    needing: frozenset[str] = EVERYTHING
-    """What is known; rules that need more are left out."""
 
 
 def questions(world: World, registry: Registry) -> list[Question]:
@@ -48,11 +47,12 @@ def questions(world: World, registry: Registry) -> list[Question]:
     return list(dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change)))
 
 
-def decide(world: World, view: View, registry: Registry, options: Options) -> Plan:
-    """Judge every change, block what must not be done, and make the steps of the rest."""
+def decide(world: World, view: View, registry: Registry, options: Options, already: Judged | None = None) -> Plan:
+    """Judge every change (unless that was done), block what must not be done, and make the steps of the rest."""
+    found = judged_all(world, view, registry) if already is None else already
     verdicts = {
-        address: tuple(_consented(verdict, world.changes[address], registry.of(address), options) for verdict in found)
-        for address, found in judged_all(world, view, registry, needing=options.needing).items()
+        address: tuple(_consented(verdict, world.changes[address], registry.of(address), options) for verdict in each)
+        for address, each in found.items()
     }
     changes = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in world.changes.items()}
     world, view = replace(world, changes=changes), replace(view, changes=changes)
@@ -83,28 +83,25 @@ def decide(world: World, view: View, registry: Registry, options: Options) -> Pl
 
 
 def judged_all(
-    world: World, view: View, registry: Registry, *, needing: frozenset[str] = EVERYTHING
+    world: World,
+    view: View,
+    registry: Registry,
+    *,
+    needing: frozenset[str] = EVERYTHING,
+    judge: Callable[[Sequence[Rule], Change, View], list[Verdict]] = judged,
 ) -> dict[Address, list[Verdict]]:
     """Verdicts by address, from the rules that need no more than `needing`."""
     found = {}
     rules = _rules_by_action(registry, view.target.version, needing)
     for address, change in world.changes.items():
         alone = replacement.alone(change)
-        verdicts = judged(rules(address.kind, alone.action), alone, view)
+        verdicts = judge(rules(address.kind, alone.action), alone, view)
         if change.action is Action.REPLACE or replacement.replaces(verdicts):
-            further = (one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on)
-            verdicts += judged(further, replace(change, action=Action.REPLACE), view)
+            further = [one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on]
+            verdicts += judge(further, replace(change, action=Action.REPLACE), view)
         if verdicts:
             found[address] = verdicts
     return found
-
-
-def unjudged(world: World, registry: Registry, version: Version, needing: frozenset[str]) -> dict[str, int]:
-    """Codes of the rules that would have had a say on these changes but need more than is known, and on how many."""
-    every, known = _rules_by_action(registry, version, EVERYTHING), _rules_by_action(registry, version, needing)
-    changing = [change for change in world.changes.values() if change.action.writes]
-    left = (set(every(one.address.kind, one.action)) - set(known(one.address.kind, one.action)) for one in changing)
-    return dict(sorted(Counter(rule.code for rules in left for rule in rules).items()))
 
 
 def selected(change: Change, options: Options) -> bool:

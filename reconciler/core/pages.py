@@ -29,6 +29,7 @@ FILES = {
     "XX514": Page("yaml-tag", "A tag such as `!secret`; nothing here gives tags a meaning.", "remove it"),
     "XX520": Page("no-files", "A path that does not exist, cannot be read, or holds no YAML.", "check the path; folders are searched for *.yaml and *.yml"),
     "XX530": Page("format-version", "`reconciler:` names a format this version does not read.", "write reconciler: 1, or use the version the file was written for"),
+    "XX540": Page("git", "Files of another revision are wanted, and git does not give them: no repository here, no such revision, or no git.", "do what the message says; in CI, check out with enough history"),
 }  # fmt: skip
 
 CONNECTION = {

@@ -6,12 +6,34 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.documents.complain import complain
 from reconciler.documents.syntax import decode
 
-_ENDINGS = (".yaml", ".yml")
+ENDINGS = (".yaml", ".yml")
+
+
+class Tree(Protocol):
+    """Where files are found and read: the disk, or a revision of it."""
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]: ...
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]: ...
+
+
+class Disk:
+    """The files as they are now."""
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        return find_files(paths)
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        return read_text(path)
+
+
+DISK = Disk()
 
 
 def find_files(paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
@@ -64,7 +86,7 @@ def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Diagnostic]:
             yield _about(path, "leads back into a folder around it")
         elif path.is_dir():
             yield from _walk(path, (*above, real))
-        elif path.name.endswith(_ENDINGS):
+        elif path.name.endswith(ENDINGS):
             yield path if path.is_file() else _about(path, "is no regular file")
 
 

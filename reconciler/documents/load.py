@@ -11,7 +11,7 @@ from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Where
 from reconciler.core.topology import Topology
 from reconciler.documents.complain import complain, did_you_mean
-from reconciler.documents.files import find_files, read_text
+from reconciler.documents.files import DISK, Tree
 from reconciler.documents.header import KEYS, Header
 from reconciler.documents.nodes import Mapping, shape_of, span
 from reconciler.documents.place import Place
@@ -27,10 +27,10 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def load(paths: Sequence[Path], registry: Registry) -> Loaded:
+def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
     """One topology from files and folders. Never raises for what stands in them."""
-    files, problems = find_files(paths)
-    loading = _Loading(registry, problems)
+    files, problems = tree.find(paths)
+    loading = _Loading(registry, tree, problems)
     for path in files:
         loading.file(path)
     return loading.done()
@@ -39,6 +39,7 @@ def load(paths: Sequence[Path], registry: Registry) -> Loaded:
 @dataclass(slots=True)
 class _Loading:
     registry: Registry
+    tree: Tree
     problems: list[Diagnostic]
     header: Header = field(init=False)
     collector: Collector = field(init=False)
@@ -52,7 +53,7 @@ class _Loading:
 
     def file(self, path: Path) -> None:
         file = str(path)
-        text, problems = read_text(path)
+        text, problems = self.tree.read(path)
         root = None
         if not problems:
             root, problems = read_tree(file, text)

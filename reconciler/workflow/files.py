@@ -7,14 +7,15 @@ from pathlib import Path
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.topology import Topology
+from reconciler.documents.files import DISK, Tree
 from reconciler.documents.load import Loaded
 from reconciler.documents.load import load as load_documents
 from reconciler.kinds import REGISTRY
 
 
-def load(paths: Sequence[Path]) -> Loaded:
+def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
     """One topology from files and folders, or every problem in them."""
-    return load_documents(paths, REGISTRY)
+    return load_documents(paths, REGISTRY, tree)
 
 
 def read(paths: Sequence[Path]) -> Topology:

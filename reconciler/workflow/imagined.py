@@ -30,6 +30,10 @@ from reconciler.server.ledger import Record
 Info = dict[str, Any]
 
 
+BEGUN: Info = {position: {"consumer_seq": 1, "stream_seq": 1} for position in ("delivered", "ack_floor")}
+"""A consumer that has had one message; before that, older servers do not say where it stands."""
+
+
 class Held:
     """What the server holds while steps run; a snapshot before and after."""
 
@@ -62,7 +66,7 @@ class Held:
         settled = consumer_config.settle(body, self.target, parent=parent)
         config = {**_defaults(consumer_config.FIELDS, self.target), **settled.config, **_filled(settled.config, parent)}
         config |= {"durable_name": name, "name": name}
-        self.consumers.setdefault(stream, {})[name] = {"stream_name": stream, "name": name, "config": config}
+        self.consumers.setdefault(stream, {})[name] = {"stream_name": stream, "name": name, "config": config, **BEGUN}
 
     def entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
         held = self.entries.setdefault(bucket, {})
@@ -220,4 +224,4 @@ def _unjudged(topology: Topology, snapshot: Snapshot) -> Plan:
         target=snapshot.target, topology=topology.name, snapshot=snapshot,
         desired=world.desired, live=world.live, changes=world.changes,
     )  # fmt: skip
-    return decide(world, view, REGISTRY, Options(today=date.min, needing=frozenset()))
+    return decide(world, view, REGISTRY, Options(today=date.min), already={})

@@ -1,0 +1,145 @@
+"""Files as they stand in a git revision, under the names they have in the working tree. Nothing is checked out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, SourceSpan
+from reconciler.documents.complain import complain
+from reconciler.documents.files import ENDINGS
+from reconciler.documents.syntax import decode
+
+PATIENCE = 60.0
+"""Seconds for one question; a partial clone may have to fetch what it is asked for."""
+LINK, FOLDER, MODULE = "120000", "tree", "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One file of a revision."""
+
+    mode: str
+    kind: str
+    id: str
+
+
+@dataclass(slots=True)
+class GitTree:
+    """The tree of one commit. Paths are those of the working tree, relative to where the command runs or whole."""
+
+    revision: str
+    """As it was asked for."""
+    root: Path
+    """The top of the working tree."""
+    commit: str
+    files: dict[str, Stored] = field(default_factory=dict)
+    """By path from the root, with slashes."""
+
+    @classmethod
+    def at(cls, revision: str, near: Path) -> GitTree:
+        """Raises CannotContinue where there is no git, no repository around this path, or no such revision."""
+        folder = next(one for one in (near, *near.absolute().parents) if one.is_dir())
+        root = Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
+        commit = _commit(root, revision)
+        tree = cls(revision, root, commit)
+        for line in _git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+            about, _, name = line.partition(b"\t")
+            mode, kind, id_ = about.decode().split()
+            tree.files[os.fsdecode(name)] = Stored(mode, kind, id_)
+        return tree
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        """As `find_files` does on disk: a folder means every YAML file below it but hidden ones."""
+        found: dict[str, Path] = {}
+        problems = []
+        for path in paths:
+            inside = list(self._at(path))
+            for name, shown in inside:
+                found.setdefault(name, shown)
+            if not inside:
+                what = "does not exist" if not self._has_folder(path) else "holds no *.yaml or *.yml file"
+                problems.append(self._about(path, f"{what} in revision {self.revision}"))
+        return [*found.values()], problems
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        name = self._name(path)
+        if (stored := self.files.get(name)) is None:
+            return "", [self._about(path, f"does not exist in revision {self.revision}")]
+        if stored.mode == LINK:
+            return self._linked(path, name)
+        return decode(str(path), _git(self.root, "cat-file", "blob", stored.id))
+
+    def _linked(self, path: Path, name: str) -> tuple[str, list[Diagnostic]]:
+        """A link leads to where it did in that revision."""
+        target = os.fsdecode(_git(self.root, "cat-file", "blob", self.files[name].id))
+        leads_to = os.path.normpath(PurePosixPath(name).parent / target)
+        stored = self.files.get(leads_to)
+        if stored is None or stored.mode == LINK:
+            return "", [self._about(path, f"is a link that leads to no file of revision {self.revision}")]
+        return decode(str(path), _git(self.root, "cat-file", "blob", stored.id))
+
+    def _at(self, path: Path) -> Iterator[tuple[str, Path]]:
+        name = self._name(path)
+        if name in self.files:
+            yield name, path
+            return
+        above = "" if name == "." else f"{name}/"
+        for one in sorted(self.files):
+            below = one.removeprefix(above) if one.startswith(above) else ""
+            hidden = any(part.startswith(".") for part in PurePosixPath(below).parts)
+            if below.endswith(ENDINGS) and not hidden and self.files[one].kind == "blob":
+                yield one, path / below
+
+    def _has_folder(self, path: Path) -> bool:
+        above = f"{self._name(path)}/"
+        return above == "./" or any(one.startswith(above) for one in self.files)
+
+    def _name(self, path: Path) -> str:
+        """From the root; links on the way are those of the working tree's folders above the file."""
+        whole = Path(os.path.realpath(path.parent)) / path.name if path.name not in ("", "..") else path.resolve()
+        return PurePosixPath(os.path.relpath(whole, os.path.realpath(self.root))).as_posix()
+
+    def _about(self, path: Path, what: str) -> Diagnostic:
+        return complain("XX520", "no-files", f"`{path}` {what}", SourceSpan(str(path), 1, 1, 1, 1))
+
+
+def _commit(root: Path, revision: str) -> str:
+    try:
+        return (
+            _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+            .decode()
+            .strip()
+        )
+    except CannotContinue:
+        raise CannotContinue(_problem(
+            f"git knows no revision `{revision}` in {root}",
+            "check the name; in CI, fetch enough history (actions/checkout: fetch-depth: 0)",
+        )) from None  # fmt: skip
+
+
+def _git(folder: Path, *question: str) -> bytes:
+    # A hook sets GIT_DIR and friends, which would answer for another folder than the one asked about.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    try:
+        return subprocess.run(
+            ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
+            stdin=subprocess.DEVNULL, timeout=PATIENCE,
+        ).stdout  # fmt: skip
+    except FileNotFoundError:
+        raise CannotContinue(_problem("revisions are read by `git`, which is not installed", "install git")) from None
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
+        raise CannotContinue(
+            _problem(f"git says: {''.join(said) or 'nothing'}", "run this inside the repository")
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise CannotContinue(_problem(f"git gave no answer within {PATIENCE:g} s", "try `git fetch` by hand")) from None
+
+
+def _problem(message: str, fix: str) -> Diagnostic:
+    return complain("XX540", "git", message, None, fix=fix)

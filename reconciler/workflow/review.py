@@ -1,0 +1,168 @@
+"""Two states of the files compared without an account: what applying the newer one after the older one would do.
+
+The older state is what an imagined server holds once it was applied; from there on this is an ordinary plan, judged by
+the rules that need no account, for the oldest server the files are written for and for the newest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from reconciler.core.decide import Options, decide, judged_all, questions
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.plan import Plan, PlannedChange
+from reconciler.core.reconcile import reconcile
+from reconciler.core.resource import Address, Config, Declared
+from reconciler.core.rule import View
+from reconciler.core.topology import Topology
+from reconciler.core.unseen import Watched, unseen
+from reconciler.core.wire import Snapshot, Target, Unanswered, Version
+from reconciler.kinds import REGISTRY
+from reconciler.server import ledger
+from reconciler.workflow import imagined
+from reconciler.workflow.validate import versions
+
+NOBODY_ASKED = "no server was asked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What one topology's changes come to."""
+
+    name: str
+    plan: Plan
+    """As the newest server sees it, with what older ones object to."""
+    versions: tuple[Version, ...]
+    unjudged: Mapping[str, int] = field(default_factory=dict)
+    """Codes of rules that need an account, and on how many changes they would have had a say."""
+    head: Topology | None = None
+    """None: the files are gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One topology before and after."""
+
+    base: Topology | None
+    head: Topology | None
+    others: tuple[Topology, ...] = ()
+    """Topologies of the older state that declared what this one declares now."""
+
+    @property
+    def name(self) -> str:
+        return (self.head or self.base or Topology(name="")).name
+
+
+def review(pair: Pair, today: date, server: Version | None = None) -> Review:
+    """Judged for every version asked for; the newest is the one that is shown."""
+    head = pair.head or Topology(name=pair.name)
+    asked = versions(head if pair.head else pair.base or head, server)
+    looked = [_at(version, pair, head, today) for version in asked]
+    plan, left = looked[-1]
+    for older, more in looked[:-1]:
+        plan, left = _with_objections(plan, older), {**more, **left}
+    said = (*plan.diagnostics, *_terms(pair))
+    return Review(
+        name=pair.name, plan=replace(plan, diagnostics=said), versions=tuple(asked), unjudged=left, head=pair.head
+    )
+
+
+def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
+    bases = [*([pair.base] if pair.base else []), *pair.others]
+    target = _target(head.expect if pair.head else (pair.base or head).expect, version)
+    snapshot = imagined.account(bases, target, dict(_outside([*bases, head])))
+    return _planned(head, snapshot, today)
+
+
+def _target(expect: object, version: Version) -> Target:
+    """A cluster, so that nothing is refused for want of servers; called what the files expect."""
+    name = {key: getattr(expect, key) for key in ("account", "domain")}
+    return Target(version=version, cluster=getattr(expect, "cluster", None) or "(offline)", **name)
+
+
+def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
+    """Streams that others manage, as these files expect them."""
+    for topology in topologies:
+        for declared in topology.resources:
+            if declared.address.kind == "stream" and getattr(declared.spec, "external", False):
+                said = declared.spec.model_dump(mode="json", include={"subjects", "retention"}, exclude_unset=True)
+                yield declared.address.stream, said
+
+
+def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
+    records = ledger.read(snapshot).records
+    world = reconcile(head, snapshot, records, REGISTRY, ledger_known=True, today=today)
+    view = View(
+        target=snapshot.target, topology=head.name, snapshot=snapshot,
+        facts=dict.fromkeys(questions(world, REGISTRY), Unanswered(NOBODY_ASKED)),
+        desired=world.desired, live=world.live, changes=world.changes,
+    )  # fmt: skip
+    watched = Watched(view)
+    found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
+    plan = decide(world, view, REGISTRY, Options(today=today), found)
+    return plan, {code: len(addresses) for code, addresses in sorted(watched.left.items())}
+
+
+def _with_objections(plan: Plan, older: Plan) -> Plan:
+    """The newest version's plan, and what the older one would say beside it."""
+    before = {change.address: change for change in older.changes}
+    changes = [_joined(change, before.pop(change.address, None)) for change in plan.changes]
+    return replace(plan, changes=tuple(sorted((*changes, *before.values()), key=lambda one: one.address)))
+
+
+def _joined(change: PlannedChange, older: PlannedChange | None) -> PlannedChange:
+    said = {(one.code, one.path, one.to) if not isinstance(one.to, dict | list) else (one.code, one.path, str(one.to))
+            for one in change.verdicts}  # fmt: skip
+    more = [one for one in (older.verdicts if older else ()) if (one.code, one.path, one.to) not in said]
+    return replace(change, verdicts=(*change.verdicts, *more)) if more else change
+
+
+def pairs(base: Sequence[Topology], head: Sequence[Topology]) -> list[Pair]:
+    """Topologies by name; what only one state has stands alone. A resource that went over to another one is known."""
+    before, after = {one.name: one for one in base}, {one.name: one for one in head}
+    return [
+        Pair(base=before.get(name), head=after.get(name), others=tuple(_givers(name, before, after)))
+        for name in sorted(before.keys() | after.keys())
+    ]
+
+
+def _givers(name: str, before: Mapping[str, Topology], after: Mapping[str, Topology]) -> Iterator[Topology]:
+    """What others no longer declare and this one does now, in the same place."""
+    if name not in after:
+        return
+    own = _addresses(before.get(name))
+    for other, topology in before.items():
+        if other == name or topology.expect != after[name].expect:
+            continue
+        gone = (_addresses(topology) - _addresses(after.get(other))) & _addresses(after[name]) - own
+        if gone:
+            yield replace(topology, resources=_with_parents(topology.resources, gone), removed=(), forget=())
+
+
+def _addresses(topology: Topology | None) -> set[Address]:
+    return {one.address for one in topology.resources} if topology else set()
+
+
+def _with_parents(resources: Sequence[Declared], wanted: set[Address]) -> tuple[Declared, ...]:
+    streams = {address.stream for address in wanted}
+    return tuple(
+        one
+        for one in resources
+        if one.address in wanted or (one.address.kind == "stream" and one.address.name in streams)
+    )
+
+
+def _terms(pair: Pair) -> Iterator[Diagnostic]:
+    """What changed in what is ours alone, and no plan shows."""
+    if pair.base is None or pair.head is None:
+        return
+    before = {one.address: one for one in pair.base.resources}
+    for declared in pair.head.resources:
+        if (was := before.get(declared.address)) and was.spec.protect and not declared.spec.protect:
+            yield Diagnostic(
+                severity=Severity.WARNING, code="RV101", name="protection-dropped", address=str(declared.address),
+                message="is no longer protected: consent can delete or replace it from now on",
+                span=declared.where(""), fix="keep `protect: true` unless that is meant",
+            )  # fmt: skip
