@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,11 +18,14 @@ import typer
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
+from reconciler.cli.reporting import Reports, carried_out, reports
 from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.sharing import takes
 from reconciler.core.diff import Action
 from reconciler.core.events import Event, Finished, Settled, Started
 from reconciler.core.plan import Plan
+from reconciler.report.document import Document
+from reconciler.report.formats import FORMATS
 from reconciler.report.headline import where
 from reconciler.report.outcome import outcome_text, progress
 from reconciler.report.outcome_json import outcome_json
@@ -42,8 +46,10 @@ REMEMBERED = frozenset({Action.ADOPT, Action.FORGET})
 @app.command(name="apply")
 @takes(connection)
 @takes(selection)
+@takes(reports)
 def apply_(
     paths: common.Paths,
+    reports: Reports,
     selection: Selection,
     connection: Connection,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -63,13 +69,16 @@ def apply_(
             "There is no terminal to ask on. Look first with `reconciler plan "
             f"{arguments}`, then add --yes to apply without being asked."
         )
-    manner = Manner(yes=yes, partial=partial, format=format_, paper=paper(verbose=verbose, no_color=no_color))
+    look = paper(verbose=verbose, no_color=no_color)
+    manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports)
     if paths[0].suffix == ".json":
         from reconciler.cli.apply_saved import SavedRun  # noqa: PLC0415 - only for who saved a plan
 
         _alone(paths, selection)
-        return asyncio.run(SavedRun(manner, paths[0], connection).through())
-    return asyncio.run(_Run(manner).through(paths, connection.options(), selection, arguments))
+        with reports.even_of_errors("apply"):
+            return asyncio.run(SavedRun(manner, paths[0], connection).through())
+    with reports.even_of_errors("apply"):
+        return asyncio.run(_Run(manner).through(paths, connection.options(), selection, arguments))
 
 
 def _alone(paths: Sequence[Path], selection: Selection) -> None:
@@ -89,13 +98,15 @@ class Manner:
     partial: bool
     format: common.Format
     paper: Paper
+    reports: Reports
 
-    def shows(self, text: str) -> bool:
+    def shows(self, document: Document) -> bool:
         """Before anything is changed; for tools, what was done is all there is to say."""
+        self.reports.write(document)
         if self.format is common.Format.JSON:
             return True
         try:
-            say(text)
+            say(FORMATS["text"](document))
         except NobodyReads:
             tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
             return False
@@ -117,7 +128,8 @@ class _Run:
     async def through(self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> int:
         async with making(paths, options, chosen, arguments) as (made, js):
             plan, manner = made.planned.plan, self._manner
-            if not manner.shows(made.text(manner.paper, goes_on=manner.goes_ahead(plan))):
+            document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
+            if not manner.shows(document):
                 return exits.FAILED
             if not manner.goes_ahead(plan):
                 self._say_nothing_done(plan)
@@ -125,13 +137,13 @@ class _Run:
             if not manner.yes and not confirmed(plan):
                 tell("Nothing was changed.\n")
                 return exits.FAILED
-            return await self._carry_out(made, js)
+            return await self._carry_out(made, js, document)
 
     def _say_nothing_done(self, plan: Plan) -> None:
         if self._manner.format is common.Format.JSON:
             say(outcome_json(Finished(), topology=plan.topology, exit_code=plan.exit_code))
 
-    async def _carry_out(self, made: Made, js: JetStream) -> int:
+    async def _carry_out(self, made: Made, js: JetStream, document: Document) -> int:
         plan, began = made.planned.plan, time.monotonic()
         try:
             finished = await followed(made.planned, js)
@@ -140,11 +152,13 @@ class _Run:
             return exits.INTERRUPTED
         took, left = time.monotonic() - began, len(plan.blocked) + plan.hidden
         code = exit_of(finished, plan)
-        if self._manner.format is common.Format.JSON:
+        manner = self._manner
+        told = partial(outcome_text, finished, arguments=made.arguments, seconds=took, left=left)
+        if manner.format is common.Format.JSON:
             say(outcome_json(finished, topology=plan.topology, exit_code=code))
         else:
-            paper = self._manner.paper
-            say("\n" + outcome_text(finished, paper, arguments=made.arguments, seconds=took, left=left))
+            say("\n" + told(manner.paper))
+        manner.reports.write(carried_out(document, finished, told()))
         return code
 
 

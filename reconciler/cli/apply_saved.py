@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
+from functools import partial
 from pathlib import Path
 
 from reconciler.cli import common, exits
 from reconciler.cli.apply import Manner, confirmed, exit_of, followed
 from reconciler.cli.connecting import Connection
+from reconciler.cli.reporting import carried_out, document
 from reconciler.cli.screen import Progress, say, tell
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Finished
@@ -17,9 +19,9 @@ from reconciler.core.plan import Plan
 from reconciler.core.saved import Saved
 from reconciler.core.standing import REFUSALS
 from reconciler.report import diagnostics
+from reconciler.report.document import Document
 from reconciler.report.outcome import outcome_text
 from reconciler.report.outcome_json import outcome_json
-from reconciler.report.text import plan_text
 from reconciler.report.values import counted
 from reconciler.server.api import JetStream
 from reconciler.workflow import saved as saving
@@ -45,9 +47,14 @@ class SavedRun:
             return await self._apply(await self._reviewed(saved, js), js)
 
     def _shown(self, saved: Saved, *, goes_on: bool) -> bool:
-        paper, again = self._manner.paper, self._again(saved)
-        applying = self._connection.arguments(str(self._file))
-        return self._manner.shows(plan_text(saved.plan, paper, arguments=again, goes_on=goes_on, applying=applying))
+        return self._manner.shows(self._document(saved, goes_on=goes_on))
+
+    def _document(self, saved: Saved, *, goes_on: bool) -> Document:
+        return document(
+            command="apply", topology=saved.plan.topology, plan=saved.plan, declared=saved.topology, goes_on=goes_on,
+            arguments=self._again(saved), applying=self._connection.arguments(str(self._file)),
+            paper=self._manner.paper,
+        )  # fmt: skip
 
     async def _reviewed(self, saved: Saved, js: JetStream) -> Reviewed:
         progress = Progress()
@@ -97,10 +104,14 @@ class SavedRun:
         if self._manner.format is common.Format.JSON:
             topology = saved.plan.topology
             say(outcome_json(finished, topology=topology, as_wanted=as_wanted, exit_code=code, beside=beside))
-        elif seconds is not None:
-            paper, left = self._manner.paper, len(saved.plan.blocked) + saved.plan.hidden
-            text = outcome_text(finished, paper, arguments=self._again(saved), seconds=seconds, left=left, later=True)
-            say("".join(f"\n{part}" for part in (diagnostics.report(beside, paper), text) if part))
+        if seconds is None:
+            return
+        paper, left = self._manner.paper, len(saved.plan.blocked) + saved.plan.hidden
+        told = partial(outcome_text, finished, arguments=self._again(saved), seconds=seconds, left=left, later=True)
+        if self._manner.format is common.Format.TEXT:
+            say("".join(f"\n{part}" for part in (diagnostics.report(beside, paper), told(paper)) if part))
+        shown = self._document(saved, goes_on=True)
+        self._manner.reports.write(carried_out(shown, finished, told(), beside))
 
     def _again(self, saved: Saved) -> str:
         """What to give `plan`, to see what is there now."""

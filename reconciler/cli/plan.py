@@ -12,10 +12,10 @@ import typer
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
-from reconciler.cli.screen import paper, say
+from reconciler.cli.reporting import ChosenFormat, Format, Reports, reports
+from reconciler.cli.screen import paper
 from reconciler.cli.sharing import takes
 from reconciler.core.plan import Plan
-from reconciler.report.json import plan_json
 from reconciler.server.options import ConnectOptions
 
 app = common.app()
@@ -24,11 +24,13 @@ app = common.app()
 @app.command(name="plan")
 @takes(connection)
 @takes(selection)
+@takes(reports)
 def plan_(
     paths: common.Paths,
+    reports: Reports,
     selection: Selection,
     connection: Connection,
-    format_: Annotated[common.Format, typer.Option("--format", help="For people, or for tools.")] = common.Format.TEXT,
+    format_: ChosenFormat = Format.TEXT,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE.json", help="Save it, to apply exactly this later.")
     ] = None,
@@ -41,13 +43,14 @@ def plan_(
     if out is not None and out.suffix != ".json":
         raise common.Misused(f"--out {out}: write a name that ends in .json; by that `apply` knows a saved plan.")
     made: list[Made] = []
-    asyncio.run(_make(made, paths, connection.options(), selection, arguments))
+    with reports.even_of_errors("plan", format_):
+        asyncio.run(_make(made, paths, connection.options(), selection, arguments))
     plan = made[0].planned.plan
     if out is not None:
         _save(made[0], out, paths)
     applying = connection.arguments(str(out)) if out else None
     look = paper(verbose=verbose, no_color=no_color)
-    say(plan_json(plan) if format_ is common.Format.JSON else made[0].text(look, applying=applying))
+    reports.say(format_, made[0].document(look, applying=applying))
     return code(plan, pending=exit_code)
 
 

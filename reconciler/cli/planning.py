@@ -10,10 +10,11 @@ from pathlib import Path
 
 from reconciler.cli import common
 from reconciler.cli.connecting import Connection
+from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress
 from reconciler.core.topology import Topology
+from reconciler.report.document import Document
 from reconciler.report.paper import Paper
-from reconciler.report.text import plan_text
 from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.both import both
@@ -51,10 +52,14 @@ class Made:
     arguments: str
     seconds: float
 
-    def text(self, paper: Paper, *, goes_on: bool = False, applying: str | None = None) -> str:
-        return plan_text(
-            self.planned.plan, paper, arguments=self.arguments, seconds=self.seconds, goes_on=goes_on, applying=applying
-        )
+    def document(
+        self, paper: Paper, *, command: str = "plan", goes_on: bool = False, applying: str | None = None
+    ) -> Document:
+        plan = self.planned.plan
+        return document(
+            command=command, topology=plan.topology, plan=plan, declared=self.topology, arguments=self.arguments,
+            applying=applying, goes_on=goes_on, seconds=self.seconds, paper=paper,
+        )  # fmt: skip
 
 
 @asynccontextmanager

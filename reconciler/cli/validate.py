@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
-from reconciler.cli.screen import paper, say
+from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
+from reconciler.cli.screen import paper
+from reconciler.cli.sharing import takes
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Version
-from reconciler.report import diagnostics
 from reconciler.report.values import counted
-from reconciler.workflow.validate import validate as check
-from reconciler.workflow.validate import versions
+from reconciler.workflow.validate import checked, versions
 
 app = common.app()
 
@@ -26,21 +26,26 @@ def _version(text: str | None) -> Version | None:
 
 
 @app.command()
+@takes(reports)
 def validate(
     paths: common.Paths,
+    reports: Reports,
     for_server: Annotated[
         str | None, typer.Option("--for-server", metavar="VERSION", help="Judge for this nats-server version alone.")
     ] = None,
+    format_: ChosenFormat = Format.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Check files alone, without any server: every problem at once, each with its place and a way out."""
     server = _version(for_server)
-    topology, found = check(paths, server)
-    say(diagnostics.report(found, paper(no_color=no_color)))
-    if any(one.is_error for one in found) or topology is None:
-        return exits.FAILED
-    say(_fine(topology, versions(topology, server)))
-    return exits.FINE
+    found = checked(paths, server)
+    is_fine = found.topology is not None and not any(one.is_error for one in found.diagnostics)
+    reports.say(format_, document(
+        command="validate", topology=found.name, declared=found.topology, diagnostics=found.diagnostics,
+        summary=_fine(found.topology, versions(found.topology, server)) if found.topology and is_fine else "",
+        paper=paper(no_color=no_color),
+    ))  # fmt: skip
+    return exits.FINE if is_fine else exits.FAILED
 
 
 def _fine(topology: Topology, judged: list[Version]) -> str:

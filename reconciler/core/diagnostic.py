@@ -52,6 +52,8 @@ def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 class CannotContinue(Exception):
     """Raised only where going on is meaningless: no connection, an unreadable file, a wrong target."""
 
-    def __init__(self, *diagnostics: Diagnostic) -> None:
+    def __init__(self, *diagnostics: Diagnostic, topology: str = "") -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
         self.diagnostics = diagnostics
+        self.topology = topology
+        """What it is about, where the files got as far as to say it."""

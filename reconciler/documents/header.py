@@ -45,6 +45,11 @@ class Header:
         return str(self.said["topology"].value)
 
     @property
+    def known_name(self) -> str:
+        """Empty where nothing, or nothing readable, says it."""
+        return self.name if "topology" in self.said else ""
+
+    @property
     def expect(self) -> Expect:
         return self.said["expect"].value if "expect" in self.said else Expect()
 

@@ -25,6 +25,8 @@ class Loaded:
 
     topology: Topology | None
     diagnostics: tuple[Diagnostic, ...]
+    name: str = ""
+    """The topology's, as far as the files could be read."""
 
 
 def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
@@ -86,13 +88,13 @@ class _Loading:
             self.header.require(self.roots[0].file)
         problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
         if any(problem.is_error for problem in problems):
-            return Loaded(topology=None, diagnostics=tuple(ordered(problems)))
+            return Loaded(topology=None, diagnostics=tuple(ordered(problems)), name=self.header.known_name)
         topology = Topology(
             name=self.header.name, expect=self.header.expect, resources=tuple(self.collector.resources),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
             where=_TopLevel(tuple(self.roots)), files=tuple(root.file for root in self.roots),
         )  # fmt: skip
-        return Loaded(topology=topology, diagnostics=tuple(ordered(problems)))
+        return Loaded(topology=topology, diagnostics=tuple(ordered(problems)), name=topology.name)
 
     def _contradictions(self) -> Iterator[Diagnostic]:
         """An address is declared, removed or forgotten: one of them, and once."""

@@ -39,7 +39,7 @@ def block(entry: Entry, paper: Paper) -> list[str]:
 
 def _one(entry: Entry, paper: Paper) -> list[str]:
     change = entry.first
-    title, children = _with_children(entry, visible(change.address) + _removal(change), _place(change), paper)
+    title, children = _with_children(entry, visible(change.address) + removal(change), _place(change), paper)
     lines = [_title(entry, title, _place(change), paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
     for verdict in worst_first(change.verdicts):
         lines += verdict_lines(verdict, change, paper)
@@ -52,7 +52,7 @@ def _many(entry: Entry, paper: Paper) -> list[str]:
     """Equal changes as one entry with a count, the first few by name; what is deleted is always named in full."""
     changes = entry.changes
     kind = changes[0].address.split("/")[0]
-    title = f"{len(changes):_} {kind_noun(kind, len(changes))}{_removal(changes[0])}"
+    title = f"{len(changes):_} {kind_noun(kind, len(changes))}{removal(changes[0])}"
     place = _place(changes[0])
     lines = [_title(entry, title, f"{place} and {len(changes) - 1:_} more" if place else "", paper)]
     lines += [*_at_rest(entry, paper), *field_lines(changes[0].fields, paper)]
@@ -63,19 +63,21 @@ def _many(entry: Entry, paper: Paper) -> list[str]:
 
 
 def _title(entry: Entry, title: str, place: str, paper: Paper) -> str:
-    left = f"{_mark(entry)} {title}"
+    left = f"{mark(entry)} {title}"
     line = paper.with_right(left, place)
     name, space, rest = left[2:].partition(" ")
     painted = paper.paint(left[:2] + name, _ROLES.get(entry.section, "head")) + space + rest
     return painted + (paper.paint(line[len(left) :], "quiet") if place else "")
 
 
-def _mark(entry: Entry) -> str:
+def mark(entry: Entry) -> str:
+    """`~` for a change, `+` for what is new: the first character of every entry."""
     section = Section[entry.first.action.name] if entry.section is Section.WAITS else entry.section
     return _MARKS.get(section, " ")
 
 
-def _removal(change: PlannedChange) -> str:
+def removal(change: PlannedChange) -> str:
+    """The reason that the file gives for it."""
     return f'  removed: "{visible(change.reason)}"' if change.action is Action.DELETE and change.reason else ""
 
 

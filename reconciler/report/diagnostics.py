@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from reconciler.core.diagnostic import Diagnostic, Severity, ordered
 from reconciler.report.paper import Paper, Role
 from reconciler.report.values import counted
-from reconciler.report.visible import visible
+from reconciler.report.visible import inert, visible
 
 _ROLES: dict[Severity, Role] = {Severity.ERROR: "refused", Severity.WARNING: "consent", Severity.NOTE: "quiet"}
 
@@ -19,7 +19,7 @@ def report(diagnostics: Sequence[Diagnostic], paper: Paper | None = None) -> str
         return ""
     paper = paper or Paper()
     counts = [] if all(map(_is_outside, diagnostics)) else [count_line(diagnostics)]
-    return "\n".join([*lines(diagnostics, paper), *counts]) + "\n"
+    return inert("\n".join([*lines(diagnostics, paper), *counts]) + "\n")
 
 
 def lines(diagnostics: Iterable[Diagnostic], paper: Paper) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from reconciler.core.plan import Plan
 from reconciler.core.wire import Target
+from reconciler.report.diagnostics import count_line
+from reconciler.report.document import Document
 from reconciler.report.entries import Section, section_of
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted, show_seconds
@@ -71,8 +73,8 @@ def sums(plan: Plan, paper: Paper) -> str:
 def next_line(plan: Plan, arguments: str, applying: str | None = None) -> str:
     """What to do now; `arguments` are those this plan was made with, `applying` those that apply it."""
     found = {section_of(change) for change in plan.changes}
-    again = f"reconciler plan {arguments}".rstrip()
-    apply = f"reconciler apply {arguments if applying is None else applying}".rstrip()
+    again = f"reconciler plan {visible(arguments)}".rstrip()
+    apply = f"reconciler apply {visible(arguments if applying is None else applying)}".rstrip()
     if Section.REFUSED in found:
         rest = f"\nWhat does not depend on it: {apply} --partial" if found & _APPLICABLE else ""
         return f"Nothing can be applied while something is refused. After editing: {again}{rest}"
@@ -88,3 +90,26 @@ def next_line(plan: Plan, arguments: str, applying: str | None = None) -> str:
     if Section.ADOPT in found or Section.FORGET in found:
         return f"No object changes. To record what is ours: {apply}"
     return "Nothing to apply."
+
+
+def heading(document: Document) -> str:
+    """Where it applies, in one line."""
+    if document.plan:
+        return where(document.plan.topology, document.plan.target)
+    return visible(document.topology) if document.topology else "files that cannot be read"
+
+
+def totals(document: Document) -> str:
+    """All of it in one line of sums."""
+    if document.plan:
+        hidden = f" · {counted(document.plan.hidden, 'change')} hidden by the selection" if document.plan.hidden else ""
+        return sums(document.plan, Paper()) + hidden
+    counts = count_line(document.diagnostics)
+    return " · ".join(filter(None, (counts, visible(document.summary).strip()))) or "nothing found"
+
+
+def what_next(document: Document) -> str:
+    """What to do now; empty where that goes without saying."""
+    if document.plan is None or document.goes_on:
+        return ""
+    return next_line(document.plan, document.arguments, document.applying)

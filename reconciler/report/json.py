@@ -14,6 +14,7 @@ from reconciler.core.plan import FORMAT, Plan, PlannedChange
 from reconciler.core.records import Owned
 from reconciler.core.rule import Outcome, Reaction, Verdict
 from reconciler.core.wire import Call, Step, Target, Version
+from reconciler.report.document import Document
 
 Data = Mapping[str, Any]
 T = TypeVar("T")
@@ -22,6 +23,14 @@ T = TypeVar("T")
 _ESCAPED = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
+
+
+def render(document: Document) -> str:
+    """A plan by its contract, or what was found in files."""
+    if document.plan is not None:
+        return plan_json(document.plan)
+    found = [diagnostic_data(one) for one in document.diagnostics]
+    return json_text(_present(format=FORMAT, topology=document.topology or None, diagnostics=found))
 
 
 def plan_json(plan: Plan) -> str:

@@ -58,6 +58,11 @@ def _headed(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[s
     return [first, *rest]
 
 
+def standing(verdict: Verdict) -> str:
+    """What it means for the change: `refused`, `needs consent`, `consented` …"""
+    return "consented" if verdict.consented is not None else _WORDS[verdict.outcome]
+
+
 def verdict_head(verdict: Verdict) -> str:
     if verdict.consented is not None:
         reason = visible(verdict.consented).rstrip(".")
@@ -100,7 +105,7 @@ def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: i
         if len({one.message for one in same}) == 1:
             lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
             continue
-        lines += _headed(verdict, _total(one.quantities for one in same), paper, indent)
+        lines += _headed(verdict, total(one.quantities for one in same), paper, indent)
         lines += _each([(one.address, one.message) for one in same], paper, indent + 2)
         lines += way_out(verdict, changes[0], paper, indent, _EACH)
     return lines
@@ -113,7 +118,7 @@ def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, inden
         if len({one.message for _, one in same}) == 1:
             lines += consequence_lines(consequence, paper, indent)
             continue
-        lines += paper.wrapped(_total(one.quantities for _, one in same), indent)
+        lines += paper.wrapped(total(one.quantities for _, one in same), indent)
         lines += _each([(address, one.message) for address, one in same], paper, indent)
     return lines
 
@@ -126,7 +131,7 @@ def _each(said: Sequence[tuple[str, str]], paper: Paper, indent: int) -> list[st
     return lines
 
 
-def _total(quantities: Iterable[Mapping[str, int]]) -> str:
+def total(quantities: Iterable[Mapping[str, int]]) -> str:
     """`Together: 1_200_000 messages, 40GiB.`"""
     total: Counter[str] = Counter()
     for some in quantities:

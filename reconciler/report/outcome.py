@@ -13,7 +13,7 @@ from reconciler.report.names import named
 from reconciler.report.paper import Paper
 from reconciler.report.table import table
 from reconciler.report.values import counted, show_seconds, show_side
-from reconciler.report.visible import columns, visible
+from reconciler.report.visible import columns, inert, visible
 
 _DEEDS = {
     Call.STREAM_CREATE: "create stream", Call.STREAM_UPDATE: "update stream", Call.STREAM_DELETE: "delete stream",
@@ -47,12 +47,12 @@ def outcome_text(
         again = "Everything in the plan is done." if later else "Planning again finds nothing to do."
         then = f"{counted(left, 'change')} left out." if left else again
         applied = f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}. {then}"
-        return "\n".join([*warned, applied]) + "\n"
+        return inert("\n".join([*warned, applied]) + "\n")
     lines = [*warned, *_troubles(finished, paper)]
     lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")
     lines += _half_made(finished, paper)
     lines += paper.wrapped(_next(finished, arguments))
-    return "\n".join(lines) + "\n"
+    return inert("\n".join(lines) + "\n")
 
 
 def progress(done: int, total: int, step: Step, width: int) -> str:

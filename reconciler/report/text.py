@@ -7,11 +7,26 @@ from collections.abc import Iterable
 from reconciler.core.plan import Plan
 from reconciler.report import diagnostics
 from reconciler.report.blocks import block
+from reconciler.report.document import Document
 from reconciler.report.entries import entries
 from reconciler.report.headline import headline, next_line, sums, where
 from reconciler.report.names import named
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
+from reconciler.report.visible import inert, visible
+
+
+def render(document: Document) -> str:
+    """A plan, or what was found in files."""
+    if document.plan is None:
+        return diagnostics.report(document.diagnostics, document.paper) + document.summary
+    text = plan_text(
+        document.plan, document.paper, arguments=document.arguments, seconds=document.seconds,
+        goes_on=document.goes_on, applying=document.applying,
+    )  # fmt: skip
+    found = diagnostics.report(document.diagnostics, document.paper)
+    done = "".join(f"{visible(line)}\n" for line in document.outcome.splitlines())
+    return inert("\n".join(filter(None, (text, found, done))))
 
 
 def plan_text(
@@ -33,7 +48,7 @@ def plan_text(
         lines += [*diagnostics.lines(plan.diagnostics, paper), ""]
     lines += _spaced(block(entry, paper) for entry in entries(plan.changes))
     then = "" if goes_on else next_line(plan, arguments, applying)
-    return "\n".join([*lines, *_last_lines(plan, paper, then)]) + "\n"
+    return inert("\n".join([*lines, *_last_lines(plan, paper, then)]) + "\n")
 
 
 def _nothing_to_do(plan: Plan) -> str:

@@ -28,6 +28,14 @@ def _written_out(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+_COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)
+
+
+def inert(text: str) -> str:
+    """Lines that no runner of GitHub obeys: it looks for `::` where a line begins, and for `##[` anywhere."""
+    return _COMMAND.sub(r"\1\\::", text).replace("##[", "##\\[")
+
+
 def columns(text: str) -> int:
     """How many columns of a terminal this takes."""
     if text.isascii():

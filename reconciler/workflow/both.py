@@ -38,7 +38,7 @@ async def both(paths: Sequence[Path], options: ConnectOptions) -> AsyncIterator[
         try:
             loaded = await asyncio.to_thread(load, paths)
             if loaded.topology is None:
-                raise CannotContinue(*loaded.diagnostics)  # noqa: TRY301 - what was begun ends the same way
+                raise CannotContinue(*loaded.diagnostics, topology=loaded.name)  # noqa: TRY301 - what was begun ends the same way
             js, snapshot = await looking
         except BaseException:
             looking.cancel()

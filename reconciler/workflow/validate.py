@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reconciler.core.decide import judged_all
@@ -12,6 +13,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.documents.load import Loaded
 from reconciler.kinds import REGISTRY
 from reconciler.workflow.files import load
 
@@ -21,13 +23,19 @@ OFFLINE = frozenset({"spec", "neighbours"})
 
 def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topology | None, list[Diagnostic]]:
     """The topology, if it could be read, and everything wrong with it."""
+    loaded = checked(paths, server)
+    return loaded.topology, list(loaded.diagnostics)
+
+
+def checked(paths: Sequence[Path], server: Version | None = None) -> Loaded:
+    """What the files say, with everything wrong with it."""
     loaded = load(paths)
     if loaded.topology is None:
-        return None, list(loaded.diagnostics)
+        return loaded
     found = dict.fromkeys(loaded.diagnostics)
     for version in versions(loaded.topology, server):
         found |= dict.fromkeys(offline(loaded.topology, version, REGISTRY))
-    return loaded.topology, ordered(found)
+    return replace(loaded, diagnostics=tuple(ordered(found)))
 
 
 def versions(topology: Topology, server: Version | None) -> list[Version]:

@@ -1,0 +1,139 @@
+"""`--format` and `--report`: the same report in several formats at once, also when there is nothing but errors to report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconciler import __version__
+from reconciler.cli import common
+from reconciler.cli.screen import say
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from reconciler.core.diagnostic import Diagnostic
+    from reconciler.core.events import Failed, Finished, InDoubt
+    from reconciler.report.document import Document
+
+
+class Format(StrEnum):
+    """What a report can be told in."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    GITHUB = "github"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
+
+FORMAT_HELP = "For people, for tools, for a comment, for CI, for a browser."
+ChosenFormat = Annotated[Format, typer.Option("--format", help=FORMAT_HELP)]
+_FOR_PEOPLE = (Format.TEXT, Format.JSON)
+"""Errors stand on stderr alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """Files that are written beside what is said."""
+
+    wanted: tuple[tuple[str, Path], ...] = ()
+
+    def write(self, document: Document) -> None:
+        """All that can be written, then what could not be."""
+        failed = [problem for name, path in self.wanted if (problem := _written(name, path, document))]
+        if failed:
+            raise CannotContinue(*(one for problem in failed for one in problem.diagnostics))
+
+    def say(self, format_: Format, document: Document) -> None:
+        """To stdout and to the files. A file that cannot be written does not keep the rest from being said."""
+        problem: CannotContinue | None = None
+        try:
+            self.write(document)
+        except CannotContinue as found:
+            problem = found
+        say(FORMATS[format_](document))
+        if problem:
+            raise problem
+
+    @contextmanager
+    def even_of_errors(self, command: str, format_: Format = Format.TEXT) -> Iterator[None]:
+        """What keeps a command from its work is reported like anything else, and then said as ever."""
+        try:
+            yield
+        except CannotContinue as problem:
+            self._report(problem, command, format_)
+            raise
+
+    def _report(self, problem: CannotContinue, command: str, format_: Format) -> None:
+        if not self.wanted and format_ in _FOR_PEOPLE:
+            return
+        found = document(command=command, topology=problem.topology, diagnostics=problem.diagnostics)
+        if format_ not in _FOR_PEOPLE:
+            say(FORMATS[format_](found))
+        self.write(found)
+
+
+def _written(name: str, path: Path, document: Document) -> CannotContinue | None:
+    from reconciler.report.paper import Paper  # noqa: PLC0415 - only for who wants a report
+
+    plain = replace(document, paper=Paper(verbose=document.paper.verbose))
+    try:
+        path.write_text(FORMATS[name](plain), encoding="utf-8", errors="backslashreplace", newline="\n")
+    except OSError as error:
+        return common.cannot_write(path, error)
+    return None
+
+
+def reports(
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report", metavar="FORMAT=FILE", help="Write it in this format too; may be given several times."
+        ),
+    ] = None,
+) -> Reports:
+    return Reports(wanted=tuple(map(_wanted, report or ())))
+
+
+def _wanted(said: str) -> tuple[str, Path]:
+    name, equals, file = said.partition("=")
+    if name not in FORMATS or not (equals and file):
+        raise common.Misused(f"--report {said}: write FORMAT=FILE, with one of {', '.join(FORMATS)}.")
+    return name, Path(file)
+
+
+def document(**said: Any) -> Document:
+    """One that knows the repository its files are in, and what codes mean."""
+    from reconciler.documents.rooted import from_root  # noqa: PLC0415 - text needs none of it
+    from reconciler.report.document import Document  # noqa: PLC0415
+
+    return Document(from_root=from_root, explain=_page_of, version=__version__, **said)
+
+
+def carried_out(before: Document, finished: Finished, text: str, beside: Iterable[Diagnostic] = ()) -> Document:
+    """The report of a plan, with what became of it."""
+    settled: tuple[Failed | InDoubt, ...] = (*finished.failed, *finished.in_doubt)
+    went_wrong = (replace(one.reason, address=one.step.address) for one in settled)
+    found = (*before.diagnostics, *beside, *went_wrong, *finished.warnings)
+    return replace(before, diagnostics=found, outcome=text)
+
+
+@cache
+def _page_of(code: str) -> str:
+    from reconciler.core.pages import page  # noqa: PLC0415
+    from reconciler.kinds import REGISTRY  # noqa: PLC0415
+
+    rule = next((rule for rule in REGISTRY.rules() if rule.code == code), None)
+    other = page(code)
+    if rule is None and other is None:
+        return ""
+    return rule.doc if rule else f"{other.means}\n\nInstead: {other.instead}." if other else ""

@@ -1,0 +1,39 @@
+"""Every format by name: `--format` and `--report` know these and no others. Each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reconciler.report.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A document in, its text out."""
+
+    name: str
+    about: str
+    """For whom, in a few words."""
+
+    def __call__(self, document: Document) -> str:
+        own = document.own.get(self.name)
+        if own is not None:
+            return own(document)
+        text: str = import_module(f"reconciler.report.{self.name}").render(document)
+        return text
+
+
+_ALL = (
+    Format("text", "people at a terminal"),
+    Format("json", "tools, by a published schema"),
+    Format("markdown", "one comment on a pull request"),
+    Format("github", "annotations of a workflow"),
+    Format("sarif", "code scanning"),
+    Format("junit", "test reports of CI"),
+)
+
+FORMATS: Mapping[str, Format] = {one.name: one for one in _ALL}

@@ -1,0 +1,57 @@
+"""Workflow commands that GitHub shows beside the lines they name: `::error file=…,line=…,col=…,title=…::…`.
+
+A runner obeys every line that begins with `::`, so nothing that others wrote may ever begin one.
+"""
+
+from __future__ import annotations
+
+from reconciler.core.diagnostic import Severity, SourceSpan
+from reconciler.report.document import Document, Finding, findings
+from reconciler.report.headline import heading, totals
+from reconciler.report.judgements import sentence
+from reconciler.report.visible import inert, visible
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+MOST = 4_000
+"""Characters of one message; GitHub cuts what is longer than 4 KiB or so, and nobody reads it."""
+
+
+def render(document: Document) -> str:
+    """The worst first, since GitHub shows only the first ten of each severity of a step."""
+    return "\n".join([*map(_annotation, findings(document)), inert(f"{heading(document)}: {totals(document)}")]) + "\n"
+
+
+def _annotation(one: Finding) -> str:
+    properties = {**_place(one.place), "title": _title(one)}
+    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[one.severity]} {said}::{_data(_message(one))}"
+
+
+def _place(span: SourceSpan | None) -> dict[str, str]:
+    if span is None:
+        return {}
+    place = {"file": span.file, "line": str(span.line), "col": str(span.column)}
+    if span.end_line > span.line:
+        return {**place, "endLine": str(span.end_line)}
+    return {**place, "endLine": str(span.end_line), "endColumn": str(span.end_column)}
+
+
+def _title(one: Finding) -> str:
+    return " ".join(filter(None, (one.code, one.name, one.address)))
+
+
+def _message(one: Finding) -> str:
+    lines = [sentence(one.message, one.path)]
+    if one.consented is not None:
+        lines.append(f"Consented: {one.consented}")
+    elif one.fix:
+        lines += f"Instead: {one.fix}".splitlines()
+    return "\n".join(visible(line) for line in lines)[:MOST]
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(visible(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,168 @@
+"""JUnit XML, which every CI shows: a test case per resource and per finding in files.
+
+A case fails where something is refused or lacks consent, is an error where nobody can say what is live, is skipped where it
+waits for another, and passes otherwise. Names hold still from one run to the next, so that viewers can follow them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from reconciler.core.diagnostic import Severity, SourceSpan
+from reconciler.core.plan import PlannedChange
+from reconciler.report.blocks import block
+from reconciler.report.document import Document, Finding, findings
+from reconciler.report.entries import Entry, Section, section_of
+from reconciler.report.gfm import shortened
+from reconciler.report.headline import heading, totals
+from reconciler.report.judgements import sentence
+from reconciler.report.paper import Paper
+from reconciler.report.visible import inert, visible
+
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_WIDE = Paper(width=120)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    name: str
+    group: str
+    place: SourceSpan | None = None
+    verdict: str = ""
+    """`failure`, `error`, `skipped`, or empty: it passed."""
+    type: str = ""
+    message: str = ""
+    body: str = ""
+
+
+def render(document: Document) -> str:
+    cases = _told_apart(sorted(_cases(document), key=lambda case: (case.group, case.name)))
+    root = Element("testsuites", {"name": f"reconciler {document.command}", **_counts(cases)})
+    suite = SubElement(root, "testsuite", {"name": _text(document.topology or "files"), **_counts(cases)})
+    properties = SubElement(suite, "properties")
+    for name, value in (("target", heading(document)), ("summary", totals(document))):
+        SubElement(properties, "property", {"name": name, "value": _text(value)})
+    for case in cases:
+        _write(case, suite)
+    indent(root, "  ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _told_apart(cases: Sequence[Case]) -> list[Case]:
+    """Viewers take cases of one name for one case."""
+    seen: Counter[tuple[str, str]] = Counter()
+    apart = []
+    for case in cases:
+        seen[case.group, case.name] += 1
+        count = seen[case.group, case.name]
+        apart.append(case if count == 1 else replace(case, name=f"{case.name} #{count}"))
+    return apart
+
+
+def _counts(cases: Sequence[Case]) -> dict[str, str]:
+    counted = {"tests": len(cases)}
+    for word, verdict in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        counted[word] = sum(case.verdict == verdict for case in cases)
+    return {**{word: str(count) for word, count in counted.items()}, "time": "0"}
+
+
+def _write(case: Case, suite: Element) -> None:
+    place = {"file": _text(case.place.file), "line": str(case.place.line)} if case.place else {}
+    said = {"name": _text(case.name), "classname": _text(case.group), "time": "0", **place}
+    test = SubElement(suite, "testcase", said)
+    if case.verdict:
+        words = {"message": _text(case.message), **({"type": case.type} if case.type else {})}
+        SubElement(test, case.verdict, words).text = _text(case.body)
+    elif case.body:
+        SubElement(test, "system-out").text = _text(case.body)
+
+
+def _cases(document: Document) -> Iterator[Case]:
+    """A resource has one case, with everything found about it; what is about no resource has one of its own."""
+    about: dict[str, list[Finding]] = {}
+    for one in findings(document):
+        about.setdefault(one.address, []).append(one)
+    resources = _declared(document)
+    for change in document.changes:
+        resources.pop(change.address, None)
+        yield _of_change(change, about.pop(change.address, []), document)
+    for address, place in resources.items():
+        yield _of_resource(address, place, about.pop(address, []), document)
+    for found in about.values():
+        yield from (_of_finding(one, document) for one in found)
+
+
+def _declared(document: Document) -> dict[str, SourceSpan | None]:
+    """What is declared and has nothing to change passes. With a selection, nobody looked at what it leaves out."""
+    if document.declared is None or (document.plan and document.plan.hidden):
+        return {}
+    return {str(one.address): document.place(one.where("")) for one in document.declared.resources}
+
+
+def _group(document: Document, address: str) -> str:
+    return f"{document.topology}.{address.partition('/')[0]}"
+
+
+def _of_resource(address: str, place: SourceSpan | None, found: Sequence[Finding], document: Document) -> Case:
+    errors = [one for one in found if one.severity is Severity.ERROR]
+    return Case(
+        name=address,
+        group=_group(document, address),
+        place=errors[0].place if errors else place,
+        verdict="failure" if errors else "",
+        type=errors[0].code if errors else "",
+        message="; ".join(map(_said, errors)),
+        body="".join(map(_told, found)),
+    )
+
+
+def _of_change(change: PlannedChange, found: Sequence[Finding], document: Document) -> Case:
+    section = section_of(change)
+    body = "\n".join(block(Entry(section=section, changes=(change,)), _WIDE)) + "\n"
+    errors = [one for one in found if one.severity is Severity.ERROR]
+    verdict, message = "", ""
+    if section is Section.UNKNOWN:
+        verdict, message = "error", change.reason
+    elif errors:
+        verdict, message = "failure", "; ".join(_said(one) for one in errors)
+    elif section is Section.WAITS:
+        verdict, message = "skipped", f"waits for {change.blocked_by}"
+    first = errors[0] if errors else None
+    place = first.place if first else document.place(change.span)
+    return Case(
+        name=change.address, group=_group(document, change.address), place=place, verdict=verdict,
+        type=first.code if first else "", message=message, body=body,
+    )  # fmt: skip
+
+
+def _of_finding(one: Finding, document: Document) -> Case:
+    failed = one.severity is Severity.ERROR
+    return Case(
+        name=" ".join(filter(None, (one.code, one.name, one.address))),
+        group=f"{document.topology or 'files'}.{one.place.file if one.place else 'findings'}",
+        place=one.place,
+        verdict="failure" if failed else "",
+        type=one.code,
+        message=_said(one),
+        body=_told(one),
+    )
+
+
+def _told(one: Finding) -> str:
+    place = f"{one.place.file}:{one.place.line}:{one.place.column}: " if one.place else ""
+    fix = f"\nInstead: {one.fix}" if one.fix else ""
+    return f"{place}{one.severity} {one.code} {one.name}: {sentence(one.message, one.path)}{fix}\n"
+
+
+def _said(one: Finding) -> str:
+    return f"{one.code} {one.name}: {one.message}"
+
+
+def _text(text: str) -> str:
+    """No character that XML cannot hold, and nothing that a terminal would obey."""
+    lines = (shortened(visible(line), 2_000) for line in inert(text).split("\n"))
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", "\n".join(lines))

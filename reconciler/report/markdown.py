@@ -1,0 +1,173 @@
+"""A plan as one comment on a pull request: what stops it, what it costs, then every change, folded.
+
+The first line is a hidden marker, the same for every plan of a topology, so that the next one can take this comment's
+place. GitHub says that a comment may have 65,536 characters, and in places it counts bytes; here bytes are counted, which
+is right either way. What does not fit is counted too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from reconciler.core.plan import PlannedChange
+from reconciler.report.blocks import mark, removal
+from reconciler.report.document import Document, Finding, findings
+from reconciler.report.entries import Entry, Section, entries, is_bare
+from reconciler.report.gfm import code, fenced, folded, markup, prose
+from reconciler.report.headline import heading, totals, what_next
+from reconciler.report.judgements import sentence
+from reconciler.report.markdown_parts import along, details, happening, kind_of, names_of, verdicts
+from reconciler.report.names import kind_noun
+from reconciler.report.values import counted
+from reconciler.report.visible import inert, visible
+
+LIMIT = 65_536
+_RESERVE = 1_024
+"""Bytes left for whoever puts something above or below, and for what is said about the cut."""
+_OUTCOME = 100
+"""Lines of what was done, from the end."""
+_STOPPED = (Section.REFUSED, Section.CONSENT, Section.UNKNOWN)
+
+Sections = Iterator[tuple[str, Sequence[str]]]
+
+
+def render(document: Document) -> str:
+    return _fitting("\n".join([marker(document), *_head(document)]), [*_sections(document)], _foot(document))
+
+
+def marker(document: Document) -> str:
+    """Hidden; tells this comment from everybody else's."""
+    return f"<!-- reconciler:{document.command}:{quote(visible(document.topology), safe='')} -->"
+
+
+def _head(document: Document) -> list[str]:
+    return [f"### {document.command.capitalize()}: {prose(heading(document))}", "", f"**{prose(totals(document))}**"]
+
+
+def _foot(document: Document) -> str:
+    done = [*fenced(document.outcome.strip().splitlines()[-_OUTCOME:])] if document.outcome else []
+    commands = [_command(line) for line in what_next(document).splitlines()]
+    return "\n".join([*folded("What was done", done, is_open=True), "", "\\\n".join(commands)]).strip()
+
+
+def _command(line: str) -> str:
+    """What is to be typed is code: `Next: reconciler apply …`."""
+    words, found, command = line.partition("reconciler ")
+    return prose(words) + (code(found + command) if found else "")
+
+
+def _fitting(head: str, sections: Sequence[tuple[str, Sequence[str]]], foot: str) -> str:
+    """Pieces in the order of what a reviewer needs, as many as fit; the rest is counted."""
+    room = LIMIT - _RESERVE - _size(head) - _size(foot)
+    shown, left = [head], 0
+    for title, pieces in sections:
+        room -= _size(title)
+        for number, piece in enumerate(pieces):
+            room -= _size(piece)
+            if room < 0:
+                left += len(pieces) - number
+                break
+            shown += [title, piece] if number == 0 else [piece]
+    if left:
+        shown.append(f"**{left:_} more did not fit into one comment.** The command itself prints them all.")
+    return _joined([*shown, foot])
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    """Items of a list stand together, all else apart."""
+    text, before = "", ""
+    for piece in filter(None, pieces):
+        gap = "" if not text else "\n" if before.startswith("- ") and piece.startswith("- ") else "\n\n"
+        text, before = text + gap + piece, piece
+    return inert(text) + "\n"
+
+
+def _size(text: str) -> int:
+    """In bytes, with line ends that are stored as two."""
+    return len(text.encode()) + text.count("\n") + 4
+
+
+def _sections(document: Document) -> Sections:
+    changes = entries(document.changes)
+    own = {change.address for change in document.changes}
+    found = [one for one in findings(document) if one.address not in own or one.standing in ("error", "note")]
+    wrong = [one for one in found if one.standing == "error"]
+    stopped = [entry for entry in changes if entry.section in _STOPPED]
+    yield "#### What stops it", [*map(_finding, wrong), *(_stopped(entry, document) for entry in stopped)]
+    rest = [entry for entry in changes if entry.section not in _STOPPED]
+    yield "#### What it does to messages and clients", [line for entry in rest for line in happening(entry)]
+    yield "#### Worth knowing", [_finding(one) for one in found if one.standing != "error"]
+    yield "#### Changes", [piece for section in Section for piece in _changes(section, rest, document)]
+
+
+def _finding(one: Finding) -> str:
+    """Where, what, what now, as an item of a list."""
+    place = f"{code(str(one.place))} " if one.place else ""
+    about = f" {code(one.address)}" if one.address else ""
+    fix = f" Instead: {prose(sentence(one.fix))}" if one.fix else ""
+    return f"- {place}**{one.standing} {one.code}**{about}: {prose(sentence(one.message))}{fix}"
+
+
+def _stopped(entry: Entry, document: Document) -> str:
+    if entry.section is Section.UNKNOWN:
+        return f"- **unknown**: {_named(entry, document)}: {prose(sentence(entry.first.reason))}"
+    lines = [f"**{mark(entry)}** {_named(entry, document)}", *details(entry)]
+    return "\n".join([*lines, *verdicts(entry), *(f"{line}" for line in happening(entry))])
+
+
+def _changes(section: Section, changes: Sequence[Entry], document: Document) -> Iterator[str]:
+    """What has something to look at is folded by itself; the rest of a section is one list."""
+    here = [entry for entry in changes if entry.section is section]
+    yield from (_entry(entry, document) for entry in here if not _is_plain(entry))
+    lines = [_line(entry, document) for entry in here if _is_plain(entry)]
+    if len(lines) <= 5:
+        yield from lines
+        return
+    for start in range(0, len(lines), 50):
+        part = lines[start : start + 50]
+        yield "\n".join(folded(f"{section.name.lower()}: {counted(len(part), 'resource')}", part))
+
+
+def _is_plain(entry: Entry) -> bool:
+    return is_bare(entry.first) and not entry.first.fields and len(entry.changes) == 1
+
+
+def _line(entry: Entry, document: Document) -> str:
+    return f"- {code(mark(entry))} {_named(entry, document)}{along(entry)}{_reason(entry.first)}"
+
+
+def _entry(entry: Entry, document: Document) -> str:
+    paths = ", ".join(field.path for field in entry.first.fields)
+    title = f"{markup(mark(entry))} <code>{markup(_name(entry))}</code> {markup(paths)}".rstrip()
+    lines = [*details(entry), *verdicts(entry), *_asides(entry.first)]
+    place = document.place(entry.first.span)
+    lines += ["", f"namely {names_of(entry)}"] if len(entry.changes) > 1 else ["", code(str(place))] if place else []
+    return "\n".join(folded(title, [*lines, *([along(entry)] if entry.children else [])], is_markup=True))
+
+
+def _asides(change: PlannedChange) -> Iterator[str]:
+    if change.blocked_by:
+        yield from ("", f"Waits for {code(change.blocked_by)}.")
+    if change.reason:
+        yield from ("", _reason(change).strip())
+    if change.adopts and change.action.writes:
+        yield from ("", "Live and not ours yet; applying this adopts it.")
+
+
+def _reason(change: PlannedChange) -> str:
+    said = removal(change).strip() or change.reason
+    return f" {prose(sentence(said))}" if said else ""
+
+
+def _name(entry: Entry) -> str:
+    many = len(entry.changes)
+    return f"{many:_} {kind_noun(kind_of(entry), many)}" if many > 1 else entry.first.address
+
+
+def _named(entry: Entry, document: Document) -> str:
+    """With its place, or with the names of many."""
+    if len(entry.changes) > 1:
+        return f"{prose(_name(entry))}: {names_of(entry)}"
+    place = document.place(next((v.span for v in entry.first.verdicts if v.blocks and v.span), entry.first.span))
+    return code(entry.first.address) + (f" · {code(str(place))}" if place else "")

@@ -1,0 +1,145 @@
+"""SARIF 2.1.0, which code scanning reads: a result per finding, a rule per code with its page as help.
+
+Fingerprints are made of what a finding is about and never of where it stands or what it counts, so that one alert stays
+one alert while lines move. Paths count from the root of the repository (`%SRCROOT%`), columns in characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from reconciler.core.diagnostic import Severity, SourceSpan
+from reconciler.report.document import Document, Finding, findings
+from reconciler.report.headline import heading
+from reconciler.report.json import json_text
+from reconciler.report.judgements import sentence
+from reconciler.report.visible import visible
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_ROOT = "%SRCROOT%"
+_FIRST_SENTENCE = 200
+"""Characters of a page that viewers show in a list."""
+
+Data = dict[str, Any]
+
+
+def render(document: Document) -> str:
+    return json_text(_log(document, findings(document)))
+
+
+def _log(document: Document, found: Sequence[Finding]) -> Data:
+    codes = {one.code: one for one in reversed(found)}
+    rules = sorted(codes)
+    run: Data = {
+        "tool": {
+            "driver": {
+                "name": "reconciler",
+                "semanticVersion": document.version,
+                "rules": [_rule(codes[code], document) for code in rules],
+            }
+        },
+        "automationDetails": {
+            "id": f"reconciler/{quote(visible(document.topology), safe='')}/",
+            "description": {"text": f"reconciler {document.command}: {heading(document)}"},
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "results": _results(found, rules),
+    }
+    return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+
+
+def _rule(one: Finding, document: Document) -> Data:
+    page = document.explain(one.code) or sentence(one.name.replace("-", " "))
+    paragraphs = [" ".join(paragraph.split()) for paragraph in page.split("\n\n")]
+    return {
+        "id": one.code,
+        "name": _pascal(one.name),
+        "shortDescription": {"text": _cut(paragraphs[0])},
+        "fullDescription": {"text": paragraphs[0]},
+        "help": {"text": page, "markdown": page},
+        "defaultConfiguration": {"level": _LEVELS[one.severity]},
+        "properties": {"tags": ["nats", "jetstream", one.name], "precision": "very-high"},
+    }
+
+
+def _pascal(name: str) -> str:
+    """`limit-lowered` → `LimitLowered`, which SARIF asks of names."""
+    return "".join(word.capitalize() for word in name.split("-"))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _FIRST_SENTENCE else text[: _FIRST_SENTENCE - 1] + "…"
+
+
+def _results(found: Iterable[Finding], rules: Sequence[str]) -> list[Data]:
+    seen: Counter[str] = Counter()
+    results = []
+    for one in found:
+        print_ = _fingerprint(one)
+        seen[print_] += 1
+        results.append(_result(one, rules.index(one.code), f"{print_}:{seen[print_]}"))
+    return results
+
+
+def _result(one: Finding, index: int, fingerprint: str) -> Data:
+    result: Data = {
+        "ruleId": one.code,
+        "ruleIndex": index,
+        "level": _LEVELS[one.severity],
+        "message": {"text": _message(one)},
+        "locations": [_location(one)] if one.place or one.address else [],
+        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+    }
+    if one.consented is not None:
+        result["suppressions"] = [{"kind": "inSource", "justification": visible(one.consented)}]
+    return result
+
+
+def _message(one: Finding) -> str:
+    about = f"{one.address}: " if one.address else ""
+    lines = [about + sentence(one.message, one.path), *(f"Instead: {one.fix}".splitlines() if one.fix else ())]
+    return "\n".join(visible(line) for line in lines)
+
+
+def _location(one: Finding) -> Data:
+    location: Data = {}
+    if one.place:
+        location["physicalLocation"] = {
+            "artifactLocation": _artifact(one.place.file),
+            "region": _region(one.place),
+        }
+    if one.address:
+        name = visible(one.address)
+        location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "resource"}]
+    return location
+
+
+def _artifact(file: str) -> Data:
+    """A path outside of the repository is absolute, and has no base."""
+    file = visible(file)
+    if file.startswith("/"):
+        return {"uri": f"file://{quote(file)}"}
+    return {"uri": quote(file), "uriBaseId": _ROOT}
+
+
+def _region(span: SourceSpan) -> Data:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+
+
+def _fingerprint(one: Finding) -> str:
+    """Messages count things that change by themselves; without an address they are all there is to tell two apart."""
+    file = one.place.file if one.place else ""
+    about = [one.code, one.address, one.path] if one.address else [one.code, file, one.message]
+    text = json.dumps(about, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

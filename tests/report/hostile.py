@@ -1,0 +1,57 @@
+"""A plan in which everything that others may write tries to be something else: escapes, markup, commands, sheer size."""
+
+from __future__ import annotations
+
+from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.core.diff import Action, Consequence
+from reconciler.core.plan import Plan
+from reconciler.core.rule import Outcome
+from reconciler.core.wire import Target, Version
+from reconciler.report.document import Document
+from tests.report.plans import create, delete, field, plan, planned, update, verdict
+
+TRICKS = (
+    "\x1b[2J\x1b]0;owned\x07",
+    "\u202eexe.yaml",
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "--> <!-- ]]> &amp; \"' onload='x",
+    "`` ` ``` | @everyone #1 GH-1 https://evil.example [x](javascript:alert(1)) ![x](http://evil.example/p.png)",
+    "\n::error file=x::owned\n::stop-commands::x",
+    "%0A::set-output name=x::y",
+    "| a | b |\n|---|---|\n# Heading\n</details>",
+    "\ud800 \ufffe \x00 \x85 \u2028",
+)
+HUGE = "long and longer, " * 6_000
+
+
+def hostile(trick: str) -> Document:
+    """Every text of a plan is the trick."""
+    place = SourceSpan(f"streams/{trick}.yaml", 3, 5, 3, 9)
+    refused = verdict(
+        "ST101", "storage-change", Outcome.REFUSED, trick, f"stream/{trick}", path=trick, span=place,
+        fix=f"{trick} allow: [{{code: ST101, to: {trick}}}]", to=trick, consentable=True, quantities={trick: 1},
+    )  # fmt: skip
+    warned = verdict("ST302", "x", Outcome.WARNS, trick, f"stream/2{trick}", fix=trick)
+    consented = verdict("ST303", "x", Outcome.NEEDS_CONSENT, trick, f"stream/2{trick}", consented=trick)
+    drawn = {"now": [trick, None], "then": [None, trick], "queued": [1, 2]}
+    moved = Consequence(message=trick, quantities={trick: 1}, detail={"partition_map": drawn})
+    made = plan(
+        update(f"stream/{trick}", field(trick, trick, HUGE), verdicts=(refused,), span=place, reason=trick),
+        update(f"stream/2{trick}", field("a", [trick], {trick: trick}), verdicts=(warned, consented), span=place,
+               consequences=(moved,)),
+        create(f"consumer/x/{trick}", span=place),
+        create(f"stream/3{trick}", blocked_by=f"stream/{trick}"),
+        delete(f"stream/4{trick}", trick),
+        planned(f"stream/5{trick}", Action.UNKNOWN, reason=trick),
+        topology=trick, diagnostics=(Diagnostic(severity=Severity.WARNING, code="XX302", name="x", message=trick,
+                                                span=place, fix=trick),),
+        target=Target(version=Version(2, 12), account=trick, cluster=trick, domain=trick),
+        unmanaged=(trick,),
+    )  # fmt: skip
+    return Document(topology=trick, plan=made, arguments=trick, outcome=trick, explain=lambda _code: trick)
+
+
+def many(count: int) -> Plan:
+    """So many changes, none like the other."""
+    return plan(*(update(f"stream/S{n:05}", field("max_msgs", n, n + 1)) for n in range(count)))

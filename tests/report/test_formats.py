@@ -1,0 +1,72 @@
+"""Whatever a format is, it shows what others wrote and never obeys it."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from reconciler.cli.reporting import Format
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.report.document import Document
+from reconciler.report.formats import FORMATS
+from tests.report.hostile import HUGE, TRICKS, hostile
+from tests.report.plans import everything, plan
+
+every_format = pytest.mark.parametrize("name", FORMATS)
+every_trick = pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
+
+
+def test_the_command_line_offers_every_format() -> None:
+    assert [one.value for one in Format] == [*FORMATS]
+
+
+@every_format
+@every_trick
+def test_nothing_that_a_terminal_obeys_or_hides_comes_through(name: str, trick: str) -> None:
+    text = FORMATS[name](hostile(trick))
+    hidden = [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n"]
+    assert hidden == []
+
+
+@every_format
+@every_trick
+def test_no_line_is_a_workflow_command_that_others_wrote(name: str, trick: str) -> None:
+    lines = FORMATS[name](hostile(trick)).splitlines()
+    commands = {line.split(" ")[0] for line in lines if line.lstrip().startswith("::")}
+    assert commands <= ({"::error", "::warning", "::notice"} if name == "github" else set())
+
+
+@every_format
+def test_a_report_is_the_same_every_time(name: str) -> None:
+    one = Document(topology="orders", plan=everything())
+    assert FORMATS[name](one) == FORMATS[name](one)
+
+
+@every_format
+def test_a_report_ends_in_one_newline(name: str) -> None:
+    text = FORMATS[name](Document(topology="orders", plan=everything()))
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+
+@every_format
+def test_there_is_a_report_of_nothing(name: str) -> None:
+    assert FORMATS[name](Document(topology="orders", plan=plan(kept=3)))
+    assert FORMATS[name](Document(summary="fine\n"))
+
+
+@every_format
+def test_what_keeps_files_from_being_read_is_reported(name: str) -> None:
+    wrong = Diagnostic(severity=Severity.ERROR, code="XX510", name="yaml-syntax", message="a tab stands here")
+    assert "tab stands here" in FORMATS[name](Document(command="validate", diagnostics=(wrong,)))
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("text", "json")])
+def test_a_description_of_100_kilobytes_is_cut(name: str) -> None:
+    assert len(FORMATS[name](hostile("x"))) < len(HUGE)
+
+
+def test_a_report_may_have_a_format_in_a_form_of_its_own() -> None:
+    own = Document(own={"text": lambda document: f"{document.topology}, in other words\n"}, topology="orders")
+    assert FORMATS["text"](own) == "orders, in other words\n"
