@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.events import Done, Event, Finished, Settled
 from reconciler.core.plan import Plan
 from reconciler.core.resource import Address
+from reconciler.core.wire import Call
+from reconciler.kinds.elastic_group.derived import start
+from reconciler.kinds.elastic_group.queue_rules import group_resuming
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
@@ -53,9 +57,22 @@ async def _carried_out(
         async for event in events:
             if isinstance(event, Done):
                 book.done(event.step.id)
+                ours.warnings += resuming(event)
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
             yield event
+
+
+def resuming(done: Done) -> Iterator[Diagnostic]:
+    """A queue made anew that has stored nothing yet: what is left of that waits for a message, and a later run."""
+    point = start(done.echo.get("config", {})) if done.step.call is Call.QUEUE_SETTLE else None
+    if point:
+        yield Diagnostic(
+            severity=Severity.WARNING, code=group_resuming.code, name=group_resuming.name, address=done.step.address,
+            message=f"stream {done.step.on[0]} is resuming at message {point} of {done.step.body['from']}, and has stored "
+            "nothing yet",
+            fix="apply once more when something was published: that takes its start sequence off",
+        )  # fmt: skip
 
 
 BATCH = 512

@@ -14,6 +14,7 @@ from reconciler.core.diff import Action
 from reconciler.core.events import Finished
 from reconciler.core.plan import Plan
 from reconciler.core.topology import Topology
+from reconciler.report.outcome import outcome_text
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.execute import execute
 from reconciler.workflow.apply import apply
@@ -170,6 +171,22 @@ def test_killed_at_any_write_the_next_apply_finishes(account: Account, tmp_path:
         await unlock(group.js)
         await group.publish(10)
         await group.applied(group.wanted)
+        await group.holds(6)
+        await group.is_settled(group.wanted)
+
+    played(account, tmp_path, story)
+
+
+def test_who_applies_is_told_that_the_new_queue_still_waits_for_a_message(account: Account, tmp_path: Path) -> None:
+    async def story(group: Group) -> None:
+        done(await group.js.request("STREAM.PURGE.S-g"))
+        events = [event async for event in apply(await group.plan(group.wanted), group.js)]
+        finished = events[-1]
+        assert isinstance(finished, Finished)
+        assert [(one.code, one.address) for one in finished.warnings] == [("EG321", "elastic_group/S/g")]
+        assert "resuming at message 11 of S" in outcome_text(finished)
+        await group.publish(10)
+        group.waiting = {"10"}
         await group.holds(6)
         await group.is_settled(group.wanted)
 
