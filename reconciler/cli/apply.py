@@ -21,7 +21,6 @@ from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.reporting import Reports, carried_out, reports
 from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.diff import Action
 from reconciler.core.events import Event, Finished, Settled, Started
 from reconciler.core.plan import Plan
 from reconciler.report.document import Document
@@ -38,9 +37,6 @@ from reconciler.workflow.apply import apply as run_plan
 from reconciler.workflow.plan import Planned
 
 app = common.app()
-
-REMEMBERED = frozenset({Action.ADOPT, Action.FORGET})
-"""No step, but something to write down."""
 
 
 @app.command(name="apply")
@@ -84,9 +80,10 @@ def apply_(
 def _alone(paths: Sequence[Path], selection: Selection) -> None:
     if len(paths) > 1:
         raise common.Misused(f"{paths[0]} is a saved plan; apply it alone, without files beside it.")
-    if selection != Selection(only=(), exclude=(), allow=()):
+    if selection != Selection(only=(), exclude=(), allow=(), take_over=()):
         raise common.Misused(
-            f"{paths[0]} is a saved plan; --only, --exclude and --allow belong to the `plan` that saves it."
+            f"{paths[0]} is a saved plan; --only, --exclude, --allow and --take-over belong to the `plan` "
+            "that saves it."
         )
 
 
@@ -115,8 +112,7 @@ class Manner:
     def goes_ahead(self, plan: Plan) -> bool:
         if plan.exit_code != exits.FINE and not self.partial:
             return False
-        remembers = any(change.action in REMEMBERED and not change.is_blocked for change in plan.changes)
-        return bool(plan.steps) or remembers
+        return bool(plan.steps or plan.records)
 
 
 class _Run:

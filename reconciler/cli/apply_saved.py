@@ -117,7 +117,12 @@ class SavedRun:
         """What to give `plan`, to see what is there now."""
         terms = saved.terms
         allow = tuple("=".join(pair) for pair in terms.allow)
-        options = (("--only", terms.only), ("--exclude", terms.exclude), ("--allow", allow))
+        options = (
+            ("--only", terms.only),
+            ("--exclude", terms.exclude),
+            ("--allow", allow),
+            ("--take-over", terms.take_over),
+        )
         return self._connection.arguments(*terms.paths, options=options) or shlex.quote(str(self._file))
 
 

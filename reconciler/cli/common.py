@@ -27,6 +27,11 @@ Allow = Annotated[
     typer.Option("--allow", metavar="CODE=ADDRESS", help="Consent for this run, for example ST301=stream/ORDERS."),
 ]
 
+TakeOver = Annotated[
+    list[str] | None,
+    typer.Option("--take-over", metavar="FROM", help="Own what is declared here and topology FROM owns."),
+]
+
 
 class Format(StrEnum):
     TEXT = "text"

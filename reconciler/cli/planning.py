@@ -28,19 +28,30 @@ class Selection:
     only: tuple[str, ...]
     exclude: tuple[str, ...]
     allow: tuple[str, ...]
+    take_over: tuple[str, ...]
 
     def options(self) -> PlanOptions:
-        return PlanOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
+        allow = common.consents([*self.allow])
+        return PlanOptions(only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over)
 
     def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
         """What the next command line repeats."""
-        options = (("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow))
+        options = (
+            ("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow), ("--take-over", self.take_over),
+        )  # fmt: skip
         return connection.arguments(*map(str, paths), options=options)
 
 
-def selection(only: common.Only = None, exclude: common.Exclude = None, allow: common.Allow = None) -> Selection:
+def selection(
+    only: common.Only = None,
+    exclude: common.Exclude = None,
+    allow: common.Allow = None,
+    take_over: common.TakeOver = None,
+) -> Selection:
     common.consents(allow)
-    return Selection(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()))
+    return Selection(
+        only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=tuple(take_over or ())
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 
-from reconciler.core import consent, order, replacement, stages
+from reconciler.core import consent, guards, handover, order, replacement, stages
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Kind, Registry
@@ -37,6 +37,8 @@ class Options:
     only: tuple[str, ...] = ()
     """Address patterns or `label=value`; empty: everything."""
     exclude: tuple[str, ...] = ()
+    take_over: tuple[str, ...] = ()
+    """Owners whose resources become ours; already done by `reconcile`."""
     source: str | None = None
     git_revision: str | None = None
 
@@ -57,12 +59,15 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
     changes = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in world.changes.items()}
     world, view = replace(world, changes=changes), replace(view, changes=changes)
     hidden = {address for address, change in world.changes.items() if not selected(change, options)}
+    tallies = guards.tallies(world, registry, hidden, view.topology, options.today)
+    for address, refusal in guards.refusals(tallies, world, registry):
+        verdicts[address] = (*verdicts.get(address, ()), refusal)
     blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
     blocked |= {a for a, change in world.changes.items() if change.action is Action.UNKNOWN}
     edges = order.graph(world.changes, registry, view)
     waiting = order.blocked_by(edges, world.changes, blocked, registry)
     going = {a: c for a, c in world.changes.items() if c.action.writes and a not in blocked and a not in waiting}
-    made = dict(_made(going, edges, world, registry, view, verdicts, options))
+    made = dict(_made(going, edges, registry, view, verdicts, options))
     planned = [
         _planned(change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options, edges)
         for address, change in world.changes.items()
@@ -73,7 +78,12 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
         target=view.target,
         changes=tuple(sorted(planned, key=lambda one: one.address)),
         steps=order.ordered_steps(edges, made),
-        diagnostics=(*_consent_leftovers(world, verdicts, options), *_idle_patterns(world, options)),
+        diagnostics=(
+            *_consent_leftovers(world, verdicts, options),
+            *guards.leftovers(tallies, world, options.today),
+            *_idle_patterns(world, options),
+            *handover.idle(options.take_over, world.ledger),
+        ),
         kept=sum(change.action is Action.KEEP for change in world.changes.values())
         - sum(one.action is Action.KEEP for one in planned),
         unmanaged=tuple(str(address) for address in world.unmanaged),
@@ -149,7 +159,6 @@ def _given(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Co
 def _made(
     going: Mapping[Address, Change],
     edges: order.Graph,
-    world: World,
     registry: Registry,
     view: View,
     verdicts: Mapping[Address, Sequence[Verdict]],
@@ -161,13 +170,18 @@ def _made(
         if opening := edges.openings.get(address):
             first, rest = stages.halves(change, opening, kind.fields)
             yield (address, order.Stage.OPENED), stages.first_stage(kind.steps(first, view), opening)
-        yield (address, order.Stage.DONE), _steps(rest, world, kind, view, verdicts.get(address, ()), options)
+        yield (address, order.Stage.DONE), _steps(rest, going, kind, view, verdicts.get(address, ()), options)
 
 
 def _steps(
-    change: Change, world: World, kind: Kind, view: View, verdicts: Sequence[Verdict], options: Options
+    change: Change,
+    going: Mapping[Address, Change],
+    kind: Kind,
+    view: View,
+    verdicts: Sequence[Verdict],
+    options: Options,
 ) -> tuple[Step, ...]:
-    if _goes_with_its_parent(change, world, kind):
+    if _goes_with_its_parent(change, going, kind):
         return ()
     record = remembered(change, view, options)
     if change.action is Action.REPLACE and replacement.replaces(verdicts) and record:
@@ -179,9 +193,9 @@ def _steps(
     return tuple(kind.steps(change, view))
 
 
-def _goes_with_its_parent(change: Change, world: World, kind: Kind) -> bool:
+def _goes_with_its_parent(change: Change, going: Mapping[Address, Change], kind: Kind) -> bool:
     """A delete that its parent's delete includes needs no step of its own."""
-    parent = world.changes.get(Address(kind.place.within, change.address.names[:-1])) if kind.place.within else None
+    parent = going.get(Address(kind.place.within, change.address.names[:-1])) if kind.place.within else None
     return (
         change.action is Action.DELETE
         and parent is not None
@@ -216,6 +230,8 @@ def _planned(
 
 def remembered(change: Change, view: View, options: Options) -> Owned | None:
     """What the ledger will say once this change is applied."""
+    if change.action is Action.ORPHAN and change.owned and change.owned.taken_from:
+        return change.owned
     if change.desired is None or change.desired.external or change.action in (Action.DELETE, Action.FORGET):
         return None
     return Owned(

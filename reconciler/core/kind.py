@@ -119,6 +119,13 @@ class Kind:
     """Why nobody can say what is live at this address; None when the snapshot can."""
 
 
+class Bound(NamedTuple):
+    """How much of a kind may go at once: so many of them, or such a share of what is owned, whichever is more."""
+
+    floor: int
+    percent: int
+
+
 @dataclass(frozen=True, slots=True)
 class Registry:
     """The kinds we have, by name; edges are handed this instead of importing kinds."""
@@ -131,6 +138,8 @@ class Registry:
     opening: Callable[[Change, frozenset[str], View], Opening | None] = lambda _change, _gives, _view: None
     """The first of two stages of an update: what these of its fields give to others, and nothing taken yet. None: it
     cannot be made in two."""
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    """By kind; one without may go in any number."""
     by_name: Mapping[str, Kind] = field(init=False)
 
     def __post_init__(self) -> None:

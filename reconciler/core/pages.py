@@ -71,6 +71,8 @@ APPLY = {
 
 PLANNING = {
     "XX105": Page("wrong-place", "The account, cluster, domain or version that answered is not the one `expect` names. Nothing was compared.", "check the context or address, or correct `expect`"),
+    "XX108": Page("mass-change", "More of one kind would be deleted or replaced at once than is usual: more than 5 and than a fifth of what is owned (consumers: 20 and a quarter, object stores: 3). Most often the path, the branch or the account is wrong.", "check those, or take fewer at once with --only; if it is meant, write `guards: [{kind: stream, upto: 30, reason: …}]` into the file. No option lets it pass"),
+    "XX109": Page("nothing-declared", "The files declare nothing any more, and what declares nothing deletes nothing, whatever stands in `removed`.", "check the path and the branch; to take a topology down, write `guards: [{kind: stream, upto: 3, reason: …}]` beside `removed`, for each kind"),
     "XX301": Page("consent-expired", "A consent whose last day is over.", "remove it, or judge anew and date it anew"),
     "XX302": Page("consent-unused", "A consent that no change of this plan needs.", "remove it, so that it never covers a change nobody thought of"),
     "XX303": Page("consent-falls-short", "A consent for the right rule that does not reach: another value, a loss above its bound, or one nobody could count.", "judge the change anew and write the consent for it"),
@@ -82,6 +84,7 @@ PLANNING = {
     "XX906": Page("output-not-written", "The output could not be written to where it was sent.", "check the disk or the pipe"),
     "XX907": Page("selects-nothing", "A pattern of --only or --exclude that no address and no label here matches.", "write stream/ORDERS, 'consumer/ORDERS/*' or team=orders"),
     "XX908": Page("unknown-scope", "What is live at an address could not be read: no answer, no permission, or a cluster that does not know. Nothing is done there, nor to what depends on it.", "plan again when it answers, or as a user who may read it; `apply --partial` does the rest"),
+    "XX915": Page("takes-nothing-over", "--take-over names somebody who owns nothing that is declared or removed here.", "leave it out, or name the owner as the refusal does"),
     "XX911": Page("plan-altered", "A saved plan whose fingerprint does not fit its contents: it was edited, cut off or damaged. The fingerprint notices accidents; it is no signature.", "make it anew with the plan command"),
     "XX912": Page("another-target", "A saved plan that was made for another account, cluster or domain. The address of a server says nothing: the account's name and the random id in its bucket `reconciler` do.", "connect to where it was made for, or plan anew"),
 }  # fmt: skip

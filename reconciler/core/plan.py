@@ -93,8 +93,9 @@ class Plan:
         """What to remember, or to forget (None), when its change is done: everything of ours that really happens. What
         was replaced is remembered by a step of its own."""
         by_step = {step.on[1] for step in self.steps if step.call is Call.ENTRY_PUT and step.on[0] == BUCKET}
-        at_rest = (Action.KEEP, Action.ORPHAN, Action.ABSENT)
-        happening = (one for one in self.changes if not one.is_blocked and one.action not in at_rest)
+        at_rest = (Action.KEEP, Action.ABSENT)
+        settled = (one for one in self.changes if not one.is_blocked and one.action not in at_rest)
+        happening = (one for one in settled if one.action is not Action.ORPHAN or one.record)  # taken over, or let be
         records = {Address.parse(change.address): change.record for change in happening}
         return {address: record for address, record in records.items() if encode_key(address) not in by_step}
 

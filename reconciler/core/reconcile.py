@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from reconciler.core import unfinished
+from reconciler.core import handover, unfinished
 from reconciler.core.diff import Action, Change
 from reconciler.core.intents import Intent, intents
 from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.core.rebase import rebase
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Resource, nowhere
-from reconciler.core.topology import Removed, Topology
+from reconciler.core.topology import Guarded, Removed, Topology
 from reconciler.core.wire import Snapshot
 
 Ledger = Mapping[Address, Owned]
@@ -29,6 +29,8 @@ class World:
     changes: Mapping[Address, Change]
     unmanaged: tuple[Address, ...]
     """Live, neither declared nor owned by this topology: never touched."""
+    guards: tuple[Guarded, ...] = ()
+    """How much of a kind the files let go at once."""
 
 
 def recognised(
@@ -92,8 +94,10 @@ def reconcile(
     *,
     ledger_known: bool,
     today: date = date.min,
+    take_over: Collection[str] = (),
 ) -> World:
-    """Pair desired, live and owned, and say what becomes of each address. `today` ends removals that are dated."""
+    """Pair desired, live and owned, and say what becomes of each address. `today` ends entries that are dated."""
+    ledger = handover.taken_over(topology, ledger, take_over, today)
     live = recognised(snapshot, registry, by_kind(d.address for d in topology.resources))
     desired = settled(topology, snapshot, registry, live)
     begun = intents(snapshot)
@@ -106,10 +110,13 @@ def reconcile(
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     changes |= _unwanted(topology, live, ledger, ours, registry, snapshot, today)
     changes |= unfinished.undeclared(topology, begun, changes)
+    changes |= handover.remembered_anew(changes)
     if not ledger_known:
         changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
     unmanaged = tuple(sorted(a for a in live if a not in desired and a not in ours))
-    return World(desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged)
+    return World(
+        desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged, guards=topology.guards
+    )
 
 
 def _wanted(

@@ -35,6 +35,8 @@ class Owned:
     start: Config = field(default_factory=dict)
     """What a replacement had to make it with instead of what the file says (`fields`), null where nothing: it stands
     for the file's words for as long as it is live."""
+    taken_from: str = ""
+    """The owner this plan takes it over from; not part of the record itself."""
     revision: int = 0
     """Revision of the KV entry this was read from, for compare-and-set; not part of the record itself."""
 

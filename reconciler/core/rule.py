@@ -14,6 +14,7 @@ from typing import Literal
 
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Change
+from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Json, Resource
 from reconciler.core.wire import Facts, Snapshot, Target, Version
 
@@ -118,10 +119,17 @@ class View:
     """What will be there after apply, as far as it is declared."""
     live: Mapping[Address, Resource] = field(default_factory=dict)
     changes: Mapping[Address, Change] = field(default_factory=dict)
+    ledger: Mapping[Address, Owned] = field(default_factory=dict)
+    """Who owns what, whatever topology."""
 
     def children(self, parent: str, kind: str) -> list[Change]:
         """Changes of `kind` under the resource whose names begin with `parent`."""
         return [c for a, c in self.changes.items() if a.kind == kind and a.stream == parent]
+
+    def owner_of(self, *address: str) -> str | None:
+        """The other topology that owns this; None: nobody does, or this one."""
+        owned = self.ledger.get(Address.of(*address))
+        return owned.topology if owned and owned.topology != self.topology else None
 
 
 Need = Literal["spec", "live", "neighbours", "facts"]

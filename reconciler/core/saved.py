@@ -155,6 +155,7 @@ class Terms:
     allow: tuple[tuple[str, str], ...] = ()
     paths: tuple[str, ...] = ()
     """The files as they were named, to be repeated in a next command."""
+    take_over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +180,13 @@ class Saved:
         verdicts = (verdict for change in self.plan.changes for verdict in change.verdicts)
         if any(verdict.consented or verdict.quantities for verdict in verdicts):
             return False
-        return not any(one.until for one in self.topology.removed) and state(snapshot) == self.state
+        topology = self.topology
+        days = (
+            *(r.until for r in topology.removed),
+            *(m.until for m in topology.moved),
+            *(g.until for g in topology.guards),
+        )
+        return not any(days) and state(snapshot) == self.state
 
 
 def fingerprint(data: Config) -> str:

@@ -34,6 +34,32 @@ class Removal(Spec):
     """The last day on which this still deletes anything."""
 
 
+class Guard(Spec):
+    """More of one kind may go at once than usual, written down so that a reviewer sees it."""
+
+    kind: str
+    """Of what, for example `stream`."""
+    upto: int = Field(ge=1)
+    """How many of them one apply may delete or replace."""
+    reason: str = Field(min_length=1)
+    """Why, in words a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this counts."""
+
+
+class Move(Spec):
+    """Something goes by another name than before."""
+
+    from_: str = Field(alias="from")
+    """Its address until now, for example `consumer/ORDERS/old`, or `topology/OLD` for all of them."""
+    to: str
+    """Its address from now on."""
+    reason: str | None = Field(default=None, min_length=1)
+    """Why, in words a reviewer can judge; where a server cannot rename, this is the consent to make it anew."""
+    until: date | None = None
+    """The last day on which this still moves anything."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
     """A `removed:` entry with its place."""
@@ -53,6 +79,37 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A `moved:` entry with its place."""
+
+    origin: Address
+    address: Address
+    reason: str | None = None
+    until: date | None = None
+    where: Where = nowhere
+
+    @property
+    def is_of_topology(self) -> bool:
+        """The owner itself has another name."""
+        return self.address.kind == TOPOLOGY
+
+
+TOPOLOGY = "topology"
+"""Begins the address of an owner in `moved:`, as `stream` begins that of a stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """A `guards:` entry with its place."""
+
+    kind: str
+    upto: int
+    reason: str
+    until: date | None = None
+    where: Where = nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
     """Everything one owner declares; parents stand before their children."""
 
@@ -61,6 +118,8 @@ class Topology:
     resources: tuple[Declared, ...] = ()
     removed: tuple[Removed, ...] = ()
     forget: tuple[Forgotten, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    guards: tuple[Guarded, ...] = ()
     where: Where = nowhere
     """Places of top-level paths such as `expect.min_server`."""
     files: tuple[str, ...] = ()

@@ -10,7 +10,17 @@ from pydantic import ValidationError
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Json, Spec
-from reconciler.core.topology import Expect, Forgotten, Removal, Removed
+from reconciler.core.topology import (
+    TOPOLOGY,
+    Expect,
+    Forgotten,
+    Guard,
+    Guarded,
+    Move,
+    Moved,
+    Removal,
+    Removed,
+)
 from reconciler.documents.complain import complain, did_you_mean, listed
 from reconciler.documents.explain_error import findings_of, unseen
 from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence, first_of, is_null, shape_of, shown, span
@@ -19,7 +29,7 @@ from reconciler.documents.plain import Finding, Plain
 from reconciler.documents.shape import Shape, shape_of_spec
 
 FORMAT = 1
-KEYS = ("reconciler", "topology", "expect", "removed", "forget")
+KEYS = ("reconciler", "topology", "expect", "guards", "moved", "removed", "forget")
 
 _TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})
 _S = TypeVar("_S", bound=Spec)
@@ -39,6 +49,8 @@ class Header:
     said: dict[str, _Said] = field(default_factory=dict)
     removed: list[Removed] = field(default_factory=list)
     forget: list[Forgotten] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+    guards: list[Guarded] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -106,10 +118,7 @@ class Header:
             return
         for index, item in enumerate(node.items):
             path = f"{key.text}[{index}]"
-            if key.text == "removed":
-                self._removal(file, item, path)
-            else:
-                self._forgotten(file, item, path)
+            _ITEMS[key.text](self, file, item, path)
 
     def _removal(self, file: str, item: Node, path: str) -> None:
         removal = self._spec(file, None, item, Removal, path)
@@ -119,6 +128,42 @@ class Header:
         address = self._address(file, item.entries["address"][1], f"{path}.address", removal.address)
         if address:
             self.removed.append(Removed(address=address, reason=removal.reason, until=removal.until, where=where))
+
+    def _move(self, file: str, item: Node, path: str) -> None:
+        move = self._spec(file, None, item, Move, path)
+        if move is None or not isinstance(item, Mapping):
+            return
+        ends = (("from", move.from_), ("to", move.to))
+        origin, to = (self._end(file, item.entries[key][1], f"{path}.{key}", text) for key, text in ends)
+        if origin is None or to is None:
+            return
+        if origin.kind != to.kind or origin == to:
+            message = f"{path} moves `{origin}` to `{to}`; write two addresses of one kind"
+            self._complain(file, Finding(item.entries["to"][1], "502", "wrong-value", message))
+            return
+        where = Place(file, first_of(item), item)
+        self.moved.append(Moved(origin=origin, address=to, reason=move.reason, until=move.until, where=where))
+
+    def _end(self, file: str, node: Node, path: str, text: str) -> Address | None:
+        """An address, or that of an owner."""
+        kind, _, name = text.partition("/")
+        if kind == TOPOLOGY and name:
+            return Address.of(TOPOLOGY, name)
+        return self._address(file, node, path, text)
+
+    def _guard(self, file: str, item: Node, path: str) -> None:
+        guard = self._spec(file, None, item, Guard, path)
+        if guard is None or not isinstance(item, Mapping):
+            return
+        if guard.kind not in self.registry.by_name:
+            kinds = self.registry.by_name
+            message = f"{path}.kind `{guard.kind}` is no kind; write {listed(kinds)}{did_you_mean(guard.kind, kinds)}"
+            self._complain(file, Finding(item.entries["kind"][1], "502", "wrong-value", message))
+            return
+        where = Place(file, first_of(item), item)
+        self.guards.append(
+            Guarded(kind=guard.kind, upto=guard.upto, reason=guard.reason, until=guard.until, where=where)
+        )
 
     def _forgotten(self, file: str, item: Node, path: str) -> None:
         text = self._plain(file, None, item, _TEXT, path=path)
@@ -162,6 +207,12 @@ class Header:
 
     def _complain(self, file: str, finding: Finding) -> None:
         self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(file, finding.node)))
+
+
+_ITEMS = {
+    "removed": Header._removal, "forget": Header._forgotten, "moved": Header._move, "guards": Header._guard,
+}  # fmt: skip
+"""Reads one item of a list, by its key."""
 
 
 def _misfit(address: Address, registry: Registry) -> str | None:

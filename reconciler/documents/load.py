@@ -9,7 +9,7 @@ from pathlib import Path
 from reconciler.core.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Where
-from reconciler.core.topology import Topology
+from reconciler.core.topology import TOPOLOGY, Topology
 from reconciler.documents.complain import complain, did_you_mean
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.header import KEYS, Header
@@ -87,11 +87,13 @@ class _Loading:
         if self.is_complete and self.roots:
             self.header.require(self.roots[0].file)
         problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
+        problems += self._astray()
         if any(problem.is_error for problem in problems):
             return Loaded(topology=None, diagnostics=tuple(ordered(problems)), name=self.header.known_name)
         topology = Topology(
             name=self.header.name, expect=self.header.expect, resources=tuple(self.collector.resources),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
+            moved=tuple(self.header.moved), guards=tuple(self.header.guards),
             where=_TopLevel(tuple(self.roots)), files=tuple(root.file for root in self.roots),
         )  # fmt: skip
         return Loaded(topology=topology, diagnostics=tuple(ordered(problems)), name=topology.name)
@@ -103,12 +105,29 @@ class _Loading:
         said: Iterable[tuple[str, Address, Where, str]] = [
             *(("removed", one.address, one.where, "address") for one in self.header.removed),
             *(("forgotten", one.address, one.where, "") for one in self.header.forget),
+            *(("moved away", one.origin, one.where, "from") for one in self.header.moved),
         ]
         for what, address, where, path in said:
             earlier, there = seen.setdefault(address, (what, where))
             if there is not where:
                 message = f"`{address}` is {what} here but {earlier} at {there('')}; keep one"
                 yield complain("XX505", "duplicate", message, where(path), address=str(address))
+
+    def _astray(self) -> Iterator[Diagnostic]:
+        """What is moved arrives at something that is declared, and nothing else arrives there."""
+        there = {one.address for one in self.collector.resources}
+        if "topology" in self.header.said:
+            there.add(Address.of(TOPOLOGY, self.header.name))
+        taken: dict[Address, Where] = {}
+        for one in self.header.moved:
+            if one.address not in there:
+                message = (
+                    f"`{one.address}`, where `{one.origin}` is to go, is not declared; declare it, or take this out"
+                )
+                yield complain("XX502", "wrong-value", message, one.where("to"), address=str(one.address))
+            elif not one.is_of_topology and (first := taken.setdefault(one.address, one.where)) is not one.where:
+                message = f"`{one.address}` is where {first('')} moves something too; keep one"
+                yield complain("XX505", "duplicate", message, one.where("to"), address=str(one.address))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from reconciler.core.kind import Registry
 from reconciler.kinds import across
+from reconciler.kinds.across.bounds import BOUNDS
 from reconciler.kinds.across.ordering import opening, ties
 from reconciler.kinds.consumer import CONSUMER
 from reconciler.kinds.elastic_group import ELASTIC_GROUP
@@ -15,4 +16,5 @@ REGISTRY = Registry(
     across=across.RULES,
     order=ties,
     opening=opening,
+    bounds=BOUNDS,
 )

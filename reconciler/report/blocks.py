@@ -112,6 +112,8 @@ def _asides(change: PlannedChange, paper: Paper) -> list[str]:
         lines += paper.wrapped(change.reason, 4)
     if change.blocked_by is not None:
         lines += paper.wrapped(f"waits for {change.blocked_by}", 4)
+    if change.action is Action.ADOPT and change.reason:
+        lines += paper.wrapped(change.reason, 4)
     if change.adopts and change.action.writes:
         lines += paper.wrapped("live and not ours yet; applying this adopts it", 4)
     return lines

@@ -115,14 +115,18 @@ def _step() -> Schema:
 
 def _saved() -> Schema:
     """What a plan kept for later has beside the plan itself: both or neither of `saved` and `fingerprint`."""
-    terms = fixed({"only": TEXTS, "exclude": TEXTS, "allow": {"type": "array", "items": TEXTS}, "paths": TEXTS})
+    terms = fixed(
+        {"only": TEXTS, "exclude": TEXTS, "allow": {"type": "array", "items": TEXTS}, "paths": TEXTS}, take_over=TEXTS
+    )
     declared = fixed(
         {
             "expect": CONFIG,
             "resources": {"type": "array", "items": fixed({"address": ADDRESS, "spec": CONFIG})},
             "removed": {"type": "array", "items": fixed({"address": ADDRESS, "reason": TEXT}, until=TEXT)},
             "forget": {"type": "array", "items": ADDRESS},
-        }
+        },
+        moved={"type": "array", "items": fixed({"from": TEXT, "to": TEXT}, reason=TEXT, until=TEXT)},
+        guards={"type": "array", "items": fixed({"kind": TEXT, "upto": COUNT, "reason": TEXT}, until=TEXT)},
     )
     return fixed(
         {

@@ -17,7 +17,7 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Declared
 from reconciler.core.saved import FINGERPRINT, Place, Saved, Terms, fingerprint
-from reconciler.core.topology import Expect, Forgotten, Removed, Topology
+from reconciler.core.topology import Expect, Forgotten, Guarded, Moved, Removed, Topology
 from reconciler.report.json import json_text, not_a_plan, parsed, plan_data, plan_of
 
 Data = Mapping[str, Any]
@@ -60,11 +60,23 @@ def _declared(topology: Topology) -> dict[str, Any]:
             for one in topology.resources
         ],
         "removed": [
-            _known({"address": str(one.address), "reason": one.reason, "until": one.until and one.until.isoformat()})
+            _known({"address": str(one.address), "reason": one.reason, "until": _iso(one.until)})
             for one in topology.removed
         ],
         "forget": [str(one.address) for one in topology.forget],
+        "moved": [
+            _known({"from": str(one.origin), "to": str(one.address), "reason": one.reason, "until": _iso(one.until)})
+            for one in topology.moved
+        ],
+        "guards": [
+            _known({"kind": one.kind, "upto": one.upto, "reason": one.reason, "until": _iso(one.until)})
+            for one in topology.guards
+        ],
     }
+
+
+def _iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
 
 
 def saved_from_json(text: str, registry: Registry) -> Saved:
@@ -112,6 +124,7 @@ def _saved_of(data: Data, registry: Registry) -> Saved:
             exclude=tuple(terms["exclude"]),
             allow=tuple((code, pattern) for code, pattern in terms["allow"]),
             paths=tuple(terms["paths"]),
+            take_over=tuple(terms.get("take_over", ())),
         ),
         source=saved.get("source"),
         git_revision=saved.get("git_revision"),
@@ -126,6 +139,8 @@ def _topology(name: str, data: Data, registry: Registry) -> Topology:
         resources=tuple(_resource(one, registry) for one in data["resources"]),
         removed=tuple(_removed(one) for one in data["removed"]),
         forget=tuple(Forgotten(address=Address.parse(one)) for one in data["forget"]),
+        moved=tuple(_moved(one) for one in data.get("moved", ())),
+        guards=tuple(Guarded(**{**one, "until": _day(one)}) for one in data.get("guards", ())),
     )
 
 
@@ -135,5 +150,13 @@ def _resource(data: Data, registry: Registry) -> Declared:
 
 
 def _removed(data: Data) -> Removed:
-    until = date.fromisoformat(data["until"]) if "until" in data else None
-    return Removed(address=Address.parse(data["address"]), reason=data["reason"], until=until)
+    return Removed(address=Address.parse(data["address"]), reason=data["reason"], until=_day(data))
+
+
+def _moved(data: Data) -> Moved:
+    origin, to = Address.parse(data["from"]), Address.parse(data["to"])
+    return Moved(origin=origin, address=to, reason=data.get("reason"), until=_day(data))
+
+
+def _day(data: Data) -> date | None:
+    return date.fromisoformat(data["until"]) if "until" in data else None

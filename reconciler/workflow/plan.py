@@ -30,6 +30,8 @@ class PlanOptions:
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     allow: tuple[tuple[str, str], ...] = ()
+    take_over: tuple[str, ...] = ()
+    """Owners whose resources become this topology's."""
     today: date = field(default_factory=date.today)
     came_from: Origin | None = None
     """Where the files come from; None: as git says where they are."""
@@ -67,7 +69,15 @@ async def planned(
     owned = ledger.read(snapshot)
     known = snapshot.unknown_bucket(BUCKET) is None
     origin_ = options.came_from or came_from(topology)
-    world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known, today=options.today)
+    world = reconcile(
+        topology,
+        snapshot,
+        owned.records,
+        registry,
+        ledger_known=known,
+        today=options.today,
+        take_over=options.take_over,
+    )
     view = View(
         target=snapshot.target,
         topology=topology.name,
@@ -78,6 +88,7 @@ async def planned(
         desired=world.desired,
         live=world.live,
         changes=world.changes,
+        ledger=world.ledger,
     )
     made = decide(
         world,
@@ -88,6 +99,7 @@ async def planned(
             allow=options.allow,
             only=options.only,
             exclude=options.exclude,
+            take_over=options.take_over,
             source=origin_.repository,
             git_revision=origin_.revision,
         ),

@@ -56,7 +56,13 @@ def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
         topology=made.topology,
         seen=seen(made.plan.steps, made.snapshot),
         state=state(made.snapshot),
-        terms=Terms(only=options.only, exclude=options.exclude, allow=options.allow, paths=tuple(paths)),
+        terms=Terms(
+            only=options.only,
+            exclude=options.exclude,
+            allow=options.allow,
+            paths=tuple(paths),
+            take_over=options.take_over,
+        ),
         source=made.origin.repository,
         git_revision=made.origin.revision,
         made_by=reconciler.__version__,
@@ -99,6 +105,7 @@ async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:
         only=saved.terms.only,
         exclude=saved.terms.exclude,
         allow=saved.terms.allow,
+        take_over=saved.terms.take_over,
         came_from=_origin(saved),
     )
     return (await planned(saved.topology, snapshot, js, options)).plan

@@ -86,6 +86,7 @@ def others(plan: Plan, snapshot: Snapshot) -> list[str]:
     """Other topologies whose objects these steps touch: a consumer on somebody else's stream, a group."""
     entries = snapshot.entries.get(BUCKET, {})
     touched = {encode_key(address) for step in plan.steps for address in _touched(step)}
+    touched |= {encode_key(address) for address in plan.records}  # taken over without a step
     records = (decode_owned(entries[key]) for key in touched if key in entries and not entries[key].deleted)
     return sorted({one.topology for one in records if isinstance(one, Owned)} - {plan.topology})
 

@@ -87,10 +87,13 @@ def _renamed(body: Body, prefix: str) -> dict[str, Any]:
     return renamed
 
 
+MAY_GO = {"guards": [{"kind": kind.name, "upto": 1, "reason": "drawn"} for kind in REGISTRY.kinds]}
+
+
 def as_file(case: Case, body: Body) -> str:
     """The topology file that wants `body`, or the removal."""
     if case.removes:
-        return dump("drawn", {"removed": [{"address": str(case.at), "reason": "drawn"}]})
+        return dump("drawn", {**MAY_GO, "removed": [{"address": str(case.at), "reason": "drawn"}]})
     kind = REGISTRY.of(case.at)
     sections: dict[str, Any] = {}
     home = sections

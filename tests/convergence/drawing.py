@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from reconciler.core.resource import Address, Declared
-from reconciler.core.topology import Forgotten, Removed, Topology
+from reconciler.core.topology import Forgotten, Guarded, Removed, Topology
 from reconciler.core.wire import Version
 from reconciler.kinds import REGISTRY
 from tests.convergence.legal import legal_consumer, legal_stream
@@ -65,6 +65,7 @@ def topology(
         ),
         removed=tuple(Removed(address=address, reason="drawn") for address in removed),
         forget=tuple(Forgotten(address=address) for address in forget),
+        guards=tuple(Guarded(kind=kind.name, upto=100, reason="drawn") for kind in REGISTRY.kinds),
     )
 
 

@@ -134,7 +134,9 @@ def test_nothing_is_remembered_of_someone_elses_stream(compare: Compare) -> None
 
 
 def test_nothing_is_remembered_of_what_is_removed(compare: Compare) -> None:
-    plan = compare("removed: [{address: stream/A, reason: r}]", LIVE).plan()
+    plan = compare(
+        "guards: [{kind: stream, upto: 1, reason: r}]\nremoved: [{address: stream/A, reason: r}]", LIVE
+    ).plan()
     assert [(change.action, change.record) for change in plan.changes] == [(Action.DELETE, None)]
 
 

@@ -38,12 +38,15 @@ def test_a_stream_is_made_before_its_consumers(compare: Compare) -> None:
 
 def test_deletions_run_in_reverse(compare: Compare) -> None:
     live = "streams: {S: {subjects: [s], groups: {g: {type: static, max_members: 1}}}}"
-    plan = compare("removed: [{address: stream/S, reason: r}, {address: static_group/S/g, reason: r}]", live).plan()
+    plan = compare(
+        "streams: {NEW: {}}\nremoved: [{address: stream/S, reason: r}, {address: static_group/S/g, reason: r}]", live
+    ).plan()
     assert "delete entry/static-consumer-groups/S.g" in before(plan, "delete stream/S")
 
 
 def test_a_consumer_goes_with_its_stream_in_one_step(compare: Compare) -> None:
     plan = compare(
+        "guards: [{kind: stream, upto: 1, reason: r}]\n"
         "removed: [{address: stream/S, reason: r}, {address: consumer/S/c, reason: r}]",
         "streams: {S: {subjects: [s], consumers: {c: {}}}}",
     ).plan()

@@ -23,8 +23,12 @@ NAMED = 5
 
 def _listed(readers: list[Reader]) -> str:
     """Each with whose it is, as far as that matters: somebody else must be asked."""
-    said = [one.label if one.change else f"{one.label} (not of this topology)" for one in readers]
+    said = [one.label if one.change else f"{one.label} ({_whose(one)})" for one in readers]
     return ", ".join(said[:NAMED]) + (f" and {len(said) - NAMED} more" if len(said) > NAMED else "")
+
+
+def _whose(reader: Reader) -> str:
+    return f"of `{reader.owner}`" if reader.owner else "not of this topology"
 
 
 @rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
@@ -34,6 +38,8 @@ def dependants_left_behind(change: Change, view: View) -> Found:
     The server does not mind. Mirrors and sources keep what they have and stop; should a stream of that name come back, most
     servers go on behind the old sequence and skip its first messages. Records of groups stay, and their members fail. What
     becomes of plain consumers of a stream is for ST310 to say; here count those of buckets.
+
+    Where one of them is of another topology, this one cannot consent.
 
     Instead: remove or redirect them first, in this plan or by their owners; or allow XX231 for this run.
     """
@@ -45,11 +51,15 @@ def dependants_left_behind(change: Change, view: View) -> Found:
         left += [one for one in consuming(name, view) if not one.is_ephemeral]
     if not left:
         return None
+    foreign = any(one.owner for one in left)
+    allowing = f", or allow it for this run: --allow XX231={change.address}"
     return Finding(
-        outcome=Outcome.NEEDS_CONSENT,
+        outcome=Outcome.REFUSED if foreign else Outcome.NEEDS_CONSENT,
         quantities={"dependants": len(left)},
-        message=f"what depends on it stays behind with nothing to read: {_listed(left)}",
-        fix=f"remove or redirect that first, or allow it for this run: --allow XX231={change.address}",
+        message=f"what depends on it ({len(left)}) stays behind with nothing to read: {_listed(left)}",
+        fix="let their topologies remove or redirect them first"
+        if foreign
+        else f"remove or redirect that first{allowing}",
     )
 
 

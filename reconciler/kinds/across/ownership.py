@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 
@@ -17,7 +19,8 @@ def foreign_owner(change: Change, view: View) -> Found:
 
     Two owners would undo each other's changes for ever.
 
-    Instead: remove it from one of the two; `forget:` in the other topology gives it up without touching it.
+    Instead: remove it from one of the two; `forget:` in the other topology gives it up without touching it. Or take it
+    over: `--take-over OWNER`, as `plan` and `apply` take it, makes it this topology's own.
     """
     owner = change.owned.topology if change.owned else view.topology
     if owner == view.topology:
@@ -25,7 +28,8 @@ def foreign_owner(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.REFUSED,
         message=f"topology `{owner}` owns this; here is `{view.topology}`",
-        fix=f"remove it here, or let `{owner}` give it up with forget: [{change.address}]",
+        fix=f"remove it here, or let `{owner}` give it up with forget: [{change.address}], "
+        f"or take it over: --take-over {shlex.quote(owner)}",
     )
 
 
@@ -35,7 +39,8 @@ def foreign_source(change: Change, view: View) -> Found:
 
     Most often a copied repository whose `topology:` was not renamed.
 
-    Instead: rename this topology, or apply from the repository that owns it.
+    Instead: rename this topology, or apply from the repository that owns it. Where the files have moved, take over:
+    `--take-over REPOSITORY`, as the message names it.
     """
     owned = change.owned
     if (
@@ -49,7 +54,8 @@ def foreign_source(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.REFUSED,
         message=f"it was applied from {owned.source}; this is {view.source}",
-        fix="rename this topology, or apply from the repository that owns it",
+        fix="rename this topology, or apply from the repository that owns it; where the files have moved here, take over: "
+        f"--take-over {shlex.quote(owned.source)}",
     )
 
 

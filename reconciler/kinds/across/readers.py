@@ -9,7 +9,7 @@ from functools import lru_cache
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Config
 from reconciler.core.rule import View
-from reconciler.kinds.across.afterwards import GONE, Copy, afterwards, live_streams
+from reconciler.kinds.across.afterwards import GONE, PREFIXES, Copy, afterwards, live_streams
 from reconciler.kinds.across.stored import Stored
 from reconciler.kinds.primitives.subjects import collide
 
@@ -22,6 +22,8 @@ class Reader:
     filters: tuple[str, ...] = ()
     change: Change | None = None
     """What this plan does about it; None: it is not of this topology."""
+    owner: str | None = None
+    """The other topology it is of."""
 
     is_ephemeral: bool = False
 
@@ -38,7 +40,17 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
     after = afterwards(view)
     for copy in after.copiers.get(stream, ()):
         change = after.made_by.get(copy.stream)
-        yield Reader(label=_called(copy, view), filters=tuple(copy.filters), change=change)
+        yield Reader(
+            label=_called(copy, view), filters=tuple(copy.filters), change=change, owner=_owner(copy.stream, view)
+        )
+
+
+def _owner(stream: str, view: View) -> str | None:
+    """The other topology that a stream is of, as whatever kind."""
+    if group := elastic_groups(view).get(stream):
+        return view.owner_of(group.kind, *group.names)
+    kinds = (kind for kind, prefix in PREFIXES.items() if stream.startswith(prefix))
+    return next(filter(None, (view.owner_of(kind, stream.removeprefix(PREFIXES[kind])) for kind in kinds)), None)
 
 
 def _called(copy: Copy, view: View) -> str:
@@ -74,7 +86,10 @@ def grouped(stream: str, view: View) -> Iterator[Reader]:
     """Static groups: their members read behind the partition number."""
     for address, config in static_groups(stream, view):
         filters = tuple(f"*.{one}" for one in config.get("filters") or (">",))
-        yield Reader(label=f"static group {address.name}", filters=filters, change=view.changes.get(address))
+        owner = view.owner_of(address.kind, *address.names)
+        yield Reader(
+            label=f"static group {address.name}", filters=filters, change=view.changes.get(address), owner=owner
+        )
 
 
 def consuming(stream: str, view: View) -> Iterator[Reader]:
@@ -85,7 +100,8 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
         if name not in changes and not (info["config"].get("direct") or info["config"].get("sourcing")):
             fleeting = not info["config"].get("durable_name")
             label = f"{'ephemeral ' if fleeting else ''}consumer {name}"
-            yield Reader(label=label, filters=filters_of(info["config"]), is_ephemeral=fleeting)
+            owner = view.owner_of("consumer", stream, name)
+            yield Reader(label=label, filters=filters_of(info["config"]), is_ephemeral=fleeting, owner=owner)
     for name, change in changes.items():
         resource = change.desired or change.live
         if change.action not in GONE and resource:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
@@ -14,6 +14,7 @@ from reconciler.kinds.primitives.readers import Going, behind, unread
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.words import consent_to, exactly, listed, size, some
 
+NAMED = 5
 EMPTIES = Version(2, 15)
 """From here on, interest retention without any consumer removes what is stored."""
 
@@ -115,17 +116,28 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     `removed:` is the consent; this says what it costs. Consumers that the files do not remove need a consent of their own.
 
+    Those of another topology are not for this one to take: it must let them go first.
+
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
     state, name = surplus.state_of(change), change.address.name
     messages = state.get("messages", 0)
-    if losing := list(_lose_consumers(name, view)):
+    losing = list(_lose_consumers(name, view))
+    if foreign := [(one, owner) for one in losing if (owner := view.owner_of("consumer", name, one))]:
+        losing = [one for one in losing if one not in dict(foreign)]
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            quantities={"consumers": len(foreign)},
+            message=f"{some(len(foreign), 'consumer')} of other topologies would go with it: "
+            + _named([f"{one} (of `{owner}`)" for one, owner in foreign]),
+            fix="let their topologies remove or forget them first",
+        )
+    if losing:
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT,
             path="",
             quantities={"consumers": len(losing)},
-            message=f"consumers that this topology does not remove go with it: {', '.join(losing[:5])}"
-            + (f" and {len(losing) - 5} more" if len(losing) > 5 else ""),
+            message=f"consumers that this topology does not remove go with it: {_named(losing)}",
             fix="write them into `removed` as well, or allow ST310 for this run: --allow ST310=" + str(change.address),
         )
     if messages:
@@ -137,6 +149,10 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
             | ({"unprocessed": late.most} if late.most else {}),
             message=f"with it go {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}",
         )
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def _lose_consumers(name: str, view: View) -> Iterator[str]:

@@ -1,0 +1,123 @@
+"""Whose it becomes: taken over by name, by a topology's new name, or not at all; on a real server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.server.api import JetStream
+from tests.cli.running import Ran
+from tests.e2e.here import somebody
+from tests.e2e.someone import Someone
+from tests.support.accounts import Account
+from tests.support.jetstream import done
+
+OTHER = "reconciler: 1\ntopology: other\n"
+S = "streams: {S: {subjects: [s]}}\n"
+
+
+@pytest.fixture
+def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    """Topology `t` owns S."""
+    found = somebody(tmp_path, account, monkeypatch)
+    found.applied(S)
+    return found
+
+
+def other(someone: Someone, text: str, *options: str, command: str = "apply") -> Ran:
+    """The same account, from a topology of another name."""
+    file = someone.write(OTHER + text, "other.yaml")
+    return someone(command, file, *(["--yes"] if command == "apply" else []), *options)
+
+
+def created(someone: Someone) -> str:
+    async def read(js: JetStream) -> str:
+        return str(done(await js.read("STREAM.INFO.S"))["created"])
+
+    return someone.ask(read)
+
+
+def test_what_is_taken_over_is_ours_and_untouched(someone: Someone) -> None:
+    before = created(someone)
+    ran = other(someone, S, "--take-over", "t")
+    assert (ran.code, "taken over from t" in ran.out, created(someone)) == (0, True, before), ran
+    assert someone.has_nothing_to_do("other.yaml")
+    refused = someone("plan", "topology.yaml")
+    assert (refused.code, "Topology `other` owns this" in refused.out) == (4, True)
+
+
+def test_the_refusal_says_how_to_take_over(someone: Someone) -> None:
+    ran = other(someone, S, command="plan")
+    assert (ran.code, "--take-over t" in ran.out) == (4, True), ran.out
+
+
+def test_nobody_else_is_taken_from(someone: Someone) -> None:
+    ran = other(someone, S, "--take-over", "somebody", command="plan")
+    assert (ran.code, "XX101" in ran.out, "XX915" in ran.out) == (4, True, True), ran.out
+
+
+def test_ones_own_name_takes_nothing_over(someone: Someone) -> None:
+    ran = someone("plan", "topology.yaml", "--take-over", "t")
+    assert (ran.code, "XX915" in ran.out) == (0, True), ran.out
+
+
+def test_a_saved_plan_takes_over_as_it_was_told(someone: Someone) -> None:
+    assert other(someone, S.replace("[s]", "[s, x]"), "--take-over", "t", "-o", "p.json", command="plan").code == 0
+    ran = someone("apply", "p.json", "--yes")
+    assert ran.code == 0, ran
+    assert someone.has_nothing_to_do("other.yaml")
+
+
+def test_a_saved_plan_says_that_taking_over_belongs_to_the_plan(someone: Someone) -> None:
+    other(someone, S, "--take-over", "t", "-o", "p.json", command="plan")
+    ran = someone("apply", "p.json", "--yes", "--take-over", "t")
+    assert (ran.code, "--take-over" in ran.err) == (64, True)
+
+
+def test_what_is_taken_over_may_be_removed_in_one_go(someone: Someone) -> None:
+    ran = other(someone, "streams: {T: {}}\nremoved: [{address: stream/S, reason: ours now}]\n", "--take-over", "t")
+    assert (ran.code, someone.ask(names)) == (0, ["T"]), ran
+
+
+async def names(js: JetStream) -> list[str]:
+    found = done(await js.request("STREAM.NAMES"))["streams"] or []
+    return sorted(name for name in found if not name.startswith("KV_"))
+
+
+def test_a_topology_that_was_renamed_keeps_what_it_owns_also_what_it_no_longer_declares(someone: Someone) -> None:
+    someone.applied(S + "  \n".join(["kv_buckets: {B: {}}\n"]))
+    renamed = "moved: [{from: topology/t, to: topology/other}]\n"
+    ran = other(someone, renamed + S)
+    assert (ran.code, "kv_bucket/B" in ran.out, "taken over from t" in ran.out) == (0, True, True), ran
+    gone = other(someone, S + "removed: [{address: kv_bucket/B, reason: empty}]\n")
+    assert gone.code == 0, gone
+    assert someone.has_nothing_to_do("other.yaml")
+
+
+def test_a_saved_plan_knows_that_the_topology_was_renamed(someone: Someone) -> None:
+    text = "moved: [{from: topology/t, to: topology/other}]\n" + S
+    assert other(someone, text, "-o", "p.json", command="plan").code == 0
+    assert someone("apply", "p.json", "--yes").code == 0
+    assert someone.has_nothing_to_do("other.yaml")
+
+
+def test_a_lost_ledger_destroys_nothing(someone: Someone) -> None:
+    """Without entries of its own a topology may not delete."""
+    someone.ask(forget_everything)
+    ran = someone.apply("streams: {T: {subjects: [t]}}\nremoved: [{address: stream/S, reason: r}]\n")
+    assert (ran.code, "XX104" in ran.out, someone.ask(names)) == (4, True, ["S"]), ran
+    someone.applied(S + "  \n".join(["kv_buckets: {B: {}}\n"]))  # the way out that it names
+    assert someone.apply("kv_buckets: {B: {}}\nremoved: [{address: stream/S, reason: r}]\n").code == 0
+
+
+async def forget_everything(js: JetStream) -> None:
+    done(await js.write("STREAM.DELETE.KV_reconciler"))
+
+
+def test_foreign_consumers_keep_a_stream_whatever_is_allowed(someone: Someone) -> None:
+    mine = "streams: {S: {external: true, consumers: {c: {}, d: {}}}}\n"
+    assert other(someone, mine).code == 0
+    ran = someone.apply("kv_buckets: {B: {}}\nremoved: [{address: stream/S, reason: r}]\n", "--allow", "ST310=stream/S")
+    assert (ran.code, "2 consumers of other topologies" in ran.out) == (4, True), ran.out
+    assert someone.ask(names) == ["S"]

@@ -1,0 +1,160 @@
+"""Too much at once: bounds per kind, files that declare nothing, and the entry that lets it pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.plan import Plan
+from reconciler.kinds import REGISTRY
+from reconciler.report.json import plan_from_json, plan_json
+from tests.support.topologies import Scene, scene
+
+Compare = Callable[..., Scene]
+
+
+@pytest.fixture
+def compare(tmp_path: Path) -> Compare:
+    return lambda desired, live=None, **more: scene(tmp_path, desired, live, **more)
+
+
+def streams(number: int) -> str:
+    return "streams:\n" + "".join(f"  S{n}: {{subjects: [s{n}]}}\n" for n in range(number))
+
+
+def without(number: int, of: int, *, more: str = "") -> str:
+    gone = "".join(f"- {{address: stream/S{n}, reason: retired}}\n" for n in range(of - number, of))
+    return f"{more}{streams(of - number) if of > number else ''}removed:\n{gone}"
+
+
+def codes(plan: Plan) -> set[str]:
+    return {verdict.code for change in plan.changes for verdict in change.verdicts if verdict.blocks}
+
+
+def warned(plan: Plan) -> list[str]:
+    return [one.code for one in plan.diagnostics]
+
+
+def guard(upto: int, **more: str) -> str:
+    said = "".join(f", {key}: {value}" for key, value in more.items())
+    return f"guards: [{{kind: stream, upto: {upto}, reason: retired{said}}}]\n"
+
+
+def with_consumers(bodies: Iterable[str], beside: str = "") -> str:
+    """Consumers c0, c1, … of stream S."""
+    listed = ", ".join(f"c{n}: {body}" for n, body in enumerate(bodies))
+    return f"streams: {{{beside}S: {{consumers: {{{listed}}}}}}}"
+
+
+def test_every_kind_has_a_bound() -> None:
+    assert set(REGISTRY.bounds) == set(REGISTRY.by_name)
+
+
+def test_a_few_may_always_go(compare: Compare) -> None:
+    plan = compare(without(5, 6), streams(6)).plan()
+    assert (codes(plan), plan.summary["delete"], len(plan.steps)) == (set(), 5, 5)
+
+
+def test_more_than_that_and_than_a_share_is_refused(compare: Compare) -> None:
+    plan = compare(without(6, 10), streams(10)).plan()
+    assert (codes(plan), plan.summary["refused"], plan.steps, plan.exit_code) == ({"XX108"}, 6, (), 4)
+
+
+def test_a_share_of_many_may_go(compare: Compare) -> None:
+    assert codes(compare(without(8, 40), streams(40)).plan()) == set()
+    assert codes(compare(without(9, 40), streams(40)).plan()) == {"XX108"}
+
+
+def test_what_another_topology_owns_makes_no_share_larger(compare: Compare) -> None:
+    """Nothing of ours is among the forty."""
+    assert "XX108" in codes(compare(without(8, 40), streams(40), owner="others").plan())
+
+
+def test_the_file_lets_it_pass_up_to_a_number(compare: Compare) -> None:
+    assert codes(compare(without(6, 10, more=guard(6)), streams(10)).plan()) == set()
+    assert codes(compare(without(7, 10, more=guard(6)), streams(10)).plan()) == {"XX108"}
+
+
+def test_no_option_lets_it_pass(compare: Compare) -> None:
+    plan = compare(without(6, 10), streams(10)).plan(allow=[("XX108", "stream/*")])
+    assert codes(plan) == {"XX108"}
+
+
+def test_a_selection_counts_what_it_selects(compare: Compare) -> None:
+    found = compare(without(6, 10), streams(10))
+    assert codes(found.plan(only=["stream/S5", "stream/S6"])) == set()
+
+
+def test_a_guard_that_has_ended_guards_nothing_and_says_so(compare: Compare) -> None:
+    plan = compare(without(6, 10, more=guard(6, until="2026-05-31")), streams(10)).plan()
+    assert (codes(plan), warned(plan)) == ({"XX108"}, ["XX301"])
+
+
+def test_a_guard_that_nothing_needs_is_said(compare: Compare) -> None:
+    assert warned(compare(guard(6) + streams(3), streams(3)).plan()) == ["XX302"]
+
+
+def test_the_refusal_says_what_to_write(compare: Compare) -> None:
+    plan = compare(without(6, 10), streams(10)).plan()
+    fix = next(verdict.fix or "" for change in plan.changes for verdict in change.verdicts)
+    assert "guards: [{kind: stream, upto: 6, reason: …}]" in fix
+
+
+def test_what_declares_nothing_deletes_nothing(compare: Compare) -> None:
+    plan = compare(without(1, 1), streams(1)).plan()
+    assert (codes(plan), plan.steps) == ({"XX109"}, ())
+
+
+def test_emptied_sections_delete_nothing_and_list_what_is_kept(compare: Compare) -> None:
+    plan = compare("streams:\n", streams(3)).plan()
+    assert (plan.summary["orphan"], plan.steps, plan.records) == (3, (), {})
+
+
+def test_a_topology_is_taken_down_by_saying_so(compare: Compare) -> None:
+    plan = compare(without(2, 2, more=guard(2)), streams(2)).plan()
+    assert (codes(plan), plan.summary["delete"]) == (set(), 2)
+
+
+LIVE = with_consumers(["{}"] * 25, "A: {}, ")
+GONE = "".join(f"- {{address: consumer/S/c{n}, reason: r}}\n" for n in range(25))
+
+
+def test_consumers_that_go_with_their_stream_are_that_one_stream(compare: Compare) -> None:
+    plan = compare(f"streams: {{A: {{}}}}\nremoved:\n- {{address: stream/S, reason: r}}\n{GONE}", LIVE).plan()
+    assert (codes(plan), [step.id for step in plan.steps]) == (set(), ["delete stream/S"])
+
+
+def test_consumers_by_themselves_have_a_bound_of_their_own(compare: Compare) -> None:
+    assert codes(compare(f"streams: {{A: {{}}, S: {{}}}}\nremoved:\n{GONE}", LIVE).plan()) == {"XX108"}
+
+
+def test_replacements_count(compare: Compare) -> None:
+    """Each with the consent it needs."""
+    many = range(21)
+    live = with_consumers(["{ack_policy: explicit}"] * 21)
+    wanted = with_consumers(["{ack_policy: all, allow: [{code: CO104, to: all, reason: r}]}"] * 21)
+    raw = {
+        "consumers": {"S": {f"c{n}": {"ack_floor": {"stream_seq": 1}, "delivered": {"stream_seq": 1}} for n in many}}
+    }
+    plan = compare(wanted, live, raw=raw, server="2.14").plan()
+    assert "XX108" in codes(plan), [v.message for c in plan.changes for v in c.verdicts]
+
+
+def test_what_goes_along_with_what_is_refused_is_refused_as_well(compare: Compare) -> None:
+    """Under --partial it would otherwise be deleted alone, or forgotten."""
+    gone = "removed: [{address: stream/S, reason: r}, {address: consumer/S/c, reason: r}]"
+    plan = compare(gone, "streams: {S: {consumers: {c: {}}}}").plan()
+    assert (plan.summary["refused"], plan.steps, plan.records) == (2, (), {})
+
+
+def test_a_consumer_whose_stream_may_not_go_is_deleted_alone(compare: Compare) -> None:
+    gone = "streams: {A: {}}\nremoved: [{address: stream/S, reason: r}, {address: consumer/S/c, reason: r}]"
+    plan = compare(gone, "streams: {A: {}, S: {protect: true, consumers: {c: {}}}}").plan()
+    assert [step.id for step in plan.steps] == ["delete consumer/S/c"]
+
+
+def test_a_plan_with_such_a_refusal_comes_back_from_json(compare: Compare) -> None:
+    text = plan_json(compare(without(6, 10), streams(10)).plan())
+    assert plan_json(plan_from_json(text)) == text
