@@ -21,12 +21,12 @@ from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.reporting import Reports, carried_out, reports
 from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.events import Event, Finished, Settled, Started
+from reconciler.core.events import Event, Finished, Settled, Started, Waiting
 from reconciler.core.plan import Plan
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.headline import where
-from reconciler.report.outcome import outcome_text, progress
+from reconciler.report.outcome import outcome_text, progress, waiting
 from reconciler.report.outcome_json import outcome_json
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
@@ -211,13 +211,24 @@ class _Line:
 
     def __init__(self, total: int) -> None:
         self._progress, self._total, self._settled, self._next = Progress(), total, 0, 0.0
+        self._told: set[str] = set()
 
     def follow(self, event: Event) -> None:
         if isinstance(event, Finished):
             self._progress.clear()
             return
-        if not isinstance(event, Started) and hasattr(event, "step"):
-            self._settled += 1
+        if isinstance(event, Waiting):
+            self._wait(event)
+            return
+        self._settled += not isinstance(event, Started)
         if self._progress.is_watched and time.monotonic() >= self._next:
             self._next = time.monotonic() + 0.05
             self._progress.show(progress(self._settled, self._total, event.step, self._progress.width))
+
+    def _wait(self, event: Waiting) -> None:
+        """Whoever reads a log later wants to know what took so long, once for each step."""
+        if self._progress.is_watched:
+            self._progress.show(waiting(self._settled, self._total, event.text, self._progress.width))
+        elif event.step.id not in self._told:
+            self._told.add(event.step.id)
+            tell(f"{visible(event.text)} …\n")

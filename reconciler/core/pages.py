@@ -55,6 +55,8 @@ APPLY = {
     "AP107": Page("in-doubt", "The request was sent and no answer came, and looking again did not tell.", "plan again: it shows what is there"),
     "AP108": Page("position-unknown", "A consumer or group that is to be replaced does not say where it stands; it was left alone.", "acknowledge its first message, or let the queue of the group catch up, and apply again"),
     "AP109": Page("replicas-behind", "A stream was still being moved or copied when its next change was due; the change was not made.", "wait until all replicas are current, and apply again"),
+    "AP110": Page("mirror-behind", "A mirror that is to be promoted had not everything its origin has; it was left a mirror.", "apply again when its lag is 0; plan again if the origin is gone for good"),
+    "AP111": Page("members-away", "The membership of a group was changed, and members that consumed before do not again.", "start them; what is queued on their partitions waits"),
     "AP201": Page("recreated", "An object that a saved plan touches was deleted and created again since: another creation time, and its state went backwards. It was left alone.", "plan again: what was reviewed was another object"),
     "AP202": Page("more-than-consented", "A saved plan would by now lose more than was agreed to: beyond `upto` of the consent, or twice what the plan said.", "plan again, and consent to what it says now"),
     "AP203": Page("no-longer-allowed", "Since a plan was saved, a rule objects to one of its changes.", "plan again and see why"),

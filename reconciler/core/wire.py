@@ -176,6 +176,27 @@ def stands_still(info: Mapping[str, Json], replicas: int) -> bool:
     return bool(cluster.get("leader")) and current and not is_moving(info, replicas)
 
 
+HEARD = 3_000_000_000
+"""Nanoseconds. An origin that is there speaks once a second."""
+
+
+def copies(info: Mapping[str, Json]) -> bool:
+    """Does a mirror hear from its origin?"""
+    copied = info.get("mirror") or {}
+    return not copied.get("error") and 0 <= copied.get("active", -1) < HEARD
+
+
+def copies_all(info: Mapping[str, Json]) -> bool:
+    """Has it everything its origin had a moment ago? A stream that is no mirror (any more) waits for nothing."""
+    return "mirror" not in info["config"] or (copies(info) and not info["mirror"].get("lag"))
+
+
+def partitions_of(consumer: Mapping[str, Json]) -> list[int]:
+    """Which ones a member's consumer is for: the first token of its filters."""
+    filters = consumer.get("filter_subjects") or [consumer.get("filter_subject") or ""]
+    return sorted({int(token) for one in filters if (token := one.partition(".")[0]).isdecimal()})
+
+
 class Call(StrEnum):
     """The primitive calls a server understands; nothing else is ever written."""
 
@@ -199,6 +220,8 @@ class Call(StrEnum):
     GATE_CONSUMERS_GONE = "gate.consumers_gone"
     GATE_REPLICAS_CURRENT = "gate.replicas_current"
     GATE_IN_FLIGHT_DONE = "gate.in_flight_done"
+    GATE_MIRROR_CAUGHT_UP = "gate.mirror_caught_up"
+    GATE_MEMBERS_BACK = "gate.members_back"
 
     @property
     def waits(self) -> bool:
@@ -221,7 +244,7 @@ class Step:
     body: Config = field(default_factory=dict)
     """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. reset: {"seq": …}.
     read: {"paused": true} waits a moment until a pause is in effect. gates: {"timeout": ns} and what they wait for:
-    {"names": […]} (without: all of them) or {"replicas": …}. queue.*: {"from": source, "timeout": ns}."""
+    {"names": […]} (without: all of them), {"replicas": …} or {"partitions": {member: […]}}. queue.*: {"from": source, "timeout": ns}."""
     set: Config = field(default_factory=dict)
     """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
     unset: tuple[str, ...] = ()

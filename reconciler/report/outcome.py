@@ -24,6 +24,8 @@ _DEEDS = {
     Call.GATE_CONSUMERS_GONE: "wait until the consumers are gone on",
     Call.GATE_REPLICAS_CURRENT: "wait until the replicas are current of stream",
     Call.GATE_IN_FLIGHT_DONE: "wait until what is in flight is acknowledged on",
+    Call.GATE_MIRROR_CAUGHT_UP: "wait until it has caught up, mirror",
+    Call.GATE_MEMBERS_BACK: "wait until the members consume again from",
     Call.QUEUE_READ: "read how far it has come, stream", Call.QUEUE_SETTLE: "take the start sequence off stream",
 }  # fmt: skip
 _NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion"} | {c: "wait" for c in Call if c.waits}
@@ -57,7 +59,12 @@ def outcome_text(
 
 def progress(done: int, total: int, step: Step, width: int) -> str:
     """One line for a terminal, never wider than it."""
-    line = f"{done:_} of {total:_} steps  {deed(step)}"[:width]
+    return waiting(done, total, deed(step), width)
+
+
+def waiting(done: int, total: int, what: str, width: int) -> str:
+    """The same, of what a gate waits for."""
+    line = f"{done:_} of {total:_} steps  {visible(what)}"[:width]
     while columns(line) >= width:
         line = line[:-2] + "…"
     return line

@@ -32,6 +32,8 @@ DEEDS = {
     Call.GATE_CONSUMERS_GONE: "see the consumers of {} gone",
     Call.GATE_REPLICAS_CURRENT: "see the replicas of {} current",
     Call.GATE_IN_FLIGHT_DONE: "see what {} has delivered acknowledged",
+    Call.GATE_MIRROR_CAUGHT_UP: "see mirror {} caught up",
+    Call.GATE_MEMBERS_BACK: "see the members of {} consuming again",
 }
 
 FIXES = {
@@ -135,6 +137,26 @@ def still_moving(step: Step, how: str) -> Unsuccessful:
     message = f"Stream {step.on[0]} is still being moved or copied after {seconds:g} s: {how}."
     fix = "Wait until `nats stream info` shows all replicas current, then run apply again: it does what is left."
     return Unsuccessful(_diagnostic(step, "AP109", "replicas-behind", message, fix), nothing_done=True)
+
+
+def still_behind(step: Step, how: str) -> Unsuccessful:
+    seconds = step.body["timeout"] / 1e9
+    message = f"Mirror {step.on[0]} has not caught up after {seconds:g} s, so it was not promoted: {how}."
+    fix = (
+        "Apply again when `nats stream info` shows a lag of 0. If its origin is gone for good, plan again: the plan then "
+        "says what never comes, and does not wait for it."
+    )
+    return Unsuccessful(_diagnostic(step, "AP110", "mirror-behind", message, fix), nothing_done=True)
+
+
+def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:
+    seconds = step.body["timeout"] / 1e9
+    message = (
+        f"The membership of {step.address} is changed, but {', '.join(names)} consumed before and did not again within "
+        f"{seconds:g} s: nobody takes what is queued on the partitions there."
+    )
+    fix = "Look whether these members run (`reconciler groups doctor` says what is wrong with each), and start them."
+    return Unsuccessful(_diagnostic(step, "AP111", "members-away", message, fix), nothing_done=True)
 
 
 def in_doubt(step: Step, silence: Refusal | NoAnswer) -> Doubtful:

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from reconciler.core.binds import BINDS, Bind, filled
 from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Call, Step, stands_still
+from reconciler.core.wire import Call, Step, copies_all, partitions_of, stands_still
 from reconciler.server import entry_steps, problems, queue_steps, settled
 from reconciler.server.api import Answer, NoAnswer, Refusal
 from reconciler.server.handling import Result, Run, Succeeded, changes_since
@@ -223,6 +223,56 @@ async def _in_flight_done(run: Run, step: Step) -> Result:
     return _gone(step) if _is_missing(seen) else problems.unreadable(step, seen)
 
 
+async def _mirror_caught_up(run: Run, step: Step) -> Result:
+    """Until it has all that its origin had, as the origin itself says: it speaks once a second also when nothing comes."""
+    deadline, told = _deadline(step), ""
+    while True:
+        seen = await run.js.read(_info(step))
+        if _is_missing(seen):
+            return _gone(step)
+        if isinstance(seen, Mapping) and copies_all(seen):
+            return Succeeded()
+        how = _how_far_behind(seen)
+        if asyncio.get_running_loop().time() >= deadline:
+            return problems.still_behind(step, how)
+        if how != told:
+            run.tell(step, f"waiting for mirror {step.on[0]}: {how}")
+        told = how
+        await asyncio.sleep(POLL)
+
+
+def _how_far_behind(seen: Answer) -> str:
+    if not isinstance(seen, Mapping):
+        return str(seen)
+    copied = seen.get("mirror") or {}
+    if error := (copied.get("error") or {}).get("description"):
+        return str(error)
+    return f"{copied['lag']:_} messages behind" if copied.get("lag") else "its origin is silent"
+
+
+async def _members_back(run: Run, step: Step) -> Result:
+    """Every member makes its consumer anew when it sees the record; those that gain a partition wait for who loses it."""
+    deadline, told = _deadline(step), None
+    while away := await _members_away(run, step):
+        if asyncio.get_running_loop().time() >= deadline:
+            return problems.still_away(step, away)
+        if away != told:
+            run.tell(step, f"waiting for {', '.join(away)} to consume again")
+        told = away
+        await asyncio.sleep(POLL)
+    return Succeeded()
+
+
+async def _members_away(run: Run, step: Step) -> list[str]:
+    """Those without a consumer of exactly their partitions."""
+    away = []
+    for name, numbers in step.body["partitions"].items():
+        said = await run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}")
+        if not isinstance(said, Mapping) or partitions_of(said["config"]) != sorted(numbers):
+            away.append(name)
+    return away
+
+
 def _deadline(step: Step) -> float:
     return asyncio.get_running_loop().time() + float(step.body["timeout"]) / 1e9
 
@@ -245,6 +295,8 @@ _HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
     Call.GATE_CONSUMERS_GONE: _consumers_gone,
     Call.GATE_REPLICAS_CURRENT: _replicas_current,
     Call.GATE_IN_FLIGHT_DONE: _in_flight_done,
+    Call.GATE_MIRROR_CAUGHT_UP: _mirror_caught_up,
+    Call.GATE_MEMBERS_BACK: _members_back,
 }
 
 

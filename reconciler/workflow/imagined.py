@@ -190,6 +190,8 @@ _DO: Mapping[Call, Callable[[Held, Step], None]] = {
     Call.GATE_CONSUMERS_GONE: _nothing,
     Call.GATE_REPLICAS_CURRENT: _nothing,
     Call.GATE_IN_FLIGHT_DONE: _nothing,
+    Call.GATE_MIRROR_CAUGHT_UP: _nothing,
+    Call.GATE_MEMBERS_BACK: _nothing,
 }
 
 

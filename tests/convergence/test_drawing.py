@@ -64,10 +64,13 @@ def _steps(case: Case) -> Iterator[Step]:
 
 
 EXCHANGES, MOVES, DRILL = "tests/convergence/test_exchanges.py", "tests/convergence/test_moves.py", "tests/drill"
+GATES = "tests/server/test_gates.py"
 DRAWN_ELSEWHERE = {
     Call.CONSUMER_RESET: EXCHANGES,
     Call.GATE_IN_FLIGHT_DONE: EXCHANGES,
     Call.GATE_REPLICAS_CURRENT: MOVES,
+    Call.GATE_MIRROR_CAUGHT_UP: GATES,
+    Call.GATE_MEMBERS_BACK: GATES,
     Call.QUEUE_READ: DRILL,
     Call.QUEUE_SETTLE: DRILL,
 }

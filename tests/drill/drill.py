@@ -23,9 +23,9 @@ from reconciler.server.execute import execute
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from reconciler.workflow.predict import forms
-from tests.drill.applying import applying
 from tests.drill.cases import KEYS, PUBLISHED, Case
 from tests.drill.wire import wire
+from tests.support.applying import applying
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.topologies import read

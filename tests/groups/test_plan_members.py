@@ -14,6 +14,7 @@ from tests.e2e.someone import Someone
 from tests.groups import making
 from tests.groups.following import follows_the_schema
 from tests.support.accounts import Account
+from tests.support.jetstream import done
 
 FILE = """streams:
   S:
@@ -112,8 +113,15 @@ def test_the_file_is_edited_where_the_members_stand(
     assert (
         (tmp_path / path).read_text().endswith(FILE.replace("members: [a,  b]              # since May", expected))
     ), header
+    someone.ask(stopped)
     assert someone("apply", path, "--yes").code == 0
     assert someone.has_nothing_to_do(path)
+
+
+async def stopped(js: JetStream) -> None:
+    """Members that nobody waits for."""
+    for name in "ab":
+        done(await js.request(f"CONSUMER.DELETE.S-g.{name}"))
 
 
 @pytest.mark.parametrize(

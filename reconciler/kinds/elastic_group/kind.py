@@ -13,7 +13,7 @@ from reconciler.core.resource import Address, Declared, Resource, Spec
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.kinds.elastic_group import derived, recreate, recreation, replicas
-from reconciler.kinds.elastic_group.members import members_gone
+from reconciler.kinds.elastic_group.members import members_back, members_gone
 from reconciler.kinds.elastic_group.movement import consequences, questions
 from reconciler.kinds.elastic_group.queue_rules import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.rules import RULES
@@ -128,7 +128,10 @@ def _update(change: Change, view: View) -> Iterable[Step]:
         record = group_record.Record(
             config=change.live.config, raw=change.live.state["record"], revision=change.live.state["revision"]
         )
-        yield group_steps.rewrite(change, BUCKET, group_record.patch(record, change.desired.config))
+        written = group_steps.rewrite(change, BUCKET, group_record.patch(record, change.desired.config))
+        yield written
+        if back := members_back(change, view, written.id):
+            yield back
 
 
 def _delete(change: Change, view: View) -> Sequence[Step]:

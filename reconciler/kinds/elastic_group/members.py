@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from reconciler.core.diff import Change
+from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Step
 from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.movement import owners
 
 
 def members_gone(change: Change, view: View) -> Step:
@@ -21,6 +25,42 @@ def members_gone(change: Change, view: View) -> Step:
     )
 
 
+def members_back(change: Change, view: View, after: str) -> Step | None:
+    """Until whoever consumed before does again, with the partitions of the new membership."""
+    queue = stream_name(*change.address.names)
+    consumers = view.snapshot.consumers.get(queue, {}) if view.snapshot else {}
+    at_work = {name: info for name, info in consumers.items() if _has_a_client(info)}
+    wanted = _partitions(change.desired.config if change.desired else {})
+    awaited = {name: numbers for name, numbers in wanted.items() if name in at_work}
+    if not awaited:
+        return None
+    longest = max(int(info["config"].get("ack_wait") or 0) for info in consumers.values())
+    return Step(
+        id=f"see members of {queue} back",
+        call=Call.GATE_MEMBERS_BACK,
+        on=(queue,),
+        address=str(change.address),
+        body={"partitions": awaited, "timeout": longest + SECOND},
+        after=(after,),
+        effect=f"see that {', '.join(awaited)} consume again",
+    )
+
+
+def _has_a_client(info: Mapping[str, Json]) -> bool:
+    """Somebody waits for messages, or is the one that gets them. What is in flight may be a dead one's."""
+    pinned = any(group.get("pinned_client_id") for group in info.get("priority_groups") or ())
+    return bool(info.get("num_waiting")) or pinned
+
+
+def _partitions(config: Config) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for number, owner in enumerate(owners(config)):
+        if owner is not None:
+            found.setdefault(owner, []).append(number)
+    return found
+
+
+SECOND = 1_000_000_000
 LEAST = 10_000_000_000
 """Nanoseconds. Members may have joined since the plan, and finish what they hold first."""
 

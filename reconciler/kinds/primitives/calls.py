@@ -8,7 +8,7 @@ from types import MappingProxyType
 from reconciler.core.diff import Change, patch
 from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
-from reconciler.core.wire import Call, Step, is_moving
+from reconciler.core.wire import Call, Step, copies, is_moving
 from reconciler.kinds.primitives import consumer_config, stream_config
 
 Rename = Callable[[str], str]
@@ -71,6 +71,22 @@ def still(change: Change, name: str, view: View) -> Step | None:
     )
 
 
+def caught_up(change: Change, name: str) -> Step | None:
+    """Wait until a mirror that is to be promoted has everything; not where it hears nothing from its origin, which the
+    plan has said."""
+    state = change.live.state if change.live else {}
+    if not change.was("mirror") or change.becomes("mirror") or not copies(state):
+        return None
+    return Step(
+        id=f"wait for mirror stream/{name}",
+        call=Call.GATE_MIRROR_CAUGHT_UP,
+        on=(name,),
+        address=str(change.address),
+        body={"timeout": REPLICAS_TIMEOUT},
+        effect=f"wait until mirror {name} has everything its origin has",
+    )
+
+
 def _as_planned(change: Change) -> Mapping[str, Json] | None:
     """The whole raw configuration a deletion was planned from: whatever changed since deserves another look."""
     return change.live.state.get("config") if change.live else None
@@ -108,9 +124,8 @@ def update_streams(
     repaired: Config = MappingProxyType({}),
 ) -> tuple[Step, ...]:
     """An update, after what it has to wait for."""
-    if (gate := still(change, name, view)) is None:
-        return (update_stream(change, name, server_name, repaired),)
-    return (gate, update_stream(change, name, server_name, repaired, after=(gate.id,)))
+    gates = [gate for gate in (still(change, name, view), caught_up(change, name)) if gate]
+    return (*gates, update_stream(change, name, server_name, repaired, after=tuple(gate.id for gate in gates)))
 
 
 def update_consumer(change: Change, stream: str, name: str, *, after: tuple[str, ...] = ()) -> Step:

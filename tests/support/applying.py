@@ -15,17 +15,17 @@ _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload([__name__])
 
 
-def applying(folder: Path, *arguments: str) -> ForkServerProcess:
-    """Runs in this folder, and writes what it says into `said` there."""
-    return _PROCESSES.Process(target=_apply, args=(folder, arguments), daemon=True)
+def applying(folder: Path, *arguments: str, said: str = "said", **environment: str) -> ForkServerProcess:
+    """Runs in this folder, and writes what it says into the file `said` there."""
+    return _PROCESSES.Process(target=_apply, args=(folder, arguments, said, environment), daemon=True)
 
 
-def _apply(folder: Path, arguments: tuple[str, ...]) -> None:
+def _apply(folder: Path, arguments: tuple[str, ...], said: str, environment: dict[str, str]) -> None:
     os.chdir(folder)
     for name in [name for name in os.environ if name.startswith("NATS_")]:
         del os.environ[name]
-    os.environ["HOME"] = str(folder)
-    with Path(os.devnull).open() as nothing, Path("said").open("w") as said:
-        sys.stdin, sys.stdout, sys.stderr = nothing, said, said
+    os.environ |= {"HOME": str(folder), **environment}
+    with Path(os.devnull).open() as nothing, Path(said).open("w") as paper:
+        sys.stdin, sys.stdout, sys.stderr = nothing, paper, paper
         code = run(("apply", *arguments))
     os._exit(code)

@@ -1,0 +1,167 @@
+"""What is applied while something goes wrong: small topologies with a step of every type between them, and one with all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Sections = Mapping[str, Any]
+ALLOWED = ("CO106", "EG101", "ST206", "ST301", "ST310", "CO310", "EG310", "ST305", "ST304", "EG302", "EG301")
+"""Consents given on the command line; those that nothing asks for say nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Before and after, who publishes meanwhile, and what must be delivered by what is declared then."""
+
+    name: str
+    before: Sections
+    wanted: Sections
+    subjects: tuple[str, ...] = ()
+    """Published to all the time."""
+    readers: tuple[tuple[str, str], ...] = ()
+    """(stream, consumer) that between them get every message; an empty name: a consumer made for looking."""
+    worked_on: tuple[tuple[str, str], ...] = ()
+    """Consumers that have got six messages before, and acknowledged three of those out of order."""
+    edited: tuple[str, ...] = ()
+    """What somebody else edits: a stream, a consumer on one, or the record of a group (stream, group, "record")."""
+    since: str = "2.11"
+    clustered: bool = False
+    """It needs several servers."""
+
+
+def consumer(**more: Any) -> dict[str, Any]:
+    return {"ack_policy": "explicit", "ack_wait": "3s", **more}
+
+
+def kept(retention: str, subject: str, max_waiting: int) -> dict[str, Any]:
+    return {"subjects": [subject], "retention": retention, "consumers": {"c": consumer(max_waiting=max_waiting)}}
+
+
+def group(partitions: int, *members: str) -> dict[str, Any]:
+    filters = [{"filter": "*.*", "partitioning_wildcards": [1]}]
+    return {"type": "elastic", "max_members": partitions, "partitioning_filters": filters, "members": [*members]}
+
+
+def replaced(retention: str) -> Scene:
+    """A consumer that no update can change, on a stream kept in this way."""
+    stream = retention[0].upper()
+    subject = f"{retention[0]}.*"
+    return Scene(
+        name=f"replaced on {retention}",
+        before={"streams": {stream: kept(retention, subject, 512)}},
+        wanted={"streams": {stream: kept(retention, subject, 64)}},
+        subjects=(f"{retention[0]}.x",), readers=((stream, "c"),), worked_on=((stream, "c"),),
+        edited=(stream, "c"),
+    )  # fmt: skip
+
+
+RECREATED = Scene(
+    name="group made anew",
+    before={"streams": {"E": {"subjects": ["e.*"], "groups": {"g": group(4, "a", "b")}}}},
+    wanted={"streams": {"E": {"subjects": ["e.*"], "groups": {"g": group(6, "a", "b")}}}},
+    subjects=("e.k1", "e.k2"), readers=(("E-g", ""),), edited=("E", "g", "record"),
+)  # fmt: skip
+
+SWAPPED = Scene(
+    name="subjects swapped",
+    before={"streams": {name: {"subjects": [f"{name.lower()}.*"], "consumers": {"c": consumer()}} for name in "XY"}},
+    wanted={"streams": {name: {"subjects": [f"{other}.*"], "consumers": {"c": consumer()}} for name, other in ("Xy", "Yx")}},
+    subjects=("x.1", "y.1"), readers=(("X", "c"), ("Y", "c")), edited=("X",),
+)  # fmt: skip
+
+MEMBERS = Scene(
+    name="membership",
+    before={"streams": {"M": {"subjects": ["m.*"], "groups": {"g": group(4, "a", "b")}}}},
+    wanted={"streams": {"M": {"subjects": ["m.*"], "groups": {"g": group(4, "a", "b", "c")}}}},
+    subjects=("m.k1",), readers=(("M-g", ""),), edited=("M", "g", "record"),
+)  # fmt: skip
+
+REMOVED = Scene(
+    name="removal",
+    before={
+        "streams": {
+            "OLD": {"subjects": ["old.*"], "consumers": {"c": consumer()}},
+            "KEEP": {"subjects": ["keep.*"], "consumers": {"c": consumer(), "gone": consumer()},
+                     "groups": {"g": group(4, "a", "b")}},
+        }
+    },
+    wanted={
+        "streams": {"KEEP": {"subjects": ["keep.*"], "consumers": {"c": consumer()}}},
+        "removed": [
+            {"address": address, "reason": "done with it"}
+            for address in ("stream/OLD", "consumer/OLD/c", "consumer/KEEP/gone", "elastic_group/KEEP/g")
+        ],
+    },
+    subjects=("keep.x",), readers=(("KEEP", "c"),), edited=("OLD",),
+)  # fmt: skip
+
+MADE = Scene(
+    name="made and updated",
+    before={"streams": {"U": {"subjects": ["u.*"], "consumers": {"c": consumer()}}}},
+    wanted={
+        "streams": {
+            "U": {"subjects": ["u.*"], "max_age": "7d", "consumers": {"c": consumer(max_deliver=7)}},
+            "N": {"subjects": ["n.*"], "consumers": {"c": consumer(pause_until="2100-01-01T00:00:00Z")}},
+        },
+        "kv_buckets": {"B": {"history": 3}},
+    },
+    subjects=("u.x",), readers=(("U", "c"),), edited=("U",),
+)  # fmt: skip
+
+PROMOTED = Scene(
+    name="mirror promoted",
+    before={"streams": {"P": {"subjects": ["p.*"]}, "Q": {"mirror": {"name": "P"}, "consumers": {"c": consumer()}}}},
+    wanted={"streams": {name: {"subjects": [f"{name.lower()}.*"], "consumers": {"c": consumer()}} for name in "PQ"}},
+    subjects=("p.x",), readers=(("P", "c"),), edited=("Q",), since="2.12",
+)  # fmt: skip
+
+GROWN = Scene(
+    name="R1 to R3",
+    before={"streams": {"R": {"subjects": ["r.*"], "num_replicas": 1, "placement": {"tags": ["node:1"]},
+                              "consumers": {"c": consumer()}}}},
+    wanted={"streams": {"R": {"subjects": ["r.*"], "num_replicas": 3, "placement": {"tags": ["all"]},
+                              "consumers": {"c": consumer()}}}},
+    subjects=("r.x",), readers=(("R", "c"),), edited=("R",), clustered=True,
+)  # fmt: skip
+
+PARTS = (
+    replaced("limits"), replaced("interest"), replaced("workqueue"), RECREATED, SWAPPED, MEMBERS, REMOVED, MADE,
+    PROMOTED, GROWN,
+)  # fmt: skip
+
+
+def together(parts: Iterable[Scene]) -> Scene:
+    """One topology with all of it: branches run beside each other."""
+    every = tuple(parts)
+    return Scene(
+        name="everything",
+        before=_merged([one.before for one in every]),
+        wanted=_merged([one.wanted for one in every]),
+        subjects=tuple(subject for one in every for subject in one.subjects),
+        readers=tuple(reader for one in every for reader in one.readers),
+        worked_on=tuple(consumer for one in every for consumer in one.worked_on),
+        edited=every[0].edited,
+    )
+
+
+def _merged(sections: Iterable[Sections]) -> Sections:
+    found: dict[str, Any] = {}
+    for one in sections:
+        for name, content in one.items():
+            if isinstance(content, list):
+                found[name] = [*found.get(name, []), *content]
+            else:
+                found[name] = {**found.get(name, {}), **content}
+    return found
+
+
+def scenes(minor: str, *, clustered: bool) -> list[Scene]:
+    """Those this version can play, alone and together."""
+    able = [one for one in PARTS if _number(one.since) <= _number(minor) and (clustered or not one.clustered)]
+    return [*able, together(able)]
+
+
+def _number(minor: str) -> int:
+    return int(minor.partition(".")[2])

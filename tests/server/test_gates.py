@@ -1,0 +1,124 @@
+"""Gates of an apply: a mirror has everything before it is promoted, and whoever consumed before a membership change does again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.events import Event, Finished, Waiting
+from reconciler.core.wire import Call
+from reconciler.server.api import JetStream
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import PlanOptions, plan
+from tests.groups.making import SECOND, pull
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream, talk
+from tests.support.topologies import TODAY, read
+
+PROMOTED = "streams: {O: {subjects: [o]}, M: {subjects: [m], allow: [{code: ST206, to: null, reason: it takes over}]}}"
+MIRRORED = "streams: {O: {subjects: [o]}, M: {mirror: {name: O}}}"
+
+
+async def applied(js: JetStream, folder: Path, text: str) -> list[Event]:
+    planned = await plan(read(folder / str(abs(hash(text))), text), js, PlanOptions(today=TODAY))
+    assert not planned.plan.blocked, planned.plan.blocked
+    return [event async for event in apply(planned, js)]
+
+
+def ended(events: Sequence[Event]) -> Finished:
+    assert isinstance(events[-1], Finished)
+    return events[-1]
+
+
+@pytest.mark.parametrize("account", ["2.12", "2.15"], indirect=True)
+def test_a_mirror_is_promoted_when_it_has_everything(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[list[Call], int, int]:
+        await make_stream(js, "O", subjects=["o"])
+        nc = js.pipeline.nc
+        for _ in range(20_000):
+            await nc.publish("o", b"x" * 100)
+        await nc.flush()
+        await applied(js, tmp_path, MIRRORED)
+        async with asyncio.timeout(10):
+            while True:  # nothing announces that a mirror has heard from its origin
+                if done(await js.request("STREAM.INFO.M"))["mirror"].get("active", -1) >= 0:
+                    break
+                await asyncio.sleep(0.01)
+        finished = ended(await applied(js, tmp_path, PROMOTED))
+        assert finished.is_success, finished
+        last = [done(await js.request(f"STREAM.INFO.{name}"))["state"]["last_seq"] for name in ("O", "M")]
+        return [one.step.call for one in finished.done], last[0], last[1]
+
+    calls, origin, mirror = talk(account, work)
+    assert calls == [Call.GATE_MIRROR_CAUGHT_UP, Call.STREAM_UPDATE]
+    assert origin == mirror == 20_000
+
+
+def test_a_mirror_whose_origin_is_gone_is_promoted_as_it_is(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> list[Call]:
+        await make_stream(js, "M", mirror={"name": "GONE"})
+        text = PROMOTED.replace("O: {subjects: [o]}, ", "")
+        finished = ended(await applied(js, tmp_path, text))
+        assert finished.is_success, finished
+        return [one.step.call for one in finished.done]
+
+    assert talk(account, work) == [Call.STREAM_UPDATE]
+
+
+OWNED = {"a": ["0.>", "1.>"], "b": ["2.>", "3.>"]}
+
+
+def group(members: str) -> str:
+    filters = "[{filter: j.*, partitioning_wildcards: [1]}]"
+    wanted = f"{{type: elastic, max_members: 4, partitioning_filters: {filters}, members: {members}}}"
+    return f"streams: {{S: {{subjects: [j.*], groups: {{g: {wanted}}}}}}}"
+
+
+async def member(js: JetStream, name: str, filters: list[str]) -> None:
+    """A consumer with a client that waits."""
+    config = {"name": name, "ack_policy": "explicit", "ack_wait": SECOND, "filter_subjects": filters,
+              "inactive_threshold": 60 * SECOND, "priority_groups": ["PCG"], "priority_policy": "overflow"}  # fmt: skip
+    body = {"stream_name": "S-g", "action": "create", "config": config}
+    done(await js.request(f"CONSUMER.CREATE.S-g.{name}", body))
+    await pull(js, name)
+
+
+async def changing(js: JetStream, folder: Path, rebuilt: dict[str, list[str]]) -> list[Event]:
+    """Two members at work, a third one joins; those named make their consumers anew when they are waited for."""
+    await applied(js, folder, group("[a, b]"))
+    for name, filters in OWNED.items():
+        await member(js, name, filters)
+    events: list[Event] = []
+    planned = await plan(read(folder / "wanted", group("[a, b, c]")), js, PlanOptions(today=TODAY))
+    async for event in apply(planned, js):
+        events.append(event)
+        if isinstance(event, Waiting) and rebuilt:
+            for name in rebuilt:
+                done(await js.request(f"CONSUMER.DELETE.S-g.{name}"))
+            for name in list(rebuilt):
+                await member(js, name, rebuilt.pop(name))
+    return events
+
+
+def test_a_membership_change_ends_when_everybody_consumes_again(account: Account, tmp_path: Path) -> None:
+    events = talk(account, lambda js: changing(js, tmp_path, {"a": ["0.>", "3.>"], "b": ["1.>"]}))
+    assert ended(events).is_success, ended(events)
+    assert [event.text for event in events if isinstance(event, Waiting)] == ["waiting for a, b to consume again"]
+
+
+def test_members_that_do_not_come_back_are_named(account: Account, tmp_path: Path) -> None:
+    events = talk(account, lambda js: changing(js, tmp_path, {}))
+    (failed,) = ended(events).failed
+    assert failed.reason.code == "AP111"
+    assert "a, b consumed before and did not again within 2 s" in failed.reason.message
+
+
+def test_nobody_waits_for_members_that_were_not_there(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> list[Call]:
+        await applied(js, tmp_path, group("[a, b]"))
+        return [one.step.call for one in ended(await applied(js, tmp_path, group("[a, b, c]"))).done]
+
+    assert talk(account, work) == [Call.ENTRY_PUT]
