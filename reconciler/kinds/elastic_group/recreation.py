@@ -122,11 +122,24 @@ def _filling(change: Change, view: View) -> str | None:
     if not rate:
         return None
     said = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
-    queued = costs(change, view).queued
+    if (room := _room(change, view, state)) is None:
+        return f"{said}the queue grows without any limit until members work"
+    messages, bound = room
+    after = in_words(int(messages / rate) * 1_000_000_000, "duration")
+    return f"{said}its buffer of {bound} is full {after} after; then it stops taking in until members work"
+
+
+def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
+    """How many more messages fit beside what is queued, by the limit that is reached first; None: there is none."""
+    queue: Info = (recreate.queue(change, view) or {}).get("state") or {}
+    size = source.get("bytes", 0) / source["messages"]
+    found = []
     if most := change.becomes("max_buffered_msg"):
-        after = in_words(int(max(most - queued, 0) / rate) * 1_000_000_000, "duration")
-        return f"{said}its buffer of {some(most, 'message')} is full {after} after; then it stops taking in until members work"
-    return f"{said}the queue grows without any limit until members work"
+        found.append((float(most - queue.get("messages", 0)), some(most, "message")))
+    if (most := change.becomes("max_buffered_bytes")) and size:
+        found.append(((most - queue.get("bytes", 0)) / size, in_words(most, "bytes")))
+    left, bound = min(found, default=(0.0, ""))
+    return (max(left, 0.0), bound) if found else None
 
 
 def _rate(state: Info) -> float | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.membership_rules import refused
 from reconciler.kinds.primitives.subjects import collide, is_valid
@@ -45,6 +46,33 @@ def unreadable(family: str) -> Rule:
     return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
 
 
+def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
+    queue = "-".join(change.address.names)
+    info = view.snapshot.streams.get(queue, {}) if view.snapshot else {}
+    if queued := info.get("state", {}).get("messages", 0):
+        said = f"with its stream {queue} go {some(queued, 'queued message')}"
+        if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values() if view.snapshot else ()):
+            said += f", {some(unfinished)} of them delivered and not acknowledged"
+        yield Finding(outcome=Outcome.WARNS, quantities={"messages": queued}, message=said)
+
+
+def _positions_go(change: Change, view: View) -> Iterator[Finding]:
+    """What a static group divides stays in its stream; its members' durables know how far they are."""
+    stream, group = change.address.names
+    there = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    names = (f"{group}-{member}" for member in change.was("members") or change.was("member_mappings") or ())
+    durables = [there[name] for name in names if name in there]
+    left, unfinished = sum(int(one.get("num_pending", 0)) for one in durables), _in_flight(durables)
+    if left or unfinished:
+        which = f"{some(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
+        said = f"with its members' consumers goes how far they have come: {which}"
+        yield Finding(outcome=Outcome.WARNS, message=said)
+
+
+def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
+    return sum(int(one.get("num_ack_pending", 0)) for one in consumers)
+
+
 def deletion(family: str) -> Rule:
     def judge(change: Change, view: View) -> Iterator[Finding]:
         """A group is removed: its members end, and what is queued for them goes with it.
@@ -53,16 +81,8 @@ def deletion(family: str) -> Rule:
 
         Instead: let the members work off the queue first, or `forget:` the group, which leaves it as it is.
         """
-        queue = f"{change.address.names[0]}-{change.address.names[1]}"
-        info = view.snapshot.streams.get(queue, {}) if view.snapshot and change.address.kind == "elastic_group" else {}
-        queued = info.get("state", {}).get("messages", 0)
+        yield from _queue_goes(change, view) if family == "EG" else _positions_go(change, view)
         members = change.was("members") or list(change.was("member_mappings") or ())
-        if queued:
-            yield Finding(
-                outcome=Outcome.WARNS,
-                quantities={"messages": queued},
-                message=f"with its stream {queue} go {some(queued, 'queued message')}",
-            )
         if members:
             more = f" and {len(members) - 5} more" if len(members) > 5 else ""
             yield Finding(outcome=Outcome.WARNS, message=f"its members stop consuming: {', '.join(members[:5])}{more}")

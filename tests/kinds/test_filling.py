@@ -1,0 +1,36 @@
+"""How long members may stay away when their group is made anew: until the buffer is full, by messages or by bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.topologies import scene
+
+GROUP = "type: elastic, partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}]"
+FILLED = {
+    "messages": 101, "bytes": 101_000, "last_seq": 101,
+    "first_ts": "2026-06-01T10:00:00Z", "last_ts": "2026-06-01T10:01:40Z",
+}  # fmt: skip
+"""One message a second, of 1000 bytes."""
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("", "the queue grows without any limit"),
+        (", max_buffered_msg: 70", "its buffer of 70 messages is full 1m after"),
+        (", max_buffered_bytes: 40000", "its buffer of 40000 is full 30s after"),
+        (", max_buffered_msg: 70, max_buffered_bytes: 40000", "its buffer of 40000 is full 30s after"),
+        (", max_buffered_msg: 5", "its buffer of 5 messages is full 0s after"),
+    ],
+)
+def test_the_limit_that_is_reached_first_decides(limits: str, said: str, tmp_path: Path) -> None:
+    queue = {"state": {"messages": 10, "bytes": 10_000, "last_seq": 101}}
+    text = "streams: {{S: {{subjects: [j.*], groups: {{g: {{{}, max_members: {}{}}}}}}}}}"
+    before, after = text.format(GROUP, 4, limits), text.format(GROUP, 6, limits)
+    plan = scene(tmp_path, after, before, raw={"streams": {"S": {"state": FILLED}, "S-g": queue}}).plan()
+    (change,) = (one for one in plan.changes if one.address == "elastic_group/S/g")
+    messages = [one.message for one in change.consequences]
+    assert any("S's average of 1 messages a second" in one and said in one for one in messages), messages
