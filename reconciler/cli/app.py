@@ -15,13 +15,14 @@ COMMANDS = {
     "validate": "Check files alone, without any server.",
     "plan": "Show what would be changed, and what is refused and why.",
     "apply": "Show the plan, ask, and make it so.",
+    "drift": "Show what is live and no longer as it was applied, and who changed it.",
     "history": "Show who applied what and when, and what became of it.",
     "unlock": "Show who is applying, and remove a lease that was left behind.",
     "export": "Write what is live as YAML.",
     "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
     "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",
     "explain": "Say what a code means and what to do instead.",
-    "schema": "Print the JSON Schema of files, for editors, or of plans.",
+    "schema": "Print the JSON Schema of files, for editors, or of plans or drift.",
     "dev": "This folder's own embedded server: start, status, stop, wipe.",
     "demo": "Watch the main job on a throw-away server.",
     "completion": "Print a completion script for a shell.",
@@ -82,7 +83,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback(
     epilog="Exit codes: 0 fine, 1 could not do it, 2 changes pending (with --exit-code), "
-    "3 something is wrong (groups doctor --exit-code), "
+    "3 drift, or something is wrong (groups doctor --exit-code), "
     "4 refused, consent missing, or lost by an upgrade, 64 wrong usage, 130 interrupted."
 )
 def root(

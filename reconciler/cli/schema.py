@@ -12,6 +12,7 @@ from reconciler.cli import common, exits
 from reconciler.cli.screen import say, tell
 from reconciler.documents.schema import topology_schema
 from reconciler.kinds import REGISTRY
+from reconciler.report.drift_json import drift_schema
 from reconciler.report.groups_schema import groups_schema
 from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema
@@ -24,14 +25,16 @@ def schema(
     plan: Annotated[bool, typer.Option("--plan", help="The schema of `plan --format json`.")] = False,
     apply: Annotated[bool, typer.Option("--apply", help="The schema of `apply --format json`.")] = False,
     groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
+    drift: Annotated[bool, typer.Option("--drift", help="The schema of `drift --format json`.")] = False,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FOLDER", help="Write all schemas into this folder.")
     ] = None,
 ) -> int:
-    """Print the JSON Schema of files, for editors, or of plans, outcomes and answers about groups, for tools."""
-    asked = [name for name, wanted in (("plan", plan), ("apply", apply), ("groups", groups)) if wanted]
+    """Print the JSON Schema of files, for editors, or of plans, outcomes, drift and answers about groups, for tools."""
+    said = {"plan": plan, "apply": apply, "drift": drift, "groups": groups}
+    asked = [name for name, wanted in said.items() if wanted]
     if len(asked) > 1:
-        raise common.Misused("--plan, --apply and --groups are schemas of their own; ask for one of them.")
+        raise common.Misused("--plan, --apply, --drift and --groups are schemas of their own; ask for one of them.")
     if write is None:
         say(SCHEMAS[asked[0] if asked else "topology"]())
         return exits.FINE
@@ -54,4 +57,10 @@ def topology_text() -> str:
     return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"
 
 
-SCHEMAS = {"topology": topology_text, "plan": plan_schema, "apply": outcome_schema, "groups": groups_schema}
+SCHEMAS = {
+    "topology": topology_text,
+    "plan": plan_schema,
+    "apply": outcome_schema,
+    "drift": drift_schema,
+    "groups": groups_schema,
+}

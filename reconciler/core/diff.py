@@ -6,6 +6,7 @@ is plain equality. All cases in which something "differs but does not matter" en
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -134,7 +135,7 @@ def differences(
                     path=_dotted((name, *path)),
                     live=one,
                     desired=other,
-                    field_class=_classify(name, path, one, other, applied),
+                    field_class=_classify(name, path, one, other, applied, info),
                     info=info if not path else FieldInfo(unit="text"),
                 )
             )
@@ -175,12 +176,32 @@ def _value_at(value: Json, path: tuple[str | int, ...]) -> Json:
     return value
 
 
+def value_in(config: Config, path: str) -> Json:
+    """What stands at a dotted path, as `differences` writes them; None: nothing. Keys may hold dots themselves."""
+    name, *_ = re.split(r"[.\[]", path, maxsplit=1)
+    return _walk(config.get(name), path[len(name) :])
+
+
+def _walk(value: Json, rest: str) -> Json:
+    if not rest or value is None:
+        return value
+    if found := re.match(r"\[(\d+)\]", rest):
+        inside = isinstance(value, list) and int(found[1]) < len(value)
+        return _walk(value[int(found[1])], rest[found.end() :]) if inside else None
+    if not isinstance(value, Mapping):
+        return None
+    fits = [key for key in value if rest[1:].startswith(key) and rest[1 + len(key) :][:1] in ("", ".", "[")]
+    return _walk(value[best := max(fits, key=len)], rest[1 + len(best) :]) if fits else None
+
+
 def _dotted(path: tuple[str | int, ...]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def _classify(name: str, path: tuple[str | int, ...], live: Json, desired: Json, applied: Owned | None) -> FieldClass:
-    if applied is None or not applied.remembers(name):
+def _classify(
+    name: str, path: tuple[str | int, ...], live: Json, desired: Json, applied: Owned | None, info: FieldInfo
+) -> FieldClass:
+    if applied is None or not applied.remembers(name, info.since):
         return FieldClass.PLAIN
     was = _value_at(applied.fields.get(name), path)
     if was == desired:

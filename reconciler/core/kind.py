@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
-from reconciler.core.wire import Question, Snapshot, Step, Target
+from reconciler.core.wire import Question, Snapshot, Step, Target, Version
 
 if TYPE_CHECKING:
     from reconciler.core.diff import Change, Consequence
@@ -40,6 +40,8 @@ class FieldInfo:
     """False: the order of the list means nothing; comparing ignores it and writes keep the live order."""
     nested_unordered: tuple[str, ...] = ()
     """Paths of such lists inside this field, for example `tags` in `placement`."""
+    since: Version | None = field(default=None, compare=False)
+    """First server version that has the field; what was remembered by a tool that knew no such server lacks it."""
 
 
 class Raw(NamedTuple):

@@ -91,6 +91,18 @@ PLANNING = {
     "XX912": Page("another-target", "A saved plan that was made for another account, cluster or domain. The address of a server says nothing: the account's name and the random id in its bucket `reconciler` do.", "connect to where it was made for, or plan anew"),
 }  # fmt: skip
 
+DRIFT = {
+    "DR101": Page("ignore-unused", "An `ignore_drift` entry that covers nothing that drifts now. One day it would hide what nobody thought of.", "remove it where it is not needed any more"),
+    "DR102": Page("ignore-expired", "An `ignore_drift` entry whose last day is over; it covers nothing any more.", "remove it, or judge anew and date it anew"),
+    "DR201": Page("drifted", "A field that somebody changed outside since it was last applied.", "`drift --restore` puts it back, `drift --accept` writes it into the file"),
+    "DR202": Page("changed-on-both-sides", "A field that somebody changed outside, and that the file changed too since it was last applied.", "decide which of the three values is right; `drift --restore` goes back to the applied one"),
+    "DR203": Page("missing", "Something that was applied, or that others are expected to keep, and is not there.", "`drift --restore` makes it again, `removed` in the file lets it go"),
+    "DR204": Page("made-anew", "Something that was deleted and made anew outside: created at another time, and its state went backwards. Messages or positions are gone.", "see who did it; an apply, or `drift --restore`, remembers the new one"),
+    "DR205": Page("foreign", "Something declared here that another topology, or this one from another repository, applied last.", "declare it in one place only"),
+    "DR206": Page("not-as-declared", "A field that is not as the file says, of something that nobody remembers to have applied.", "apply, or `drift --accept`"),
+    "DR207": Page("cannot-tell", "Nobody could say what is live, so nobody can say whether it drifted.", "look again when it answers, or as a user who may read it"),
+}  # fmt: skip
+
 GROUPS = {
     "GR101": Page("queue-missing", "An elastic group has a record, but not the work-queue stream its members read from. The reference leaves that behind when the server refuses the stream.", "declare the group and apply, or delete the record"),
     "GR102": Page("record-missing", "A work-queue stream of an elastic group without its record: nobody can consume it, and it goes on taking messages in.", "delete the stream, or declare the group again"),
@@ -128,7 +140,7 @@ GROUPS = {
     "GR195": Page("not-migrated", "A legacy record that is not written anew now: instances run, or its work-queue stream divides in a way no record says.", "stop the instances and migrate again, or recreate the group"),
 }  # fmt: skip
 
-PAGES: dict[str, Page] = FILES | CONNECTION | APPLY | PLANNING | GROUPS
+PAGES: dict[str, Page] = FILES | CONNECTION | APPLY | PLANNING | DRIFT | GROUPS
 
 
 def page(code: str) -> Page | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from reconciler.core import handover, unfinished
+from reconciler.core import handover, identity, unfinished
 from reconciler.core.diff import Action, Change
 from reconciler.core.intents import Intent, intents
 from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
@@ -133,7 +133,18 @@ def _wanted(
         return Change(
             address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
         )
-    return unfinished.compared(desired, live, owned, intent, kind.fields)
+    return _anew(unfinished.compared(desired, live, owned, intent, kind.fields), kind, snapshot)
+
+
+def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:
+    """What somebody made anew exactly as declared is ours again as soon as that is recorded."""
+    if (
+        change.action is Action.KEEP
+        and change.owned
+        and identity.made_anew(change.owned, change.address, kind, snapshot)
+    ):
+        return replace(change, action=Action.ADOPT)
+    return change
 
 
 def _not_adopted(change: Change) -> Change:

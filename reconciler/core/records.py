@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pydantic_core import from_json
 
 from reconciler.core.resource import Address, Config, Json
-from reconciler.core.wire import Entry
+from reconciler.core.wire import Entry, Version
 
 FORMAT = 1
 BUCKET = "reconciler"
@@ -37,12 +37,14 @@ class Owned:
     for the file's words for as long as it is live."""
     taken_from: str = ""
     """The owner this plan takes it over from; not part of the record itself."""
+    seen: Config = field(default_factory=dict)
+    """Which object it was when this was written: `created`, how far it had come (`at`), and the `server` that said so."""
     revision: int = 0
     """Revision of the KV entry this was read from, for compare-and-set; not part of the record itself."""
 
-    def remembers(self, name: str) -> bool:
-        """Was this field managed when the record was written?"""
-        return name not in self.left
+    def remembers(self, name: str, since: Version | None = None) -> bool:
+        """Was this field managed when the record was written, and known to whoever wrote it?"""
+        return name not in self.left and not (since and self.knows and since[:2] > Version.parse(self.knows)[:2])
 
 
 def encode_owned(owned: Owned) -> dict[str, Json]:
@@ -57,6 +59,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
         "protected": owned.protected,
         "knows": owned.knows,
         "start": owned.start,
+        "seen": owned.seen,
     }
     return {name: value for name, value in record.items() if value or name == "topology"}
 
@@ -86,6 +89,7 @@ def _owned(record: Mapping[str, Json], revision: int) -> Owned:
         protected=bool(record.get("protected")),
         knows=str(record.get("knows", "")),
         start=record["start"] if isinstance(record.get("start"), dict) else {},
+        seen=record["seen"] if isinstance(record.get("seen"), dict) else {},
         revision=revision,
     )
 

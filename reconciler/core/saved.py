@@ -71,7 +71,7 @@ Seen = Mapping[str, Mapping[str, Json]]
 def seen(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
     """What the steps touch, as far as it is live."""
     touched = dict.fromkeys(on for step in steps for on in _objects(step))
-    return {"/".join(on): found for on in sorted(touched) if (found := _standing(on, snapshot))}
+    return {"/".join(on): found for on in sorted(touched) if (found := standing(on, snapshot))}
 
 
 def _objects(step: Step) -> Iterator[tuple[str, ...]]:
@@ -84,12 +84,16 @@ def _objects(step: Step) -> Iterator[tuple[str, ...]]:
         yield step.on
 
 
-def _standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    if len(on) == 1:
-        info, part, how_far = snapshot.streams.get(on[0]), "state", "last_seq"
-    else:
-        info, part, how_far = snapshot.consumers.get(on[0], {}).get(on[1]), "delivered", "consumer_seq"
-    return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)} if info else None
+def standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
+    """When this stream or consumer was created, and how far it has come; None: it is not there."""
+    info = snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
+    return stands(info) if info else None
+
+
+def stands(info: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The same of an INFO reply."""
+    part, how_far = ("delivered", "consumer_seq") if "delivered" in info else ("state", "last_seq")
+    return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)}
 
 
 def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None:

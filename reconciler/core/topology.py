@@ -78,6 +78,30 @@ class Forgotten:
     where: Where = nowhere
 
 
+class Ignored(Spec):
+    """Drift that is nobody's business here, written down so that a reviewer sees it."""
+
+    address: str
+    """Where: an address or a pattern of some, for example `stream/ORDERS` or `stream/*`."""
+    path: str | None = None
+    """Which field, for example `placement` or `metadata.team`. Left out: everything about the object."""
+    reason: str = Field(min_length=1)
+    """Why, in words a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this is ignored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IgnoreRule:
+    """An `ignore_drift:` entry with its place."""
+
+    address: str
+    path: str | None = None
+    reason: str
+    until: date | None = None
+    where: Where = nowhere
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
     """A `moved:` entry with its place."""
@@ -120,6 +144,7 @@ class Topology:
     forget: tuple[Forgotten, ...] = ()
     moved: tuple[Moved, ...] = ()
     guards: tuple[Guarded, ...] = ()
+    ignore_drift: tuple[IgnoreRule, ...] = ()
     where: Where = nowhere
     """Places of top-level paths such as `expect.min_server`."""
     files: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -16,6 +17,8 @@ from reconciler.core.topology import (
     Forgotten,
     Guard,
     Guarded,
+    Ignored,
+    IgnoreRule,
     Move,
     Moved,
     Removal,
@@ -29,7 +32,7 @@ from reconciler.documents.plain import Finding, Plain
 from reconciler.documents.shape import Shape, shape_of_spec
 
 FORMAT = 1
-KEYS = ("reconciler", "topology", "expect", "guards", "moved", "removed", "forget")
+KEYS = ("reconciler", "topology", "expect", "guards", "moved", "removed", "forget", "ignore_drift")
 
 _TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})
 _S = TypeVar("_S", bound=Spec)
@@ -51,6 +54,7 @@ class Header:
     forget: list[Forgotten] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
     guards: list[Guarded] = field(default_factory=list)
+    ignored: list[IgnoreRule] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -171,6 +175,20 @@ class Header:
         if address:
             self.forget.append(Forgotten(address=address, where=Place(file, item, item)))
 
+    def _ignored(self, file: str, item: Node, path: str) -> None:
+        said = self._spec(file, None, item, Ignored, path)
+        if said is None or not isinstance(item, Mapping):
+            return
+        kind, slash, _ = said.address.partition("/")
+        if not slash or not any(fnmatchcase(name, kind) for name in self.registry.by_name):
+            message = f"{path}.address `{said.address}` fits no address; write kind/name, for example stream/* or stream/ORDERS"
+            self._complain(file, Finding(item.entries["address"][1], "502", "wrong-value", message))
+            return
+        where = Place(file, first_of(item), item)
+        self.ignored.append(
+            IgnoreRule(address=said.address, path=said.path, reason=said.reason, until=said.until, where=where)
+        )
+
     def _address(self, file: str, node: Node, path: str, text: str) -> Address | None:
         complaint = None
         try:
@@ -211,6 +229,7 @@ class Header:
 
 _ITEMS = {
     "removed": Header._removal, "forget": Header._forgotten, "moved": Header._move, "guards": Header._guard,
+    "ignore_drift": Header._ignored,
 }  # fmt: skip
 """Reads one item of a list, by its key."""
 

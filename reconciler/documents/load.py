@@ -94,6 +94,7 @@ class _Loading:
             name=self.header.name, expect=self.header.expect, resources=tuple(self.collector.resources),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
+            ignore_drift=tuple(self.header.ignored),
             where=_TopLevel(tuple(self.roots)), files=tuple(root.file for root in self.roots),
         )  # fmt: skip
         return Loaded(topology=topology, diagnostics=tuple(ordered(problems)), name=topology.name)

@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 
 from reconciler.core.kind import Kind, Registry
 from reconciler.core.resource import Spec
-from reconciler.core.topology import Expect, Guard, Move, Removal
+from reconciler.core.topology import Expect, Guard, Ignored, Move, Removal
 from reconciler.documents.docstrings import described_fields
 from reconciler.documents.header import FORMAT
 
@@ -30,10 +30,12 @@ _MOVED = "What goes by another name than before: nothing is destroyed where a se
 _GUARDS = "How many resources of a kind may go in one apply, where that is more than usual."
 _FORGET = "Addresses that are no longer managed; the objects stay, for example `consumer/ORDERS/old`."
 
+_IGNORED = "Differences between live and applied that `drift` does not report, each with its reason."
+
 
 def topology_schema(registry: Registry) -> Schema:
     """What `schemas/topology.schema.json` holds. Nothing is required: a topology may spread over several files."""
-    specs: list[type[Spec]] = [Expect, Guard, Move, Removal, *(kind.spec for kind in registry.kinds)]
+    specs: list[type[Spec]] = [Expect, Guard, Move, Removal, Ignored, *(kind.spec for kind in registry.kinds)]
     references, schema = models_json_schema([(spec, "validation") for spec in dict.fromkeys(specs)])
     definitions = {name: _polished(definition) for name, definition in _described(schema["$defs"]).items()}
     for kind in registry.kinds:
@@ -47,6 +49,7 @@ def topology_schema(registry: Registry) -> Schema:
         "moved": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Move"}, "description": _MOVED},
         "removed": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Removal"}, "description": _REMOVED},
         "forget": {"type": ["array", "null"], "items": address, "description": _FORGET},
+        "ignore_drift": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Ignored"}, "description": _IGNORED},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -30,7 +30,7 @@ def render(document: Document) -> str:
     if document.plan is not None:
         return plan_json(document.plan)
     found = [diagnostic_data(one) for one in document.diagnostics]
-    return json_text(_present(format=FORMAT, topology=document.topology or None, diagnostics=found))
+    return json_text(present(format=FORMAT, topology=document.topology or None, diagnostics=found))
 
 
 def plan_json(plan: Plan) -> str:
@@ -45,10 +45,10 @@ def json_text(data: Data) -> str:
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
-    return _present(
+    return present(
         format=plan.format,
         topology=plan.topology,
-        target=_target(plan.target),
+        target=target_data(plan.target),
         summary=plan.summary,
         diagnostics=[diagnostic_data(one) for one in plan.diagnostics],
         changes=[change_data(one) for one in sorted(plan.changes, key=lambda change: change.address)],
@@ -60,23 +60,23 @@ def plan_data(plan: Plan) -> dict[str, Any]:
     )
 
 
-def _present(**items: Any) -> dict[str, Any]:
+def present(**items: Any) -> dict[str, Any]:
     return {key: value for key, value in items.items() if value is not None}
 
 
-def _some(**items: Any) -> dict[str, Any]:
+def some(**items: Any) -> dict[str, Any]:
     """Only what says something: no empty text, list or mapping, no False."""
     return {key: value for key, value in items.items() if value}
 
 
-def _target(target: Target) -> dict[str, Any]:
-    return _present(
+def target_data(target: Target) -> dict[str, Any]:
+    return present(
         version=str(target.version), level=target.level, account=target.account, user=target.user, domain=target.domain,
         cluster=target.cluster, peers=target.peers, limits=dict(target.limits), usage=dict(target.usage),
     )  # fmt: skip
 
 
-def _span(span: SourceSpan | None) -> dict[str, Any] | None:
+def span_data(span: SourceSpan | None) -> dict[str, Any] | None:
     if span is None:
         return None
     return {
@@ -89,9 +89,9 @@ def _span(span: SourceSpan | None) -> dict[str, Any] | None:
 
 
 def diagnostic_data(one: Diagnostic) -> dict[str, Any]:
-    return _present(
+    return present(
         severity=one.severity.value, code=one.code, name=one.name, message=one.message,
-        address=one.address, span=_span(one.span), fix=one.fix,
+        address=one.address, span=span_data(one.span), fix=one.fix,
     )  # fmt: skip
 
 
@@ -102,8 +102,8 @@ def change_data(change: PlannedChange) -> dict[str, Any]:
         "fields": [_field(one) for one in change.fields],
         "verdicts": [_verdict(one) for one in change.verdicts],
         "consequences": [_consequence(one) for one in change.consequences],
-        **_present(span=_span(change.span), blocked_by=change.blocked_by, record=_owned(change.record)),
-        **_some(reason=change.reason, adopts=change.adopts),
+        **present(span=span_data(change.span), blocked_by=change.blocked_by, record=_owned(change.record)),
+        **some(reason=change.reason, adopts=change.adopts),
     }
 
 
@@ -111,11 +111,11 @@ def _field(field: FieldChange) -> dict[str, Any]:
     info = field.info
     return {
         "path": field.path,
-        **_present(live=field.live, desired=field.desired),
+        **present(live=field.live, desired=field.desired),
         "class": field.field_class.value,
         "unit": info.unit,
-        **_present(default=info.default, ordered=None if info.ordered else False),
-        **_some(nested_unordered=list(info.nested_unordered)),
+        **present(default=info.default, ordered=None if info.ordered else False),
+        **some(nested_unordered=list(info.nested_unordered)),
     }
 
 
@@ -127,14 +127,14 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "reaction": verdict.reaction.name.lower(),
         "message": verdict.message,
         "address": verdict.address,
-        **_present(span=_span(verdict.span), fix=verdict.fix, to=verdict.to, consented=verdict.consented),
-        **_some(path=verdict.path, consentable=verdict.consentable, quantities=dict(verdict.quantities)),
+        **present(span=span_data(verdict.span), fix=verdict.fix, to=verdict.to, consented=verdict.consented),
+        **some(path=verdict.path, consentable=verdict.consentable, quantities=dict(verdict.quantities)),
     }
 
 
 def _consequence(consequence: Consequence) -> dict[str, Any]:
     return {"message": consequence.message,
-            **_some(quantities=dict(consequence.quantities), detail=dict(consequence.detail))}  # fmt: skip
+            **some(quantities=dict(consequence.quantities), detail=dict(consequence.detail))}  # fmt: skip
 
 
 def _owned(owned: Owned | None) -> dict[str, Any] | None:
@@ -142,9 +142,15 @@ def _owned(owned: Owned | None) -> dict[str, Any] | None:
         return None
     return {
         "topology": owned.topology,
-        **_present(source=owned.source, git_revision=owned.git_revision),
+        **present(source=owned.source, git_revision=owned.git_revision),
         "fields": dict(owned.fields),
-        **_some(left=list(owned.left), protected=owned.protected, knows=owned.knows, start=dict(owned.start)),
+        **some(
+            left=list(owned.left),
+            protected=owned.protected,
+            knows=owned.knows,
+            start=dict(owned.start),
+            seen=dict(owned.seen),
+        ),
         "revision": owned.revision,
     }
 
@@ -155,8 +161,8 @@ def _step(step: Step) -> dict[str, Any]:
         "call": step.call.value,
         "on": list(step.on),
         "address": step.address,
-        **_some(body=dict(step.body), set=dict(step.set), unset=list(step.unset)),
-        **_present(
+        **some(body=dict(step.body), set=dict(step.set), unset=list(step.unset)),
+        **present(
             value=step.value,
             revision=step.revision,
             undoes=step.undoes,
@@ -164,7 +170,7 @@ def _step(step: Step) -> dict[str, Any]:
             before=None if step.before is None else dict(step.before),
         ),
         **({"level": step.level} if step.level else {}),
-        **_some(uses=dict(step.uses), after=list(step.after), effect=step.effect),
+        **some(uses=dict(step.uses), after=list(step.after), effect=step.effect),
     }
 
 

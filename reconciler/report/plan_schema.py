@@ -100,7 +100,7 @@ def changes() -> dict[str, Schema]:
         "consequence": fixed({"message": TEXT}, quantities=COUNTS, detail=CONFIG),
         "record": fixed(
             {"topology": TEXT, "fields": CONFIG, "revision": COUNT},
-            source=TEXT, git_revision=TEXT, left=TEXTS, protected=FLAG, knows=TEXT, start=CONFIG,
+            source=TEXT, git_revision=TEXT, left=TEXTS, protected=FLAG, knows=TEXT, start=CONFIG, seen=CONFIG,
         ),
     }  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from reconciler.core.pages import APPLY, CONNECTION, FILES, GROUPS, PLANNING, Page
+from reconciler.core.pages import APPLY, CONNECTION, DRIFT, FILES, GROUPS, PLANNING, Page
 from reconciler.core.rule import Rule
 from reconciler.core.wire import SUPPORTED, Version
 from reconciler.report.paper import Paper
@@ -14,7 +14,7 @@ FAMILIES = {
     "EG": "Elastic groups", "XX": "Across resources",
 }  # fmt: skip
 CHAPTERS: Mapping[str, Mapping[str, Page]] = {
-    "Files": FILES, "Connections": CONNECTION, "Plans and output": PLANNING, "Applying and what we remember": APPLY,
+    "Files": FILES, "Connections": CONNECTION, "Plans and output": PLANNING, "Applying and what we remember": APPLY, "Drift": DRIFT,
     "Groups at work": GROUPS,
 }  # fmt: skip
 HUNDREDS = (

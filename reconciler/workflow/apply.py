@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from reconciler.core import identity
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.events import Done, Event, Finished, Settled
 from reconciler.core.plan import Plan
 from reconciler.core.resource import Address
-from reconciler.core.wire import Call
+from reconciler.core.wire import Call, Snapshot, Version
+from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.derived import start
 from reconciler.kinds.elastic_group.queue_rules import group_resuming
 from reconciler.server import ledger
@@ -47,7 +49,7 @@ async def _carried_out(
     planned: Planned, ours: Turn, stop: asyncio.Event, known: Iterable[Settled]
 ) -> AsyncGenerator[Event, None]:
     plan = planned.plan
-    book = _Book.of(plan, ledger.revisions(planned.snapshot))
+    book = _Book.of(plan, planned.snapshot)
     if ours.remembers:
         ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
     running = execute(
@@ -56,7 +58,7 @@ async def _carried_out(
     async with aclosing(running) as events:
         async for event in events:
             if isinstance(event, Done):
-                book.done(event.step.id)
+                book.done(event)
                 ours.warnings += resuming(event)
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
@@ -89,13 +91,15 @@ class _Book:
     """Adoptions and forgettings: they have no steps."""
     known: Mapping[Address, int]
     """Revisions the records were read at."""
+    server: Version
     ready: dict[Address, ledger.Record] = field(default_factory=dict)
     owners: dict[str, list[Address]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, known: Mapping[Address, int]) -> _Book:
-        records = plan.records
-        book = cls(waiting={}, records=records, at_once={}, known=known)
+    def of(cls, plan: Plan, snapshot: Snapshot) -> _Book:
+        records = {address: _as_seen(record, address, snapshot) for address, record in plan.records.items()}
+        known = ledger.revisions(snapshot)
+        book = cls(waiting={}, records=records, at_once={}, known=known, server=snapshot.target.version)
         for step in plan.steps:
             if step.undoes is None and (address := Address.parse(step.address)) in records:
                 book.waiting.setdefault(address, set()).add(step.id)
@@ -103,12 +107,28 @@ class _Book:
         book.at_once = {address: record for address, record in records.items() if address not in book.waiting}
         return book
 
-    def done(self, step_id: str) -> None:
-        for address in self.owners.get(step_id, ()):
-            self.waiting[address].discard(step_id)
+    def done(self, done: Done) -> None:
+        self._see(done)
+        for address in self.owners.get(done.step.id, ()):
+            self.waiting[address].discard(done.step.id)
             if not self.waiting[address]:
                 self.ready[address] = self.records[address]
+
+    def _see(self, done: Done) -> None:
+        """What was made, or written, is remembered as that very object."""
+        address = Address.parse(done.step.address)
+        record, raw = self.records.get(address), REGISTRY.of(address).primary(address)
+        if record is None or done.step.on != raw.on or done.step.call.value.partition(".")[0] != raw.type:
+            return
+        seen = identity.entry_seen(done.revision) if done.revision else identity.echoed(done.echo, self.server)
+        if seen:
+            self.records[address] = replace(record, seen=seen)
 
     def take(self) -> dict[Address, ledger.Record]:
         taken, self.ready = self.ready, {}
         return taken
+
+
+def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> ledger.Record:
+    seen = identity.seen_in(snapshot, REGISTRY.of(address).primary(address))
+    return replace(record, seen=seen) if record and seen else record

@@ -11,7 +11,7 @@ from reconciler.core.decide import Options, decide, questions, wrong_place
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.kind import Registry
 from reconciler.core.plan import Plan
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import World, reconcile
 from reconciler.core.records import BUCKET
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
@@ -104,13 +104,17 @@ async def planned(
             git_revision=origin_.revision,
         ),
     )
-    read = {
+    shown = replace(made, read=counted(snapshot, world), diagnostics=(*owned.problems, *made.diagnostics))
+    return Planned(plan=shown, snapshot=snapshot, origin=origin_, topology=topology, options=options)
+
+
+def counted(snapshot: Snapshot, world: World) -> dict[str, int]:
+    """What was read."""
+    return {
         "streams": len(snapshot.streams),
         "consumers": sum(len(consumers) for consumers in snapshot.consumers.values()),
         "groups": sum(address.kind.endswith("_group") for address in world.live),
     }
-    shown = replace(made, read=read, diagnostics=(*owned.problems, *made.diagnostics))
-    return Planned(plan=shown, snapshot=snapshot, origin=origin_, topology=topology, options=options)
 
 
 async def _facts(js: JetStream | None, asked: Sequence[Question]) -> Facts:

@@ -111,7 +111,9 @@ def known(model: type[BaseModel]) -> Mapping[str, Known]:
 def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
     """What reports and diffs need to know, by field."""
     return {
-        name: FieldInfo(unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered)
+        name: FieldInfo(
+            unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since
+        )
         for name, k in known(model).items()
     }
 

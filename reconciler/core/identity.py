@@ -1,0 +1,71 @@
+"""Which object it was: told from one that was deleted and made anew under the same name, perhaps in the same words.
+
+A record of ours holds when the object was created and how far it had come. Both must say so before anything counts as
+made anew: the first moves with restarts of servers before 2.15, the second goes back only with a new object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reconciler.core.kind import Kind, Raw
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address, Config, Json
+from reconciler.core.saved import STABLE_CREATED, standing, stands
+from reconciler.core.wire import Snapshot, Version
+
+
+def seen_in(snapshot: Snapshot, raw: Raw) -> Config:
+    """What tells this object from others; empty where it is not there."""
+    if raw.type == "entry":
+        bucket, key = raw.on
+        entry = snapshot.entries.get(bucket, {}).get(key)
+        return entry_seen(entry.revision) if entry and not entry.deleted else {}
+    found = standing(raw.on, snapshot)
+    return {**found, "server": str(snapshot.target.version)} if found else {}
+
+
+def entry_seen(revision: int) -> Config:
+    """Of a record in a bucket: its revision goes back only with the bucket."""
+    return {"at": revision}
+
+
+def echoed(echo: Mapping[str, Json], server: Version) -> Config:
+    """The same from the answer to a create or update; empty where that does not tell."""
+    return {**stands(echo), "server": str(server)} if echo.get("created") else {}
+
+
+def is_another(was: Config, now: Config, *, keeps: bool) -> bool:
+    """Is what is live surely another object than the one remembered? `keeps`: it outlives a restart of its server;
+    what lives in memory starts again from nothing."""
+    if not was or not now or not _are_numbers(was.get("at"), now.get("at")):
+        return False
+    went_back = now["at"] < was["at"]
+    if "created" not in was or "created" not in now:
+        return bool(went_back)
+    if was["created"] == now["created"]:
+        return False
+    return (_is_stable(was) and _is_stable(now)) or bool(went_back and keeps)
+
+
+def made_anew(owned: Owned, address: Address, kind: Kind, snapshot: Snapshot) -> bool:
+    """Is what is live now surely another object than the one the record is about?"""
+    raw = kind.primary(address)
+    keeps = raw.type == "entry" or _stream_keeps(raw.on[0], snapshot)
+    return is_another(owned.seen, seen_in(snapshot, raw), keeps=keeps)
+
+
+def _stream_keeps(name: str, snapshot: Snapshot) -> bool:
+    info = snapshot.streams.get(name) or {}
+    return (info.get("config") or {}).get("storage") != "memory"
+
+
+def _are_numbers(*values: Json) -> bool:
+    return all(isinstance(value, int) for value in values)
+
+
+def _is_stable(seen: Config) -> bool:
+    try:
+        return Version.parse(str(seen.get("server", ""))) >= STABLE_CREATED
+    except ValueError:
+        return False

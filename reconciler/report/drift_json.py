@@ -1,0 +1,153 @@
+"""Drift as JSON, a contract for tools (`schemas/drift.schema.json`): raw values, an absent value is a missing key."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from reconciler.core.attribution import Attribution
+from reconciler.core.diff import FieldClass
+from reconciler.core.drift import Coverage, Drift, FieldDrift, Item, Standing
+from reconciler.core.kind import Unit
+from reconciler.core.records import Owned
+from reconciler.report.json import diagnostic_data, json_text, present, some, span_data, target_data
+from reconciler.report.plan_schema import places
+from reconciler.report.schema_parts import (
+    ADDRESS,
+    COUNT,
+    COUNTS,
+    DRAFT,
+    FLAG,
+    TEXT,
+    VALUE,
+    Schema,
+    fixed,
+    list_of,
+    one_of,
+    one_of_texts,
+    ref,
+    schema_text,
+)
+
+FORMAT = 1
+
+
+def drift_json(drift: Drift) -> str:
+    return json_text(drift_data(drift))
+
+
+def drift_data(drift: Drift) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "topology": drift.topology,
+        "target": target_data(drift.target),
+        "exit_code": drift.exit_code,
+        "summary": {**drift.counts, "drifted_fields": sum(f.counts for item in drift.items for f in item.fields)},
+        "coverage": _coverage(drift.coverage),
+        "diagnostics": [diagnostic_data(one) for one in drift.diagnostics],
+        "items": [_item(one) for one in sorted(drift.items, key=lambda item: item.address)],
+        "read": dict(drift.read),
+        "ledger_known": drift.ledger_known,
+    }
+
+
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "percent": coverage.percent,
+        "here": coverage.here,
+        "elsewhere": coverage.elsewhere,
+        "extras": list(coverage.extras),
+    }
+
+
+def _item(item: Item) -> dict[str, Any]:
+    return {
+        "address": item.address,
+        "standing": item.standing.value,
+        "drift": item.is_drift,
+        "fields": [_field(one) for one in item.fields],
+        **some(reason=item.reason, ignored=item.ignored),
+        **present(span=span_data(item.span), applied_by=_owner(item.owned), by=_by(item.by)),
+    }
+
+
+def _field(one: FieldDrift) -> dict[str, Any]:
+    change = one.change
+    return {
+        "path": one.path,
+        **present(applied=one.applied, live=change.live, desired=change.desired),
+        "class": change.field_class.value,
+        "drift": one.counts,
+        "unit": change.info.unit,
+        **present(default=change.info.default, by=_by(one.by)),
+        **some(ignored=one.ignored),
+    }
+
+
+def _owner(owned: Owned | None) -> dict[str, Any] | None:
+    """Who applied it last."""
+    if owned is None:
+        return None
+    return {"topology": owned.topology, **present(source=owned.source, git_revision=owned.git_revision)}
+
+
+def _by(by: Attribution | None) -> dict[str, Any] | None:
+    """`{"unknown": why}` or the actor; nothing where nobody was asked."""
+    if by is None:
+        return None
+    if by.actor is None:
+        return {"unknown": by.unknown}
+    one = by.actor
+    said = some(client=one.client, user=one.user, account=one.account, host=one.host)
+    return {"at": one.at, "request": one.request, **said}
+
+
+def drift_schema() -> str:
+    return schema_text(_schema())
+
+
+def _schema() -> Schema:
+    counts = (*map(str, Standing), "ignored", "in_sync", "drifted_fields")
+    return {
+        "$schema": DRAFT,
+        "title": "reconciler drift",
+        "description": "What is not as it was last applied, who moved it, and how much of the account anybody declares.",
+        **fixed(
+            {
+                "format": {"const": FORMAT},
+                "topology": TEXT,
+                "target": ref("target"),
+                "exit_code": {"enum": [0, 1, 3]},
+                "summary": fixed(dict.fromkeys(counts, COUNT)),
+                "coverage": ref("coverage"),
+                "diagnostics": list_of("diagnostic"),
+                "items": list_of("item"),
+                "read": COUNTS,
+                "ledger_known": FLAG,
+            }
+        ),
+        "$defs": {**places(), **_parts()},
+    }
+
+
+def _parts() -> dict[str, Schema]:
+    return {
+        "coverage": fixed(
+            {"percent": {"type": "integer", "minimum": 0, "maximum": 100}, "here": COUNT, "elsewhere": COUNT,
+             "extras": {"type": "array", "items": ADDRESS}}
+        ),
+        "item": fixed(
+            {"address": ADDRESS, "standing": one_of(Standing), "drift": FLAG, "fields": list_of("field")},
+            reason=TEXT, ignored=TEXT, span=ref("span"), by=ref("by"),
+            applied_by=fixed({"topology": TEXT}, source=TEXT, git_revision=TEXT),
+        ),
+        "field": fixed(
+            {"path": TEXT, "class": one_of(FieldClass), "drift": FLAG, "unit": one_of_texts(*get_args(Unit))},
+            applied=VALUE, live=VALUE, desired=VALUE, default=VALUE, ignored=TEXT, by=ref("by"),
+        ),
+        "by": {
+            "oneOf": [
+                fixed({"at": TEXT, "request": TEXT}, client=TEXT, user=TEXT, account=TEXT, host=TEXT),
+                fixed({"unknown": TEXT}),
+            ]
+        },
+    }  # fmt: skip

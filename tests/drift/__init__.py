@@ -1,0 +1,1 @@
+"""What counts as drift, who did it, and what is done about it."""

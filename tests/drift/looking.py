@@ -1,0 +1,57 @@
+"""Drift without a server: what was applied, what somebody made of it since, and what the files say now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reconciler.core.drift import Drift, FieldDrift, Item, drift
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address
+from reconciler.kinds import REGISTRY
+from tests.support.topologies import TODAY, Scene, scene
+
+APPLIED = """
+streams:
+  S: {subjects: [s.>], max_age: 7d, max_msgs: 5}
+"""
+
+
+def look(
+    folder: Path,
+    desired: str = APPLIED,
+    applied: str | None = APPLIED,
+    outside: Mapping[str, Any] | None = None,
+    *,
+    record: Mapping[str, Any] | None = None,
+    known: bool = True,
+    **more: Any,
+) -> Drift:
+    """`outside`: raw configuration that somebody wrote over stream S since; `record`: the same over what we remember of it."""
+    raw = {"streams": {"S": {"config": outside}}} if outside else {}
+    found = scene(folder, desired, applied, raw={**raw, **more.pop("raw", {})}, **more)
+    return seen(with_record(found, record or {}) if record else found, known=known)
+
+
+def with_record(found: Scene, more: Mapping[str, Any], address: str = "stream/S") -> Scene:
+    ledger: dict[Address, Owned] = dict(found.ledger)
+    ledger[Address.parse(address)] = replace(ledger[Address.parse(address)], **more)
+    return replace(found, ledger=ledger)
+
+
+def seen(found: Scene, *, known: bool = True) -> Drift:
+    found = replace(found, ledger_known=known, ledger=found.ledger if known else {})
+    return drift(
+        found.desired, found.world(), found.snapshot, REGISTRY,
+        ledger_known=known, source=found.source, today=TODAY,
+    )  # fmt: skip
+
+
+def item(found: Drift, address: str = "stream/S") -> Item:
+    return next(one for one in found.items if one.address == address)
+
+
+def field(found: Drift, path: str, address: str = "stream/S") -> FieldDrift:
+    return next(one for one in item(found, address).fields if one.path == path)
