@@ -47,16 +47,16 @@ def plan_(
         asyncio.run(_make(made, paths, connection.options(), selection, arguments))
     plan = made[0].planned.plan
     if out is not None:
-        _save(made[0], out, paths)
+        _save(made[0], out, selection.files(paths))
     applying = connection.arguments(str(out)) if out else None
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, made[0].document(look, applying=applying))
     return code(plan, pending=exit_code)
 
 
-def _save(made: Made, out: Path, paths: Sequence[Path]) -> None:
+def _save(made: Made, out: Path, files: Sequence[str]) -> None:
     try:
-        made.planned.save(out, [*map(str, paths)])
+        made.planned.save(out, files)
     except OSError as error:
         raise common.cannot_write(out, error) from None
 

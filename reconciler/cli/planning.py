@@ -7,17 +7,22 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from reconciler.cli import common
 from reconciler.cli.connecting import Connection
 from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress
 from reconciler.core.topology import Topology
+from reconciler.documents.files import DISK
 from reconciler.report.document import Document
 from reconciler.report.paper import Paper
 from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.both import both
+from reconciler.workflow.going_back import Earlier, lasting
 from reconciler.workflow.plan import Planned, PlanOptions, planned
 
 
@@ -29,17 +34,26 @@ class Selection:
     exclude: tuple[str, ...]
     allow: tuple[str, ...]
     take_over: tuple[str, ...]
+    revision: str | None = None
+    """Of git: the files as they were then."""
 
-    def options(self) -> PlanOptions:
+    def options(self, earlier: Earlier | None = None) -> PlanOptions:
+        came_from = earlier.came_from if earlier else None
         allow = common.consents([*self.allow])
-        return PlanOptions(only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over)
+        return PlanOptions(
+            only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, came_from=came_from
+        )
+
+    def files(self, paths: Sequence[Path]) -> list[str]:
+        """How a command names them."""
+        return [*(("--revision", self.revision) if self.revision else ()), *map(str, paths)]
 
     def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
         """What the next command line repeats."""
         options = (
             ("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow), ("--take-over", self.take_over),
         )  # fmt: skip
-        return connection.arguments(*map(str, paths), options=options)
+        return connection.arguments(*self.files(paths), options=options)
 
 
 def selection(
@@ -47,11 +61,18 @@ def selection(
     exclude: common.Exclude = None,
     allow: common.Allow = None,
     take_over: common.TakeOver = None,
+    revision: Annotated[
+        str | None,
+        typer.Option("--revision", metavar="OLD", help="To go back: PATHS as they were in this git revision."),
+    ] = None,
 ) -> Selection:
     common.consents(allow)
+    if revision == "":
+        raise common.Misused("--revision: name a revision of git, for example HEAD~1 or v1.2.")
     return Selection(
-        only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=tuple(take_over or ())
-    )
+        only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=tuple(take_over or ()),
+        revision=revision,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +103,12 @@ async def making(
     progress.show("reading files and account …")
     began = time.monotonic()
     try:
-        async with both(paths, options) as here:
-            found = await planned(here.topology, here.snapshot, here.js, chosen.options())
+        earlier = Earlier.at(chosen.revision, paths) if chosen.revision else None
+        async with both(paths, options, earlier.tree if earlier else DISK) as here:
+            found = await planned(here.topology, here.snapshot, here.js, chosen.options(earlier))
             progress.clear()
-            plan = replace(found.plan, diagnostics=(*here.loaded.diagnostics, *found.plan.diagnostics))
+            said = (*here.loaded.diagnostics, *(lasting(found.plan) if earlier else ()), *found.plan.diagnostics)
+            plan = replace(found.plan, diagnostics=said)
             seconds = time.monotonic() - began
             whole = replace(found, plan=plan)
             yield Made(planned=whole, topology=here.topology, arguments=arguments, seconds=seconds), here.js

@@ -61,8 +61,7 @@ class GitTree:
             for name, shown in inside:
                 found.setdefault(name, shown)
             if not inside:
-                what = "does not exist" if not self._has_folder(path) else "holds no *.yaml or *.yml file"
-                problems.append(self._about(path, f"{what} in revision {self.revision}"))
+                problems.append(self._about(path, f"{self._lacking(path)} in revision {self.revision}"))
         return [*found.values()], problems
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
@@ -93,6 +92,11 @@ class GitTree:
             hidden = any(part.startswith(".") for part in PurePosixPath(below).parts)
             if below.endswith(ENDINGS) and not hidden and self.files[one].kind == "blob":
                 yield one, path / below
+
+    def _lacking(self, path: Path) -> str:
+        if self._has_folder(path):
+            return "holds no *.yaml or *.yml file"
+        return "is here now, but does not exist" if path.exists() else "does not exist"
 
     def _has_folder(self, path: Path) -> bool:
         above = f"{self._name(path)}/"

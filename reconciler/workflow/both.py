@@ -12,6 +12,7 @@ from pathlib import Path
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
+from reconciler.documents.files import DISK, Tree
 from reconciler.documents.load import Loaded
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
@@ -31,12 +32,12 @@ class Both:
 
 
 @asynccontextmanager
-async def both(paths: Sequence[Path], options: ConnectOptions) -> AsyncIterator[Both]:
+async def both(paths: Sequence[Path], options: ConnectOptions, tree: Tree = DISK) -> AsyncIterator[Both]:
     """Open until the block is left. What is wrong with the files is said first, whatever the server does meanwhile."""
     async with AsyncExitStack() as stack:
         looking = asyncio.create_task(_look(stack, options))
         try:
-            loaded = await asyncio.to_thread(load, paths)
+            loaded = await asyncio.to_thread(load, paths, tree)
             if loaded.topology is None:
                 raise CannotContinue(*loaded.diagnostics, topology=loaded.name)  # noqa: TRY301 - what was begun ends the same way
             js, snapshot = await looking

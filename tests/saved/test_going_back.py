@@ -1,0 +1,106 @@
+"""`plan --revision OLD`: the files as they were then, against what is live, and what no going back brings back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.here import somebody
+from tests.e2e.someone import HEADER, Someone
+from tests.support.accounts import Account
+from tests.support.jetstream import done
+from tests.support.repository import Repository
+
+OLD = (
+    "streams:\n  A: {subjects: [a, b], max_age: 7d, consumers: {c: {ack_policy: explicit}}}\n  GONE: {subjects: [g]}\n"
+)
+NEW = "streams:\n  A: {subjects: [a], max_age: 3d, deny_delete: true}\nremoved:\n"
+NEW += "".join(f"  - {{address: {one}, reason: unused}}\n" for one in ("stream/GONE", "consumer/A/c"))
+
+
+@pytest.fixture
+def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    """Whose repository says NEW, said OLD one commit before, and whose account is as NEW says."""
+    Repository.at(tmp_path / "here")
+    someone = somebody(tmp_path / "here", account, monkeypatch)
+    committed(someone, {"streams/a.yaml": HEADER + OLD})
+    assert someone("apply", "streams", "--yes").code == 0
+    committed(someone, {"streams/a.yaml": HEADER + NEW})
+    ran = someone("apply", "streams", "--yes", "--allow", "ST206=stream/A")
+    assert ran.code == 0, ran.out
+    return someone
+
+
+def committed(someone: Someone, files: dict[str, str | None]) -> str:
+    return Repository(someone.shell.folder).commit(files)
+
+
+def planned(someone: Someone, *arguments: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(someone("plan", *arguments, "--format", "json").out)
+    return data
+
+
+def said(plan: dict[str, Any]) -> dict[str, str]:
+    return {f"{one['code']} {one['address']}": one["message"] for one in plan["diagnostics"]}
+
+
+def test_it_says_what_going_back_does_not_bring_back(someone: Someone) -> None:
+    plan = planned(someone, "streams", "--revision", "HEAD~1")
+    assert plan["summary"]["create"] == 2
+    assert set(said(plan)) >= {"GB101 stream/A", "GB102 stream/GONE", "GB102 consumer/A/c"}
+
+
+def test_wider_limits_and_subjects_do_not_bring_messages_back(someone: Someone) -> None:
+    committed(someone, {"streams/a.yaml": HEADER + NEW.replace("[a]", "[a, b]").replace("3d", "7d")})
+    committed(someone, {"streams/a.yaml": HEADER + NEW})
+    messages = [one["message"] for one in planned(someone, "streams", "--revision", "HEAD~1")["diagnostics"]]
+    assert "max_age is as wide as it was again, but what has gone meanwhile does not come back" in messages
+    assert "what was published to b meanwhile was not stored here, and does not come back" in messages
+
+
+def test_the_work_tree_stays_as_it_is(someone: Someone) -> None:
+    someone.shell.write("unsaved: edits", "streams/a.yaml")
+    assert planned(someone, "streams", "--revision", "HEAD~1")["summary"]["create"] == 2
+    assert (someone.shell.folder / "streams/a.yaml").read_text() == "unsaved: edits"
+
+
+def test_a_saved_plan_goes_back_and_history_says_to_which_revision(someone: Someone) -> None:
+    back = committed(someone, {"streams/a.yaml": HEADER + NEW.replace("3d", "7d")})
+    committed(someone, {"streams/a.yaml": HEADER + NEW})
+    ran = someone("plan", "streams", "--revision", "HEAD~1", "--out", "plan.json")
+    assert ran.code == 0, ran.out
+    assert someone("apply", "plan.json", "--yes").code == 0
+    assert done(someone.ask(lambda js: js.read("STREAM.INFO.A")))["config"]["max_age"] == 7 * 86_400_000_000_000
+    assert back[:12] in someone("history").out
+
+
+def test_what_is_to_be_typed_next_goes_back_too(someone: Someone) -> None:
+    committed(someone, {"streams/a.yaml": HEADER + NEW.replace("3d", "7d")})
+    committed(someone, {"streams/a.yaml": HEADER + NEW})
+    ran = someone("plan", "streams", "--revision", "HEAD~1")
+    assert f"Next: reconciler apply --revision 'HEAD~1' streams --server {someone.login[1]}" in ran.out
+    assert someone("apply", "--revision", "HEAD~1", "streams", "--yes").code == 0
+
+
+def test_a_file_that_revision_did_not_have(someone: Someone) -> None:
+    someone.shell.write(HEADER, "new.yaml")
+    ran = someone("plan", "new.yaml", "--revision", "HEAD~1")
+    assert (ran.code, "`new.yaml` is here now, but does not exist in revision HEAD~1" in ran.err + ran.out) == (1, True)
+
+
+def test_a_folder_that_is_gone_by_now_is_found(someone: Someone) -> None:
+    committed(someone, {"streams/a.yaml": None, "elsewhere/a.yaml": HEADER + NEW})
+    assert planned(someone, "streams", "--revision", "HEAD~1")["topology"] == "t"
+
+
+def test_a_revision_nobody_knows(someone: Someone) -> None:
+    ran = someone("plan", "streams", "--revision", "v99")
+    assert (ran.code, "git knows no revision `v99`" in ran.err) == (1, True), ran
+
+
+def test_a_saved_plan_has_its_revision_already(someone: Someone) -> None:
+    assert someone("plan", "streams", "--out", "plan.json").code == 0
+    assert someone("apply", "plan.json", "--revision", "HEAD~1", "--yes").code == 64
