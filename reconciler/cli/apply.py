@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
+from reconciler.cli.backing import Backup, backed_up
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.reporting import Reports, carried_out, reports
@@ -52,6 +53,7 @@ def apply_(
     partial: Annotated[
         bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
     ] = False,
+    backup: Backup = None,
     format_: Annotated[
         common.Format, typer.Option("--format", help="What was done, for people, or for tools.")
     ] = common.Format.TEXT,
@@ -66,7 +68,7 @@ def apply_(
             f"{arguments}`, then add --yes to apply without being asked."
         )
     look = paper(verbose=verbose, no_color=no_color)
-    manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports)
+    manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports, backup=backup)
     if paths[0].suffix == ".json":
         from reconciler.cli.apply_saved import SavedRun  # noqa: PLC0415 - only for who saved a plan
 
@@ -96,6 +98,8 @@ class Manner:
     format: common.Format
     paper: Paper
     reports: Reports
+    backup: Path | None = None
+    """Where to write down first what loses something."""
 
     def shows(self, document: Document) -> bool:
         """Before anything is changed; for tools, what was done is all there is to say."""
@@ -142,6 +146,7 @@ class _Run:
     async def _carry_out(self, made: Made, js: JetStream, document: Document) -> int:
         plan, began = made.planned.plan, time.monotonic()
         try:
+            await backed_up(made.planned, js, self._manner.backup)
             finished = await followed(made.planned, js)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {made.arguments}\n")

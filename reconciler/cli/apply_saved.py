@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reconciler.cli import common, exits
 from reconciler.cli.apply import Manner, confirmed, exit_of, followed
+from reconciler.cli.backing import backed_up
 from reconciler.cli.connecting import Connection
 from reconciler.cli.reporting import carried_out, document
 from reconciler.cli.screen import Progress, say, tell
@@ -81,6 +82,7 @@ class SavedRun:
     async def _carry_out(self, reviewed: Reviewed, js: JetStream) -> int:
         saved, outlook, began = reviewed.saved, reviewed.outlook, time.monotonic()
         try:
+            await backed_up(reviewed.planned, js, self._manner.backup)
             finished = await followed(reviewed.planned, js, outlook.stopped)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {self._again(saved)}\n")

@@ -74,6 +74,11 @@ APPLY = {
     "LE103": Page("record-not-written", "Applied, but not remembered as ours.", "apply again; it will be adopted"),
 }  # fmt: skip
 
+BACKUP = {
+    "BK101": Page("backup-exists", "`apply --backup DIR` found a backup of one of the streams in that folder already. None is ever written over, and nothing was changed.", "name another folder"),
+    "BK102": Page("backup-failed", "A stream could not be written down whole, so nothing was changed: servers before 2.15 have no snapshots of memory streams, this user may not take one, or it broke off.", "mend what the message names; or leave the stream out with --exclude, or apply without --backup"),
+}  # fmt: skip
+
 PLANNING = {
     "XX105": Page("wrong-place", "The account, cluster, domain or version that answered is not the one `expect` names. Nothing was compared.", "check the context or address, or correct `expect`"),
     "XX108": Page("mass-change", "More of one kind would be deleted or replaced at once than is usual: more than 5 and than a fifth of what is owned (consumers: 20 and a quarter, object stores: 3). Most often the path, the branch or the account is wrong.", "check those, or take fewer at once with --only; if it is meant, write `guards: [{kind: stream, upto: 30, reason: …}]` into the file. No option lets it pass"),
@@ -143,7 +148,7 @@ GROUPS = {
     "GR195": Page("not-migrated", "A legacy record that is not written anew now: instances run, or its work-queue stream divides in a way no record says.", "stop the instances and migrate again, or recreate the group"),
 }  # fmt: skip
 
-PAGES: dict[str, Page] = FILES | CONNECTION | APPLY | PLANNING | DRIFT | GROUPS
+PAGES: dict[str, Page] = FILES | BACKUP | CONNECTION | APPLY | PLANNING | DRIFT | GROUPS
 
 
 def page(code: str) -> Page | None:

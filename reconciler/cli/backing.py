@@ -1,0 +1,48 @@
+"""`apply --backup DIR`: what is at stake is written down first, and said with how to bring it back."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli import common
+from reconciler.cli.screen import Progress, tell
+from reconciler.report.values import counted
+from reconciler.report.visible import visible
+from reconciler.server.api import JetStream
+from reconciler.workflow.backup import back_up, to_back_up
+from reconciler.workflow.plan import Planned
+
+Backup = Annotated[
+    Path | None,
+    typer.Option(
+        "--backup", metavar="DIR", help="First write down streams that lose something, as `nats` restores them."
+    ),
+]
+
+
+async def backed_up(planned: Planned, js: JetStream, folder: Path | None) -> None:
+    """Before the first step. Raises CannotContinue where not all of it can be had: then nothing is changed."""
+    if folder is None:
+        return
+    if not (streams := to_back_up(planned.plan, planned.snapshot)):
+        tell("Nothing here destroys anything, so nothing was backed up.\n")
+        return
+    progress = Progress()
+    try:
+        async for one in back_up(js, streams, folder, seen=lambda name, size: _seen(progress, name, size)):
+            progress.clear()
+            what = f"{counted(one.messages, 'message')}, {one.size:_} bytes"
+            tell(visible(f"Backed up {one.stream} ({what}); `nats stream restore {shlex.quote(str(one.folder))}` "
+                         "brings it back.") + "\n")  # fmt: skip
+    except OSError as error:
+        raise common.cannot_write(Path(error.filename or folder), error) from None
+    finally:
+        progress.clear()
+
+
+def _seen(progress: Progress, name: str, size: int) -> None:
+    progress.show(visible(f"backing up {name}: {size >> 20:_} MiB …"))

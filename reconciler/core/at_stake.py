@@ -1,0 +1,30 @@
+"""Which streams lose something by a plan's steps: those that go, and those whose consumers or messages do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.plan import Plan
+from reconciler.core.records import BUCKET
+from reconciler.core.resource import Address
+from reconciler.core.wire import Call, Step
+
+REMOVES = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
+
+
+def streams_at_stake(plan: Plan) -> list[str]:
+    """In order, each once; what a step makes again should another be refused is no loss by itself."""
+    consented = {
+        change.address for change in plan.changes if any(verdict.consented is not None for verdict in change.verdicts)
+    }
+    steps = (step for step in plan.steps if step.undoes is None)
+    return sorted({name for step in steps for name in _of(step, is_consented=step.address in consented)})
+
+
+def _of(step: Step, *, is_consented: bool) -> Iterator[str]:
+    if step.call in REMOVES or (is_consented and step.call is Call.STREAM_UPDATE):
+        yield step.on[0]
+    elif is_consented and step.call is Call.CONSUMER_UPDATE:
+        yield Address.parse(step.address).stream
+    elif step.call is Call.ENTRY_DELETE and step.on[0] != BUCKET:
+        yield f"KV_{step.on[0]}"  # a group's record

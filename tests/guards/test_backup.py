@@ -1,0 +1,148 @@
+"""What is about to go is written down first, and comes back message by message; on a real server."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reconciler.server.api import JetStream
+from reconciler.server.snapshot import torn
+from tests.e2e.here import somebody
+from tests.e2e.someone import Someone
+from tests.guards.restoring import messages, restore
+from tests.support.accounts import Account
+from tests.support.jetstream import done
+from tests.support.versions import on_every_version
+
+S = "streams:\n  T: {subjects: [t]}\n  S: {subjects: [s.*], consumers: {c: {ack_policy: explicit}}}\n"
+GONE = "streams: {T: {subjects: [t]}}\nremoved: [{address: stream/S, reason: r}, {address: consumer/S/c, reason: r}]\n"
+NATS = os.environ.get("RECONCILER_NATS_CLI") or shutil.which("nats")
+
+
+async def fill(js: JetStream) -> None:
+    """Some megabytes that do not compress, so that the server waits for acknowledgements; and a hole."""
+    for number in range(60):
+        payload = os.urandom(200_000) if number % 2 else b"small"
+        await js.pipeline.nc.request(f"s.{number % 3}", payload, timeout=5, headers={"n": str(number)})
+    done(await js.write("STREAM.MSG.DELETE.S", {"seq": 7}))
+
+
+def listed(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def worked(js: JetStream) -> None:
+    """Ten delivered, five of them done."""
+    nc = js.pipeline.nc
+    answers = await nc.subscribe(inbox := nc.new_inbox())
+    await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", b'{"batch":10,"no_wait":true}', reply=inbox)
+    got = [await answers.next_msg(timeout=5) for _ in range(10)]
+    for message in got[:5]:
+        await nc.request(message.reply, b"+ACK", timeout=5)
+
+
+def owner(folder: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    someone = somebody(folder, account, monkeypatch)
+    someone.applied(S)
+    return someone
+
+
+@pytest.fixture
+def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    return owner(tmp_path, account, monkeypatch)
+
+
+@on_every_version
+def test_a_backup_brings_every_message_and_position_back(
+    account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    someone = owner(tmp_path, account, monkeypatch)
+    someone.ask(fill)
+    someone.ask(worked)
+    before = someone.ask(lambda js: messages(js, "S"))
+    ran = someone.apply(GONE, "--backup", "kept")
+    assert (ran.code, "Backed up S (59 messages" in ran.err) == (0, True), ran
+    someone.ask(lambda js: restore(js, tmp_path / "kept" / "S"))
+    assert someone.ask(lambda js: messages(js, "S")) == before
+    consumer = someone.ask(info)
+    assert (consumer["ack_floor"]["stream_seq"], consumer["num_pending"]) == (5, 49)
+    assert listed(tmp_path / "kept" / "S") == ["backup.json", "stream.tar.s2"]
+
+
+async def info(js: JetStream) -> dict[str, dict[str, int]]:
+    return dict(done(await js.read("CONSUMER.INFO.S.c")))
+
+
+if NATS:  # optional: the same is shown above over the API
+
+    def test_the_nats_cli_restores_it(someone: Someone, tmp_path: Path) -> None:
+        someone.ask(fill)
+        before = someone.ask(lambda js: messages(js, "S"))
+        assert someone.apply(GONE, "--backup", "kept").code == 0
+        restoring = [str(NATS), *someone.login, "stream", "restore", "--no-progress", str(tmp_path / "kept" / "S")]
+        ran = subprocess.run(restoring, capture_output=True, text=True, timeout=60, check=False)
+        assert ran.returncode == 0, ran
+        assert someone.ask(lambda js: messages(js, "S")) == before
+
+
+def test_nothing_is_written_over_and_nothing_done(someone: Someone, tmp_path: Path) -> None:
+    (tmp_path / "kept" / "S").mkdir(parents=True)
+    ran = someone.apply(GONE, "--backup", "kept")
+    assert (ran.code, "none is ever written over" in ran.err, someone.ask(names)) == (1, True, ["S", "T"]), ran
+    assert listed(tmp_path / "kept" / "S") == []
+
+
+async def names(js: JetStream) -> list[str]:
+    found = done(await js.request("STREAM.NAMES"))["streams"] or []
+    return sorted(name for name in found if not name.startswith("KV_"))
+
+
+def test_without_a_whole_backup_nothing_is_done(
+    new_account: Callable[..., Account], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Servers before 2.15 have no snapshots of memory streams."""
+    someone = owner(tmp_path, new_account("2.14"), monkeypatch)
+    someone.applied(S + "  M: {storage: memory}\n")
+    gone = f"{S}removed: [{{address: stream/M, reason: r}}]\n"
+    ran = someone.apply(gone, "--backup", "kept")
+    assert (ran.code, "no impl (10064)" in ran.err, someone.ask(names)) == (1, True, ["M", "S", "T"]), ran
+    assert listed(tmp_path / "kept") == []
+
+
+def test_what_destroys_nothing_backs_nothing_up(someone: Someone, tmp_path: Path) -> None:
+    ran = someone.apply(S.replace("[t]", "[t, u]"), "--backup", "kept")
+    assert (ran.code, "nothing was backed up" in ran.err, (tmp_path / "kept").exists()) == (0, True, False), ran
+
+
+def test_a_saved_plan_backs_up_as_well(someone: Someone, tmp_path: Path) -> None:
+    assert someone.plan(GONE, "-o", "p.json").code == 0
+    ran = someone("apply", "p.json", "--yes", "--backup", "kept")
+    assert (ran.code, someone.ask(names)) == (0, ["T"]), ran
+    assert json.loads((tmp_path / "kept" / "S" / "backup.json").read_text())["config"]["name"] == "S"
+
+
+def test_a_folder_that_cannot_be_written_stops_everything(someone: Someone, tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("a file")
+    ran = someone.apply(GONE, "--backup", "kept")
+    assert (ran.code, "Cannot write kept" in ran.err, someone.ask(names)) == (1, True, ["S", "T"]), ran
+
+
+def test_a_deleted_consumer_takes_its_stream_into_the_backup(someone: Someone, tmp_path: Path) -> None:
+    text = "streams: {T: {subjects: [t]}, S: {subjects: [s.*]}}\nremoved: [{address: consumer/S/c, reason: r}]\n"
+    assert someone.apply(text, "--backup", "kept").code == 0
+    assert listed(tmp_path / "kept") == ["S"]
+
+
+def test_a_torn_archive_is_seen() -> None:
+    begins, frame = b"\xff\x06\x00\x00S2sTwO", b"\x01\x08\x00\x00" + b"12345678"
+    assert torn(io.BytesIO(begins + frame)) is None
+    assert torn(io.BytesIO(begins + frame[:-1])) == "it ends in the middle of a frame"
+    assert torn(io.BytesIO(begins + frame[:2])) == "it ends in the middle of a frame"
+    assert torn(io.BytesIO(frame)) == "it does not begin as a snapshot does"
