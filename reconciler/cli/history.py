@@ -1,8 +1,10 @@
-"""`reconciler history`: who applied what and when, newest first; with a number, one run in full. Changes nothing."""
+"""`reconciler history`: who applied what and when, newest first; with a number, one run in full; `diff`: what changed
+between two. Changes nothing."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -12,6 +14,7 @@ from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.screen import paper, say
 from reconciler.cli.sharing import takes
 from reconciler.report import history as report
+from reconciler.report.history_diff import difference_json, difference_text
 from reconciler.report.paper import Paper
 from reconciler.workflow import history as asking
 
@@ -22,25 +25,51 @@ app = common.app()
 @takes(connection)
 def history_(
     connection: Connection,
-    run: Annotated[int | None, typer.Argument(metavar="RUN", help="Its number: show it in full.")] = None,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN | diff [RUN] [RUN]]",
+            show_default=False,
+            help="A number shows that run in full; diff shows what changed from one run to another: by default from the "
+            "one before to the newest, with one number since that.",
+        ),
+    ] = None,
     topology: Annotated[str | None, typer.Option("--topology", metavar="NAME", help="Only runs of this one.")] = None,
     format_: Annotated[common.Format, typer.Option("--format", help="For people, or for tools.")] = common.Format.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
     """Show who applied what to this account and when, and what became of it. The newest 50 runs are kept."""
-    if run is not None and topology is not None:
+    words = what or []
+    numbers = _numbers(words[1:] if words[:1] == ["diff"] else words, most=2 if words[:1] == ["diff"] else 1)
+    if numbers and topology is not None:
         raise common.Misused("A number says which run it is; leave out --topology.")
-    look = paper(verbose=verbose, no_color=no_color)
-    say(asyncio.run(_said(connection, run, topology, None if format_ is common.Format.JSON else look)))
+    look = paper(verbose=verbose, no_color=no_color) if format_ is common.Format.TEXT else None
+    told = _difference(connection, numbers, topology, look) if words[:1] == ["diff"] else None
+    say(asyncio.run(told or _said(connection, numbers, topology, look)))
     return exits.FINE
 
 
-async def _said(connection: Connection, number: int | None, topology: str | None, look: Paper | None) -> str:
+def _numbers(words: Sequence[str], most: int) -> list[int]:
+    if len(words) > most or not all(word.isdecimal() for word in words):
+        said = " ".join(words)
+        raise common.Misused(
+            f"history {said}: write `history`, `history RUN`, or `history diff [RUN] [RUN]` with numbers."
+        )
+    return [int(word) for word in words]
+
+
+async def _difference(connection: Connection, numbers: Sequence[int], topology: str | None, look: Paper | None) -> str:
+    async with connection.open() as js:
+        found = await asking.difference(js, numbers, topology)
+    return difference_text(found, look) if look else difference_json(found)
+
+
+async def _said(connection: Connection, numbers: Sequence[int], topology: str | None, look: Paper | None) -> str:
     """Without paper: for tools."""
     async with connection.open() as js:
-        if number is None:
+        if not numbers:
             runs = await asking.history(js, topology)
             return report.history_text(runs, look) if look else report.history_json(runs)
-        one = await asking.run(js, number)
+        one = await asking.run(js, numbers[0])
         return report.run_text(one, look) if look else report.run_json(one)

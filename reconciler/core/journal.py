@@ -1,6 +1,7 @@
 """What is written down of every apply: who, from where, how much, and what became of each step; as plain data.
 
-Three sorts of keys make up a run: `begun` when it starts, `steps` in chunks and last of all `ended`. Times are the
+Four sorts of keys make up a run: `begun` and, in chunks, `changes` when it starts; `steps` in chunks and last of all
+`ended`. Times are the
 server's own, of when it stored them.
 """
 
@@ -25,6 +26,8 @@ CHUNK = 256 << 10
 """Bytes of one entry at most."""
 KEPT = 50
 """Runs of one account that are remembered."""
+MOST = 16
+"""Chunks of changes that are kept of one run; of more than that it is said that they are not."""
 NAMED = 20_000
 """Steps of one outcome that are named; of more than that the number is kept. Failures are never left out."""
 
@@ -45,6 +48,8 @@ class Run:
     """It has no end yet, and still holds its lease."""
     steps: Mapping[str, Json] = field(default_factory=dict)
     """What became of them; only where one run is looked at."""
+    changes: Mapping[str, Json] | None = None
+    """What it was to change, by address; None: that is not kept, or was not looked at."""
 
     @property
     def topology(self) -> str:
@@ -73,6 +78,10 @@ def steps_key(number: int, at: int) -> str:
     return f"{PREFIX}.{number}.steps.{at}"
 
 
+def changes_key(number: int, at: int) -> str:
+    return f"{PREFIX}.{number}.changes.{at}"
+
+
 def number_of(key: str) -> int | None:
     """The run a key belongs to; None: it is no key of the journal."""
     prefix, _, rest = key.partition(".")
@@ -87,10 +96,12 @@ def outdated(keys: Iterable[str], kept: int = KEPT) -> list[str]:
     return [key for number, key in runs if number not in newest]
 
 
-def begun(holder: Holder, plan: Plan) -> dict[str, Json]:
+def begun(holder: Holder, plan: Plan, changes: int | None = None) -> dict[str, Json]:
+    """`changes`: in how many chunks they are kept; None: there were too many."""
     counts = {name: count for name, count in plan.summary.items() if count}
     said = {name: value for name, value in asdict(holder).items() if value}
-    return {"format": FORMAT, **said, "counts": counts, "steps": sum(step.undoes is None for step in plan.steps)}
+    steps = sum(step.undoes is None for step in plan.steps)
+    return {"format": FORMAT, **said, "counts": counts, "steps": steps, "changes": changes}
 
 
 def ended(finished: Finished, chunks: int) -> dict[str, Json]:
@@ -107,9 +118,14 @@ def steps(finished: Finished) -> dict[str, Json]:
         "skipped": {because: _by_call([one for one in finished.skipped if one.because == because])
                     for because in dict.fromkeys(one.because for one in finished.skipped)},
         "not_started": _by_call(finished.not_started),
+        "unfinished": _addresses((*finished.failed, *finished.in_doubt, *finished.skipped, *finished.not_started)),
         "warnings": [_diagnostic(one) for one in finished.warnings],
     }  # fmt: skip
     return {name: what for name, what in told.items() if what}
+
+
+def _addresses(settled: Iterable[Settled]) -> list[Json]:
+    return list(dict.fromkeys(one.step.address for one in settled))
 
 
 def _by_call(settled: Sequence[Settled]) -> dict[str, Json]:

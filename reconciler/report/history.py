@@ -110,7 +110,7 @@ def run_json(run: Run) -> str:
 
 
 def run_data(run: Run) -> dict[str, Json]:
-    begun = {name: value for name, value in run.begun.items() if name not in ("format", "run")}
+    begun = {name: value for name, value in run.begun.items() if name not in ("format", "run", "changes")}
     ended = run.ended or {}
     told = {
         "run": run.number, "outcome": run.outcome, "began": run.at, "ended": run.until, **begun,

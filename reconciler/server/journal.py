@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from reconciler.core import journal
+from reconciler.core import changed, journal
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.events import Finished
 from reconciler.core.journal import Run
 from reconciler.core.lease import Held, Holder, found, lease_key
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
+from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
 from reconciler.server import settled
 from reconciler.server.api import JetStream, NoAnswer, Put, Refusal, Stored
@@ -23,8 +25,14 @@ Stamped = tuple[Entry, str] | Refusal | NoAnswer | None
 
 async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
     """Before the first step, so that a run which is cut off can be seen."""
-    said = await _put(js, journal.begun_key(number), journal.encoded(journal.begun(holder, plan)))
-    return None if isinstance(said, Stored) else _not_written(said)
+    chunks = journal.chunked(journal.encoded(changed.changes(plan)))
+    kept = chunks if len(chunks) <= journal.MOST else []
+    begun = journal.begun(holder, plan, len(kept) or None)
+    puts = [_put(js, journal.changes_key(number, at), chunk) for at, chunk in enumerate(kept)]
+    for said in await asyncio.gather(_put(js, journal.begun_key(number), journal.encoded(begun)), *puts):
+        if not isinstance(said, Stored):
+            return _not_written(said)
+    return None
 
 
 async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
@@ -80,17 +88,28 @@ async def run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
         return runs
     if not runs:
         return None
-    chunks = int((runs[0].ended or {}).get("chunks") or 0)
-    parts = await asyncio.gather(*(entry(js, BUCKET, journal.steps_key(number, at)) for at in range(chunks)))
-    whole = b"".join(part.value for part in parts if isinstance(part, Entry))
-    return _with_steps(runs[0], whole)
+    return await in_full(js, runs[0])
 
 
-def _with_steps(run: Run, whole: bytes) -> Run:
-    return Run(
-        number=run.number, begun=run.begun, at=run.at, ended=run.ended, until=run.until, is_running=run.is_running,
-        steps=journal.decoded(whole) if whole else {},
-    )  # fmt: skip
+async def in_full(js: JetStream, run: Run) -> Run:
+    """With what became of its steps, and what it was to change."""
+    steps, changes = await asyncio.gather(
+        _whole(js, [journal.steps_key(run.number, at) for at in range(_chunks(run.ended, "chunks"))]),
+        _whole(js, [journal.changes_key(run.number, at) for at in range(_chunks(run.begun, "changes"))]),
+    )
+    return replace(
+        run, steps=journal.decoded(steps) if steps else {}, changes=journal.decoded(changes) if changes else None
+    )
+
+
+def _chunks(said: Mapping[str, Json] | None, name: str) -> int:
+    number = (said or {}).get(name)
+    return number if isinstance(number, int) else 0
+
+
+async def _whole(js: JetStream, keys: Sequence[str]) -> bytes:
+    parts = await asyncio.gather(*(entry(js, BUCKET, key) for key in keys))
+    return b"".join(part.value for part in parts if isinstance(part, Entry))
 
 
 async def _read(js: JetStream, numbers: Iterable[int]) -> list[Run] | Refusal | NoAnswer:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
+from reconciler.core.changed import Difference
+from reconciler.core.changed import difference as compared
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.journal import Run
 from reconciler.core.lease import Held
@@ -29,6 +34,45 @@ async def run(js: JetStream, number: int) -> Run:
     if found is None:
         raise _problem(f"There is no run {number} in the journal of this account.", "See `reconciler history`.")
     return found
+
+
+async def difference(js: JetStream, numbers: Sequence[int], topology: str | None) -> Difference:
+    """From one run to a later one of the same topology; of none given: what the newest changed; of one: all since."""
+    runs = await history(js, topology)
+    last = _found(runs, numbers[-1]) if len(numbers) == 2 else _newest(runs, numbers)
+    own = sorted((run for run in runs if run.topology == last.topology), key=lambda run: run.number)
+    first = _found(runs, numbers[0]) if numbers else _before(own, last)
+    if first.topology != last.topology:
+        raise _problem(
+            f"Run {first.number} applied topology {first.topology}, and run {last.number} {last.topology}.",
+            "Name two runs of one topology; see `reconciler history --topology NAME`.",
+        )
+    if first.number > last.number:
+        raise _problem(f"Run {first.number} came after run {last.number}.", "Name the earlier one first.")
+    between = [run for run in own if first.number < run.number <= last.number]
+    return compared(first, last, await asyncio.gather(*(journal.in_full(js, run) for run in between)))
+
+
+def _found(runs: Sequence[Run], number: int) -> Run:
+    if (run := next((one for one in runs if one.number == number), None)) is None:
+        raise _problem(f"There is no run {number} in the journal of this account.", "See `reconciler history`.")
+    return run
+
+
+def _newest(runs: Sequence[Run], since: Sequence[int]) -> Run:
+    topology = _found(runs, since[0]).topology if since else None
+    if (newest := next((run for run in runs if topology in (None, run.topology)), None)) is None:
+        raise _problem("No run is remembered in this account.", "Apply something first.")
+    return newest
+
+
+def _before(own: Sequence[Run], last: Run) -> Run:
+    """Raises where it is the first: before that, nothing was."""
+    earlier = [run for run in own if run.number < last.number]
+    if not earlier:
+        raise _problem(f"Run {last.number} is the first that is remembered of topology {last.topology}.",
+                       f"See what it did with `reconciler history {last.number}`.")  # fmt: skip
+    return earlier[-1]
 
 
 async def leases(js: JetStream, topology: str | None) -> list[Held]:
