@@ -33,6 +33,7 @@ class Format(StrEnum):
     GITHUB = "github"
     SARIF = "sarif"
     JUNIT = "junit"
+    HTML = "html"
 
 
 FORMAT_HELP = "For people, for tools, for a comment, for CI, for a browser."
@@ -116,7 +117,7 @@ def document(**said: Any) -> Document:
     from reconciler.documents.rooted import from_root  # noqa: PLC0415 - text needs none of it
     from reconciler.report.document import Document  # noqa: PLC0415
 
-    return Document(from_root=from_root, explain=_page_of, version=__version__, **said)
+    return Document(**{"from_root": from_root, "explain": _page_of, "version": __version__, **said})
 
 
 def carried_out(before: Document, finished: Finished, text: str, beside: Iterable[Diagnostic] = ()) -> Document:

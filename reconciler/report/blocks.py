@@ -17,7 +17,7 @@ from reconciler.report.names import kind_noun, named, with_children, without_kin
 from reconciler.report.paper import Paper, Role
 from reconciler.report.visible import columns, visible
 
-_MARKS: dict[Section, str] = {
+MARKS: dict[Section, str] = {
     Section.REFUSED: "!", Section.CONSENT: "!", Section.UNKNOWN: "?", Section.REPLACE: "±", Section.UPDATE: "~",
     Section.CREATE: "+", Section.DELETE: "-", Section.ADOPT: "=", Section.ORPHAN: "*", Section.FORGET: "<",
 }  # fmt: skip
@@ -25,7 +25,7 @@ _ROLES: dict[Section, Role] = {
     Section.REFUSED: "refused", Section.CONSENT: "consent", Section.UNKNOWN: "consent", Section.REPLACE: "delete",
     Section.UPDATE: "update", Section.CREATE: "create", Section.DELETE: "delete",
 }  # fmt: skip
-_AT_REST = {
+AT_REST = {
     Section.ADOPT: "live as declared; apply records that it is ours and leaves it untouched",
     Section.ORPHAN: "ours but no longer declared, so it is kept; `removed` deletes it, `forget` lets it go",
     Section.FORGET: "no longer managed here; stays as it is",
@@ -45,7 +45,7 @@ def _one(entry: Entry, paper: Paper) -> list[str]:
         lines += verdict_lines(verdict, change, paper)
     for consequence in change.consequences:
         lines += consequence_lines(consequence, paper)
-    return [*lines, *_asides(change, paper), *children]
+    return [*lines, *asides(change, paper), *children]
 
 
 def _many(entry: Entry, paper: Paper) -> list[str]:
@@ -58,7 +58,7 @@ def _many(entry: Entry, paper: Paper) -> list[str]:
     lines += [*_at_rest(entry, paper), *field_lines(changes[0].fields, paper)]
     lines += many_verdict_lines(changes, paper)
     lines += many_consequence_lines(changes, paper)
-    lines += _asides(changes[0], paper)
+    lines += asides(changes[0], paper)
     return [*lines, *named("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE)]
 
 
@@ -73,7 +73,7 @@ def _title(entry: Entry, title: str, place: str, paper: Paper) -> str:
 def mark(entry: Entry) -> str:
     """`~` for a change, `+` for what is new: the first character of every entry."""
     section = Section[entry.first.action.name] if entry.section is Section.WAITS else entry.section
-    return _MARKS.get(section, " ")
+    return MARKS.get(section, " ")
 
 
 def removal(change: PlannedChange) -> str:
@@ -101,10 +101,11 @@ def _with_children(entry: Entry, title: str, place: str, paper: Paper) -> tuple[
 
 
 def _at_rest(entry: Entry, paper: Paper) -> list[str]:
-    return paper.wrapped(_AT_REST[entry.section], 4) if entry.section in _AT_REST else []
+    return paper.wrapped(AT_REST[entry.section], 4) if entry.section in AT_REST else []
 
 
-def _asides(change: PlannedChange, paper: Paper) -> list[str]:
+def asides(change: PlannedChange, paper: Paper) -> list[str]:
+    """What is neither field, verdict nor consequence."""
     lines: list[str] = []
     if change.action is Action.UNKNOWN and change.reason:
         lines += paper.wrapped(f"unknown, so nothing is done here: {change.reason}", 4)

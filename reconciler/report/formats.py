@@ -34,6 +34,7 @@ _ALL = (
     Format("github", "annotations of a workflow"),
     Format("sarif", "code scanning"),
     Format("junit", "test reports of CI"),
+    Format("html", "a page of its own, with a drawing"),
 )
 
 FORMATS: Mapping[str, Format] = {one.name: one for one in _ALL}

@@ -13,12 +13,12 @@ from urllib.parse import quote
 from reconciler.core.plan import PlannedChange
 from reconciler.report.blocks import mark, removal
 from reconciler.report.document import Document, Finding, findings
+from reconciler.report.effects import many
 from reconciler.report.entries import Entry, Section, entries, is_bare
 from reconciler.report.gfm import code, fenced, folded, markup, prose
 from reconciler.report.headline import heading, totals, what_next
 from reconciler.report.judgements import sentence
-from reconciler.report.markdown_parts import along, details, happening, kind_of, names_of, verdicts
-from reconciler.report.names import kind_noun
+from reconciler.report.markdown_parts import along, details, happening, names_of, verdicts, warnings
 from reconciler.report.values import counted
 from reconciler.report.visible import inert, visible
 
@@ -97,7 +97,8 @@ def _sections(document: Document) -> Sections:
     yield "#### What stops it", [*map(_finding, wrong), *(_stopped(entry, document) for entry in stopped)]
     rest = [entry for entry in changes if entry.section not in _STOPPED]
     yield "#### What it does to messages and clients", [line for entry in rest for line in happening(entry)]
-    yield "#### Worth knowing", [_finding(one) for one in found if one.standing != "error"]
+    known = [line for entry in rest for line in warnings(entry)]
+    yield "#### Worth knowing", [*(_finding(one) for one in found if one.standing != "error"), *known]
     yield "#### Changes", [piece for section in Section for piece in _changes(section, rest, document)]
 
 
@@ -161,8 +162,7 @@ def _reason(change: PlannedChange) -> str:
 
 
 def _name(entry: Entry) -> str:
-    many = len(entry.changes)
-    return f"{many:_} {kind_noun(kind_of(entry), many)}" if many > 1 else entry.first.address
+    return many(entry) if len(entry.changes) > 1 else entry.first.address
 
 
 def _named(entry: Entry, document: Document) -> str:

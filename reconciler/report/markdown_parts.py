@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.core.diff import FieldChange
-from reconciler.core.rule import Verdict
+from reconciler.core.rule import Outcome, Verdict
+from reconciler.report.effects import effects, many
 from reconciler.report.entries import Entry
 from reconciler.report.gfm import code, fenced, prose
 from reconciler.report.judgements import consent_entry, sentence, total, verdict_head, worst_first
-from reconciler.report.names import kind_noun, with_children, without_kind
+from reconciler.report.names import with_children, without_kind
 from reconciler.report.paper import Paper
 from reconciler.report.partitions import partition_lines
 from reconciler.report.values import show_side
@@ -70,16 +71,17 @@ def _way_out(verdict: Verdict, entry: Entry) -> Iterator[str]:
 
 def happening(entry: Entry) -> Iterator[str]:
     """What a change does to messages and clients, an item for each."""
-    for number, consequence in enumerate(entry.first.consequences):
-        same = [change.consequences[number].message for change in entry.changes]
-        if len(same) > 1 and len(set(same)) == 1:
-            yield f"- {len(same):_} {kind_noun(kind_of(entry), len(same))}: {prose(sentence(consequence.message))}"
-            continue
-        for change, message in list(zip(entry.changes, same, strict=True))[:_NAMES]:
-            yield f"- {code(change.address)}: {prose(sentence(message))}"
-        if len(same) > _NAMES:
-            sums = total(change.consequences[number].quantities for change in entry.changes)
-            yield f"- and {len(same) - _NAMES:_} more. {prose(sums)}".rstrip()
+    for who, what in effects(entry):
+        yield f"- {code(who) if '/' in who else prose(who)}: {prose(what)}"
+
+
+def warnings(entry: Entry) -> Iterator[str]:
+    """What was judged without stopping the change or counting anything, an item for each."""
+    for verdict in worst_first(entry.first.verdicts):
+        if verdict.outcome is Outcome.WARNS and not verdict.quantities:
+            who = code(entry.first.address) if len(entry.changes) == 1 else prose(many(entry))
+            said = prose(sentence(verdict.message, verdict.path))
+            yield f"- **{verdict.code} {prose(verdict.name)}** {who}: {said}"
 
 
 def names_of(entry: Entry) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from reconciler.core.resource import Json
 from reconciler.report.paper import Paper
@@ -23,6 +24,23 @@ def partition_lines(drawn: Mapping[str, Json], paper: Paper, indent: int = 6) ->
         return _moves(drawn, paper, indent)
     chunks = range(0, len(rows[0]), per_line)
     return [line for start in chunks for line in _block(rows, start, per_line, cell, indent)]
+
+
+class Column(NamedTuple):
+    """One partition as it is drawn."""
+
+    partition: str
+    now: str
+    then: str
+    queued: str = ""
+    """Empty where nothing was counted."""
+
+
+def columns_of(drawn: Mapping[str, Json]) -> list[Column]:
+    now, then, queued = _sides(drawn)
+    counts = [_count(count) for count in queued] if queued else [""] * len(now)
+    names = (Column(str(n), _member(now[n]), _member(then[n]), counts[n]) for n in range(len(now)))
+    return list(names)
 
 
 def _rows(drawn: Mapping[str, Json]) -> list[list[str]]:

@@ -1,0 +1,35 @@
+"""One plan with something of everything, in every format: `pytest tests/golden --update-golden` rewrites them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.reporting import document
+from reconciler.report.document import Document
+from reconciler.report.formats import FORMATS
+from tests.golden.test_golden import FOLDER, folder, planned, same
+from tests.support.topologies import from_files
+
+__all__ = ["folder"]
+
+GOLDEN = {
+    "markdown": "plan.md", "github": "plan.annotations", "sarif": "plan.sarif", "junit": "plan.xml", "html": "plan.html",
+}  # fmt: skip
+
+
+def showcase(folder: Path) -> Document:
+    plan = planned("showcase", folder)
+    declared = from_files(Path("desired.yaml"))
+    known = document(topology=plan.topology, plan=plan, declared=declared, arguments="desired.yaml", version="0.1.0")
+    return known
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_plan_looks_as_expected(name: str, folder: Path, update_golden: bool) -> None:
+    same(FOLDER / "showcase" / GOLDEN[name], FORMATS[name](showcase(folder)), update=update_golden)
+
+
+def test_every_format_has_a_golden_file() -> None:
+    assert {"text", "json", *GOLDEN} == {*FORMATS}
