@@ -18,6 +18,7 @@ COMMANDS = {
     "drift": "Show what is live and no longer as it was applied, and who changed it.",
     "history": "Show who applied what and when, and what became of it.",
     "unlock": "Show who is applying, and remove a lease that was left behind.",
+    "permissions": "Print the least permissions of a user who plans or applies a topology.",
     "export": "Write what is live as YAML.",
     "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
     "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from reconciler.core.permissions import Granted
 from reconciler.core.resource import Config, Json
 
 
@@ -109,6 +110,8 @@ class Snapshot:
     """Entries of the reserved buckets (`reconciler`, `static-consumer-groups`, `elastic-consumer-groups`) by key."""
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Scope → why it could not be read."""
+    may: Granted | None = None
+    """What we may publish to; None: the server does not tell."""
 
     def unknown_stream(self, name: str) -> str | None:
         """Why nobody can say whether this stream exists; None when the snapshot can."""

@@ -101,6 +101,10 @@ class Pauses:
         return True
 
 
+def api_prefix(domain: str | None, prefix: str | None) -> str:
+    return f"{prefix.rstrip('.')}." if prefix else f"$JS.{domain}.API." if domain else "$JS.API."
+
+
 class JetStream:
     """The API of one account, wherever it is: behind `$JS.API.`, a JetStream domain or an imported prefix."""
 
@@ -111,7 +115,7 @@ class JetStream:
         self.patience = timeout
         """Seconds after which what may go away by itself counts as lasting."""
         self._forbidden: Unless = always
-        self.prefix = f"{prefix.rstrip('.')}." if prefix else f"$JS.{domain}.API." if domain else "$JS.API."
+        self.prefix = api_prefix(domain, prefix)
 
     @classmethod
     async def open(

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.permissions import granted
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry, Facts, Question, Scope, Snapshot, SubjectCounts, Unanswered
 from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal, Silence
@@ -49,6 +50,7 @@ async def observe(
         consumers=consumers,
         entries=found,
         unknown=unknown,
+        may=granted((who or {}).get("data") or {}),
     )
 
 

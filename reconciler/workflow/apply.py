@@ -22,6 +22,7 @@ from reconciler.server.execute import execute
 from reconciler.server.lease import Terms
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.predict import forms
+from reconciler.workflow.preflight import check
 from reconciler.workflow.turn import Tell, Turn, turn
 
 
@@ -35,7 +36,9 @@ async def apply(
     terms: Terms | None = None,
 ) -> AsyncIterator[Event]:
     """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `known`:
-    outcomes settled before it began; `tell` hears whom it waits for before it begins."""
+    outcomes settled before it began; `tell` hears whom it waits for before it begins. Raises CannotContinue where the
+    user lacks a permission."""
+    check(planned.plan, planned.snapshot, js)
     stop, js = stop or asyncio.Event(), js.persistent()
     async with (
         turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,

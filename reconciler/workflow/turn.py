@@ -21,6 +21,7 @@ from reconciler.server.lease import Terms, Unavailable, leased, unavailable
 from reconciler.server.pipeline import Unless, always
 from reconciler.server.whoami import holder
 from reconciler.workflow.plan import Planned
+from reconciler.workflow.preflight import forgetful
 
 Tell = Callable[[str], None]
 
@@ -59,8 +60,11 @@ async def turn(
     """Waits for whoever is applying the same; losing the lease sets `stop`. Where the account's bucket cannot be used,
     a turn without any of this."""
     plan = planned.plan
-    if not (plan.ledger_known and (plan.steps or plan.records)):
+    if not (plan.steps or plan.records):
         yield Turn(js=js)
+        return
+    if unusable := forgetful(plan, planned.snapshot, js):
+        yield Turn(js=js, warnings=[unusable])
         return
     if unwritable := await ledger.ensure(js, planned.snapshot):
         yield Turn(js=js, warnings=[unwritable])

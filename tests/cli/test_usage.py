@@ -31,8 +31,8 @@ def test_help_names_every_command_and_imports_none(shell: Shell) -> None:
     ran = shell("--help")
     named = re.findall(r"^  ([a-z-]+) {2,}\S", ran.out, flags=re.MULTILINE)
     assert (ran.code, named) == (
-        0, ["validate", "plan", "apply", "drift", "history", "unlock", "export", "upgrade-check", "groups", "explain", "schema", "dev",
-            "demo", "completion"],
+        0, ["validate", "plan", "apply", "drift", "history", "unlock", "permissions", "export", "upgrade-check", "groups",
+            "explain", "schema", "dev", "demo", "completion"],
     )  # fmt: skip
 
 

@@ -1,0 +1,82 @@
+"""`reconciler permissions`: the least a user needs to plan, apply or watch a topology. Asks no server."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconciler.cli import common, exits
+from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.screen import say, tell
+from reconciler.cli.sharing import takes
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.report import permissions as report
+
+if TYPE_CHECKING:
+    from reconciler.server.reach import Api
+
+app = common.app()
+
+
+class Purpose(StrEnum):
+    PLAN = "plan"
+    APPLY = "apply"
+    DRIFT = "drift"
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    NSC = "nsc"
+
+
+@app.command(name="permissions")
+@takes(connection)
+def permissions_(
+    purpose: Annotated[Purpose, typer.Argument(help="What the user is to do.", show_default=False)],
+    paths: common.Paths,
+    connection: Connection,
+    allow: common.Allow = None,
+    backup: Annotated[bool, typer.Option("--backup", help="Also for `apply --backup`.")] = False,
+    format_: Annotated[
+        Format, typer.Option("--format", help="For nats-server's configuration, for tools, or as an nsc command.")
+    ] = Format.TEXT,
+    for_: Annotated[str, typer.Option("--name", metavar="USER", help="The user in the nsc command.")] = "ci",
+) -> int:
+    """Print the least permissions of a user who plans, applies or watches this topology, in whatever state the account is.
+
+    What deletes or replaces is part of them only where `removed:`, `allow:` or --allow says so. Of the connection only
+    --js-domain, --js-api-prefix and --inbox-prefix matter, also as a context has them; no server is asked.
+    """
+    from reconciler.report.diagnostics import report as problems  # noqa: PLC0415 - only for who needs it
+    from reconciler.workflow import permissions as asking  # noqa: PLC0415
+    from reconciler.workflow.files import load  # noqa: PLC0415
+
+    consents = common.consents(allow)
+    loaded = load(paths)
+    if loaded.topology is None:
+        raise CannotContinue(*loaded.diagnostics)
+    tell(problems(loaded.diagnostics))
+    for_what = asking.Purpose(purpose.value)
+    needs = asking.permissions(loaded.topology, for_what, _api(connection), allow=consents, backup=backup)
+    title = f"to {_DOES[purpose]} topology {loaded.topology.name}"
+    if format_ is Format.JSON:
+        say(report.permissions_json(needs, loaded.topology.name, purpose.value))
+    elif format_ is Format.NSC:
+        say(report.nsc_lines(needs, title, for_))
+    else:
+        say(report.config_block(needs, title))
+    return exits.FINE
+
+
+_DOES = {Purpose.PLAN: "plan", Purpose.APPLY: "plan and apply", Purpose.DRIFT: "look for drift of"}
+
+
+def _api(connection: Connection) -> Api:
+    from reconciler.server.options import ConnectOptions  # noqa: PLC0415
+    from reconciler.server.reach import Api  # noqa: PLC0415
+
+    options = ConnectOptions() if connection.dev else connection.options()
+    return Api.of(options.js_domain, options.js_api_prefix, options.inbox_prefix)

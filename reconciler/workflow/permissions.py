@@ -1,0 +1,168 @@
+"""Topology → the permissions of a user who plans or applies it, in whatever state the account may be.
+
+No server is asked. What apply may do to each resource is put as the steps it may become; what those ask at stands in
+one table beside the code that asks. Deleting and replacing count only where the files say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from reconciler.core.kind import Kind, Raw, Registry
+from reconciler.core.permissions import Needs, least
+from reconciler.core.records import BUCKET
+from reconciler.core.resource import Address, Config, Declared, Json
+from reconciler.core.topology import Topology
+from reconciler.core.wire import SUPPORTED, Call, Snapshot, Step, Target
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.consumer.position import placeholder
+from reconciler.server.reach import Api
+
+EMPTY = Snapshot(target=Target(version=SUPPORTED[-1]))
+
+
+class Purpose(StrEnum):
+    PLAN = "plan"
+    APPLY = "apply"
+    DRIFT = "drift"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _May:
+    """What the files and the command line let happen to one resource."""
+
+    address: Address
+    kind: Kind
+    spec: Json = None
+    """As declared; None: it is to be removed."""
+    replaced: bool = False
+    queued: bool = False
+    """A consumer with others on a work queue: filters may go from one to another."""
+    retention: str = ""
+
+    def says(self, name: str) -> Json:
+        return getattr(self.spec, name, None)
+
+    @property
+    def raws(self) -> set[Raw]:
+        return {self.kind.primary(self.address), *self.claimed}
+
+    @property
+    def claimed(self) -> set[Raw]:
+        """What belongs to it and to nothing else: not the reserved buckets, which every bucket kind claims."""
+        return {*self.kind.claims(EMPTY, (self.address,))} - {*self.kind.claims(EMPTY, ())}
+
+
+def permissions(
+    topology: Topology,
+    purpose: Purpose,
+    api: Api,
+    *,
+    allow: Iterable[tuple[str, str]] = (),
+    backup: bool = False,
+    registry: Registry = REGISTRY,
+) -> Needs:
+    """`allow`: consent as of the command line, (code, address pattern); `backup`: streams are written down before."""
+    patterns = [pattern for _, pattern in allow]
+    about = [*_about(topology, patterns, registry)]
+    publish = [*api.looking(), *api.measuring(_measured(about))]
+    if purpose is Purpose.APPLY:
+        steps = [step for one in about for step in _may_become(one)]
+        publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
+        if backup:
+            publish += api.backing_up(
+                dict.fromkeys(raw.on[0] for one in about for raw in one.raws if raw.type == "stream")
+            )
+    return Needs(publish=least(publish), subscribe=(api.answers(),))
+
+
+def _about(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_May]:
+    retention = {d.address.name: getattr(d.spec, "retention", None) or "" for d in topology.resources if _is_stream(d)}
+    consumers = [d.address.stream for d in topology.resources if d.address.kind == "consumer"]
+    for declared in topology.resources:
+        address, spec = declared.address, declared.spec
+        if getattr(spec, "external", False):
+            continue
+        kept = retention.get(address.stream, "")
+        yield _May(
+            address=address, kind=registry.of(address), spec=spec, retention=kept,
+            replaced=bool(spec.allow) or any(fnmatchcase(str(address), pattern) for pattern in patterns),
+            queued=address.kind == "consumer" and kept == "workqueue" and consumers.count(address.stream) > 1,
+        )  # fmt: skip
+    for removed in topology.removed:
+        yield _May(address=removed.address, kind=registry.of(removed.address))
+
+
+def _is_stream(declared: Declared) -> bool:
+    return declared.address.kind == "stream"
+
+
+def _measured(about: Iterable[_May]) -> list[str]:
+    """Streams whose messages a change may cost; of groups, only the queue's subjects are counted."""
+    found = (one.kind.primary(one.address) for one in about)
+    return list(dict.fromkeys(raw.on[0] for raw in found if raw.type != "entry"))
+
+
+def _may_become(one: _May) -> Iterator[Step]:
+    for raw in sorted(one.raws):
+        if one.spec is None:
+            yield from _removed(one, raw)
+        elif raw.type == "stream":
+            yield from _stream(one, raw)
+        elif raw.type == "consumer":
+            yield from _consumer(one, raw)
+        else:
+            yield from _entry(raw)
+
+
+def _removed(one: _May, raw: Raw) -> Iterator[Step]:
+    if raw.type == "consumer":
+        yield _step(Call.CONSUMER_DELETE, raw.on)
+    elif raw.type == "entry":
+        yield _step(Call.ENTRY_DELETE, raw.on)
+        if one.kind.name == "static_group":  # its members' durables: who they are, only the record says
+            yield _step(Call.CONSUMER_DELETE, (one.address.stream, "*"))
+    else:
+        yield _step(Call.STREAM_DELETE, raw.on)
+        if one.kind.place.within:  # the queue of a group: its members have to go first
+            yield _step(Call.GATE_CONSUMERS_GONE, raw.on)
+
+
+def _stream(one: _May, raw: Raw) -> Iterator[Step]:
+    yield _step(Call.STREAM_CREATE, raw.on)
+    if not one.kind.place.within:
+        yield _step(Call.STREAM_UPDATE, raw.on)
+    elif one.replaced:
+        feeding = {"from": one.address.stream}
+        for call in (Call.QUEUE_READ, Call.GATE_CONSUMERS_GONE, Call.STREAM_DELETE, Call.QUEUE_SETTLE):
+            yield _step(call, raw.on, feeding)
+
+
+def _consumer(one: _May, raw: Raw) -> Iterator[Step]:
+    yield _step(Call.CONSUMER_CREATE, raw.on)
+    yield _step(Call.CONSUMER_UPDATE, raw.on)
+    if one.says("pause_until") or one.replaced or one.queued:
+        yield _step(Call.CONSUMER_PAUSE, raw.on)
+    if one.queued:
+        yield _step(Call.CONSUMER_RESET, raw.on)
+    if one.queued or one.replaced:  # servers before 2.14 have no reset
+        yield _step(Call.CONSUMER_DELETE, raw.on)
+    if one.replaced:
+        yield _step(Call.CONSUMER_UNPIN, raw.on)
+        if one.retention != "limits":
+            stands_in = (raw.on[0], placeholder(raw.on[1]))
+            yield from (_step(call, stands_in) for call in (Call.CONSUMER_CREATE, Call.CONSUMER_DELETE))
+
+
+def _entry(raw: Raw) -> Iterator[Step]:
+    bucket = raw.on[0]
+    if bucket != BUCKET:
+        yield _step(Call.STREAM_CREATE, (f"KV_{bucket}",))
+    yield _step(Call.ENTRY_PUT, raw.on)
+
+
+def _step(call: Call, on: tuple[str, ...], body: Config | None = None) -> Step:
+    return Step(id="", call=call, on=on, address="", body=body or {})

@@ -1,0 +1,127 @@
+"""Whatever a plan asks and does, a user with the printed permissions may."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.decide import Options, decide, questions
+from reconciler.core.permissions import Granted, Need, covers, lacking
+from reconciler.core.reconcile import reconcile
+from reconciler.core.rule import View
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Call, MessagesFrom, Snapshot, Target, Version
+from reconciler.kinds import REGISTRY
+from reconciler.server import ledger, reach
+from reconciler.server.reach import Api
+from reconciler.workflow.permissions import Purpose, permissions
+from tests.convergence.drawing import drawn, topology
+from tests.convergence.running import CONSENTED, TODAY, apply_offline, plan_offline
+
+API = Api()
+SERVER = Path(__file__).parents[2] / "reconciler"
+ENDPOINT = re.compile(r"(?:STREAM|CONSUMER|DIRECT)\.[A-Z.]+")
+
+
+def may(wanted: Topology, purpose: Purpose, allow: Iterable[tuple[str, str]] = ()) -> Granted:
+    needs = permissions(wanted, purpose, API, allow=allow)
+    return Granted(allow=tuple(need.subject for need in needs.publish))
+
+
+@pytest.mark.parametrize("version", [Version(2, 11, 11), Version(2, 15, 1)], ids=str)
+def test_no_drawn_plan_has_a_step_that_is_not_foreseen(version: Version) -> None:
+    for case in drawn(100, version):
+        empty = Snapshot(target=Target(version=version, peers=1))
+        first = topology("drawn", case.first)
+        then = topology("drawn", case.then, tuple(case.removed), tuple(case.forget))
+        there = apply_offline(plan_offline(first, empty), empty)
+        for wanted, snapshot in ((first, empty), (then, there)):
+            consented = may(wanted, Purpose.APPLY, CONSENTED)
+            assert not lacking(done(plan_offline(wanted, snapshot).steps), consented)
+            assert not lacking(asked(wanted, snapshot), may(wanted, Purpose.PLAN))
+            bare = [s for s in steps_without_consent(wanted, snapshot) if s.address]
+            assert not lacking(done(bare), may(wanted, Purpose.APPLY))
+
+
+def done(steps: Iterable[object]) -> list[Need]:
+    steps = list(steps)
+    return [*API.carrying_out(steps), *API.verifying(steps)]  # type: ignore[arg-type]
+
+
+def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[object, View]:
+    owned = ledger.read(snapshot)
+    world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
+    return world, View(
+        target=snapshot.target, topology=wanted.name, snapshot=snapshot,
+        desired=world.desired, live=world.live, changes=world.changes,
+    )  # fmt: skip
+
+
+def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
+    world, _ = view_of(wanted, snapshot)
+    for question in questions(world, REGISTRY):  # type: ignore[arg-type]
+        templates = reach.MEASURE if isinstance(question, MessagesFrom) else ("STREAM.INFO.{stream}",)
+        yield from API.needs("asked", templates, stream=question.stream)
+
+
+def steps_without_consent(wanted: Topology, snapshot: Snapshot) -> list[object]:
+    world, view = view_of(wanted, snapshot)
+    return list(decide(world, view, REGISTRY, Options(today=TODAY)).steps)  # type: ignore[arg-type]
+
+
+def test_every_call_says_what_it_asks() -> None:
+    assert set(reach.STEPS) == set(Call)
+
+
+def test_every_endpoint_written_anywhere_stands_in_the_table() -> None:
+    tables = (*reach.LOOK, *reach.RECORDS, *reach.MEASURE, reach.CREATE, reach.MEMBER, reach.BACKUP)
+    known = {start(t) for row in (*reach.STEPS.values(), *reach.AFTERWARDS.values(), tables) for t in row}
+    written = {
+        start(text)
+        for path in [*(SERVER / "server").glob("*.py"), *(SERVER / "workflow").glob("*.py")]
+        for text in texts(path)
+    }
+    assert written - {""} <= known, "say in server/reach.py who asks this"
+
+
+def start(text: str) -> str:
+    found = ENDPOINT.match(text)
+    return found[0].rstrip(".") if found else ""
+
+
+def texts(path: Path) -> Iterator[str]:
+    """Every piece of text in a module but its documentation, f-strings with their parts blanked."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+            yield node.value
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subject", "is_covered"),
+    [
+        ("a.>", "a.b.c", True), ("a.>", "a", False), ("a.*", "a.b", True), ("a.*", "a.b.c", False),
+        ("a.*", "a.>", False), ("a.>", "a.*", True), ("a.*", "a.*", True), ("a.b", "a.*", False), (">", "x", True),
+    ],
+)  # fmt: skip
+def test_a_pattern_covers_what_it_matches_whole(pattern: str, subject: str, is_covered: bool) -> None:
+    assert covers(pattern, subject) is is_covered
+
+
+def test_a_denial_beats_what_is_allowed() -> None:
+    user = Granted(allow=("$JS.API.>",), deny=("$JS.API.STREAM.DELETE.*",))
+    assert user.permits("$JS.API.STREAM.CREATE.A")
+    assert not user.permits("$JS.API.STREAM.DELETE.A")
+    assert not user.permits("$KV.reconciler.id")
+
+
+def test_nobody_may_delete_or_replace_unless_the_files_say_so() -> None:
+    wanted = replace(topology("t", next(iter(drawn(1, Version(2, 15, 1)))).first))
+    subjects = may(wanted, Purpose.APPLY).allow
+    assert not [subject for subject in subjects if "STREAM.DELETE" in subject or "CONSUMER.UNPIN" in subject]

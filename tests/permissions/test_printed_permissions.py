@@ -1,0 +1,135 @@
+"""Users with exactly the printed permissions plan and apply without a violation, and none of them is there for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import nats
+import pytest
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.events import Finished
+from reconciler.core.permissions import Needs, covers
+from reconciler.core.topology import Topology
+from reconciler.server.api import JetStream
+from reconciler.server.reach import Api
+from reconciler.workflow.apply import apply
+from reconciler.workflow.permissions import Purpose
+from reconciler.workflow.plan import PlanOptions, plan
+from reconciler.workflow.preflight import check, forgetful
+from tests.permissions.scenes import CONSENTED, User, denied, needs, published, topologies, users
+from tests.support.jetstream import talk
+from tests.support.servers import NatsServer
+
+OPTIONS = PlanOptions(allow=CONSENTED)
+
+
+async def applied(js: JetStream, wanted: Topology) -> Finished:
+    made = await plan(wanted, js, OPTIONS)
+    assert not made.plan.blocked, [v.message for c in made.plan.blocked for v in c.verdicts]
+    return [event async for event in apply(made, js) if isinstance(event, Finished)][-1]
+
+
+async def some_messages(js: JetStream) -> None:
+    for subject in ("a.1", "w.1", "w.2", "jobs.1", "gone.1", "$KV.CONFIG.k"):
+        await js.pipeline.nc.publish(subject, b"x")
+    await js.pipeline.nc.flush()
+
+
+def test_whoever_has_them_applies_everything_and_uses_all_of_them(tmp_path: Path) -> None:
+    first, then = topologies(tmp_path)
+    bounded = {"first": needs(first), "then": needs(then)}
+    with NatsServer(config=users(bounded) + "trace: true") as server:
+        for name, wanted in (("first", first), ("then", then)):
+            finished = talk(User(server, name), lambda js, wanted=wanted: applied(js, wanted))
+            assert (finished.is_success, finished.warnings) == (True, ()), finished
+            again = talk(User(server, name), lambda js, wanted=wanted: plan(wanted, js, OPTIONS))
+            assert again.plan.is_empty, again.plan.steps
+            talk(User(server, "admin"), some_messages)
+        assert denied(server) == set()
+        used = published(server)
+    unused = {shape(n.subject) for own in bounded.values() for n in own.publish} - {shape(one) for one in used}
+    assert unused == set()
+
+
+_SHAPE = re.compile(r"\$JS\.API\.(?:INFO|DIRECT\.GET|STREAM\.MSG\.GET|[A-Z]+\.[A-Z]+)|\$KV\.[^.]+|\$SYS.*")
+
+
+def shape(subject: str) -> str:
+    """Which kind of request it is, whatever it is about: `$JS.API.CONSUMER.PAUSE`, `$KV.reconciler`."""
+    found = _SHAPE.match(subject)
+    return found[0] if found else subject
+
+
+@pytest.mark.parametrize("purpose", [Purpose.PLAN, Purpose.DRIFT])
+def test_whoever_may_only_look_plans_like_an_admin(tmp_path: Path, purpose: Purpose) -> None:
+    first, then = topologies(tmp_path)
+    with NatsServer(config=users({"first": needs(first, purpose), "then": needs(then, purpose)})) as server:
+        admin = User(server, "admin")
+        for name, wanted in (("first", first), ("then", then)):
+            seen = talk(User(server, name), lambda js, wanted=wanted: plan(wanted, js, OPTIONS))
+            full = talk(admin, lambda js, wanted=wanted: plan(wanted, js, OPTIONS))
+            assert (seen.plan.steps, seen.plan.changes) == (full.plan.steps, full.plan.changes)
+            talk(admin, lambda js, wanted=wanted: applied(js, wanted))
+            talk(admin, some_messages)
+        assert denied(server) == set()
+
+
+def test_none_of_them_can_be_missing_unnoticed(tmp_path: Path) -> None:
+    """From nothing, and again where everything changes: who lacks one is told, by the server or before it is asked."""
+    first, then = topologies(tmp_path)
+    lacking_one = {
+        f"{name}{at}": (wanted, without(own, at), own.publish[at].subject)
+        for name, wanted, own in (("first", first, needs(first)), ("then", then, needs(then)))
+        for at in range(len(own.publish))
+    }
+    noticed = set()
+    with NatsServer(config=users({name: own for name, (_, own, _) in lacking_one.items()})) as server:
+        for stage in (first, then):
+            for name, (wanted, _, subject) in lacking_one.items():
+                if wanted is stage and is_told(User(server, name), wanted, subject):
+                    noticed.add(shape(subject))
+            if stage is first:
+                talk(User(server, "admin"), lambda js: applied(js, first))
+                talk(User(server, "admin"), some_messages)
+    listed = {shape(subject) for _, _, subject in lacking_one.values()}
+    assert listed - noticed == {"$JS.API.STREAM.NAMES"}, "asked when all is through, and nothing is lost without it"
+
+
+def without(own: Needs, at: int) -> Needs:
+    return replace(own, publish=own.publish[:at] + own.publish[at + 1 :])
+
+
+def is_told(user: User, wanted: Topology, subject: str) -> bool:
+    """Do planning and the look before an apply notice that it is missing?"""
+
+    async def look(js: JetStream) -> str:
+        made = await plan(wanted, js, OPTIONS)
+        try:
+            check(made.plan, made.snapshot, js)
+        except CannotContinue as refused:
+            return str(refused)
+        warned = forgetful(made.plan, made.snapshot, js)
+        return str(warned.fix if warned else "")
+
+    words = talk(user, look).replace(",", " ").replace('"', " ").split()
+    return any(covers(subject, one) for one in (*words, *denied(user.server, user.name)))
+
+
+def test_answers_may_come_to_a_prefix_of_ones_own(tmp_path: Path) -> None:
+    first, _ = topologies(tmp_path)
+    own = needs(first, Purpose.PLAN, Api(inbox="_INBOX.ci"))
+
+    async def read(server: NatsServer) -> set[str]:
+        nc = await nats.connect(server.url, user="ci", password="ci", inbox_prefix="_INBOX.ci")
+        js = await JetStream.open(nc)
+        assert (await plan(first, js)).snapshot.unknown == {}
+        await js.close()
+        await nc.close()
+        return denied(server)
+
+    with NatsServer(config=users({"ci": own})) as server:
+        assert asyncio.run(read(server)) == set()
