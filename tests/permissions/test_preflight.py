@@ -74,7 +74,8 @@ async def names(js: JetStream) -> list[str]:
 
 A = "streams: {A: {subjects: [a], consumers: {c: {ack_policy: explicit}}}}\n"
 ONE_LINE = "streams: {A: {subjects: [a]}}\n"
-REMOVED = "streams: {}\nremoved: [{address: stream/A, reason: done with it}]\n"
+AB = "streams: {A: {subjects: [a]}, B: {subjects: [b]}}\n"
+REMOVED = "streams: {B: {subjects: [b]}}\nremoved: [{address: stream/A, reason: done with it}]\n"
 GROUP = """streams:
   J:
     subjects: [j.*]
@@ -129,7 +130,7 @@ def test_without_the_bucket_creates_updates_and_membership_work_and_what_does_no
 
 @pytest.mark.parametrize("role", ["keyless", "blind"])
 def test_without_the_bucket_nothing_is_removed(people: People, role: str) -> None:
-    people.admin.applied(ONE_LINE)
+    people.admin.applied(AB)
     ran = getattr(people, role).apply(REMOVED)
     assert "A" in people.admin.ask(names), ran
     assert ran.code in (0, 1, 4)
@@ -137,9 +138,9 @@ def test_without_the_bucket_nothing_is_removed(people: People, role: str) -> Non
 
 
 def test_who_may_read_the_bucket_only_is_told_what_a_removal_needs(people: People) -> None:
-    people.admin.applied(ONE_LINE)
+    people.admin.applied(AB)
     ran = people.keyless.apply(REMOVED)
-    assert (ran.code, people.admin.ask(names)) == (1, ["A", "KV_reconciler"])
+    assert (ran.code, people.admin.ask(names)) == (1, ["A", "B", "KV_reconciler"])
     assert "may not publish to $KV.reconciler.>, which this plan needs" in flat(ran)
 
 
