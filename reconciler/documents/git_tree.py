@@ -52,6 +52,17 @@ class GitTree:
             tree.files[os.fsdecode(name)] = Stored(mode, kind, id_)
         return tree
 
+    def where_it_left(self, other: str) -> GitTree:
+        """The tree of the last commit that both share, as a pull request is compared; where there is none, this one."""
+        shared = self._ask("merge-base", self.commit, _commit(self.root, other))
+        return GitTree.at(shared, self.root) if shared and shared != self.commit else self
+
+    def _ask(self, *question: str) -> str:
+        try:
+            return _git(self.root, *question).decode().strip()
+        except CannotContinue:
+            return ""
+
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
         """As `find_files` does on disk: a folder means every YAML file below it but hidden ones."""
         found: dict[str, Path] = {}

@@ -6,19 +6,20 @@ the rules that need no account, for the oldest server the files are written for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from reconciler.core.decide import Options, decide, judged_all, questions
 from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.diff import Action
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import reconcile
-from reconciler.core.resource import Address, Config, Declared
+from reconciler.core.resource import Config
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
 from reconciler.core.unseen import Watched, unseen
-from reconciler.core.wire import Snapshot, Target, Unanswered, Version
+from reconciler.core.wire import Scope, Snapshot, Target, Unanswered, Version
 from reconciler.kinds import REGISTRY
 from reconciler.server import ledger
 from reconciler.workflow import imagined
@@ -72,8 +73,16 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
 def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
     bases = [*([pair.base] if pair.base else []), *pair.others]
     target = _target(head.expect if pair.head else (pair.base or head).expect, version)
-    snapshot = imagined.account(bases, target, dict(_outside([*bases, head])))
-    return _planned(head, snapshot, today)
+    outside = dict(_outside([*bases, head]))
+    snapshot = imagined.account(bases, target, outside)
+    return _planned(head, replace(snapshot, unknown=dict(_unread(snapshot))), today)
+
+
+def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Members of groups make their consumers themselves."""
+    for stream in snapshot.streams:
+        if stream not in snapshot.consumers:
+            yield Scope.consumers(stream), NOBODY_ASKED
 
 
 def _target(expect: object, version: Version) -> Target:
@@ -102,7 +111,13 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
     watched = Watched(view)
     found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
     plan = decide(world, view, REGISTRY, Options(today=today), found)
+    plan = replace(plan, changes=tuple(map(_without_positions, plan.changes)))
     return plan, {code: len(addresses) for code, addresses in sorted(watched.left.items())}
+
+
+def _without_positions(change: PlannedChange) -> PlannedChange:
+    """Where a replacement would go on, and what would come again, nobody has seen."""
+    return replace(change, consequences=()) if change.action is Action.REPLACE else change
 
 
 def _with_objections(plan: Plan, older: Plan) -> Plan:
@@ -117,41 +132,6 @@ def _joined(change: PlannedChange, older: PlannedChange | None) -> PlannedChange
             for one in change.verdicts}  # fmt: skip
     more = [one for one in (older.verdicts if older else ()) if (one.code, one.path, one.to) not in said]
     return replace(change, verdicts=(*change.verdicts, *more)) if more else change
-
-
-def pairs(base: Sequence[Topology], head: Sequence[Topology]) -> list[Pair]:
-    """Topologies by name; what only one state has stands alone. A resource that went over to another one is known."""
-    before, after = {one.name: one for one in base}, {one.name: one for one in head}
-    return [
-        Pair(base=before.get(name), head=after.get(name), others=tuple(_givers(name, before, after)))
-        for name in sorted(before.keys() | after.keys())
-    ]
-
-
-def _givers(name: str, before: Mapping[str, Topology], after: Mapping[str, Topology]) -> Iterator[Topology]:
-    """What others no longer declare and this one does now, in the same place."""
-    if name not in after:
-        return
-    own = _addresses(before.get(name))
-    for other, topology in before.items():
-        if other == name or topology.expect != after[name].expect:
-            continue
-        gone = (_addresses(topology) - _addresses(after.get(other))) & _addresses(after[name]) - own
-        if gone:
-            yield replace(topology, resources=_with_parents(topology.resources, gone), removed=(), forget=())
-
-
-def _addresses(topology: Topology | None) -> set[Address]:
-    return {one.address for one in topology.resources} if topology else set()
-
-
-def _with_parents(resources: Sequence[Declared], wanted: set[Address]) -> tuple[Declared, ...]:
-    streams = {address.stream for address in wanted}
-    return tuple(
-        one
-        for one in resources
-        if one.address in wanted or (one.address.kind == "stream" and one.address.name in streams)
-    )
 
 
 def _terms(pair: Pair) -> Iterator[Diagnostic]:

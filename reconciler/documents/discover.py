@@ -1,0 +1,95 @@
+"""Which topologies stand below some paths: a repository may hold several, each one file or a folder.
+
+A file that says `topology:` belongs to that topology, together with files of the same one in folders below. One that
+says nothing belongs to the topology of the nearest folder around it; YAML of something else altogether to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Table
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconciler.core.diagnostic import Diagnostic, SourceSpan
+from reconciler.documents.complain import complain
+from reconciler.documents.files import Tree
+from reconciler.documents.nodes import Mapping, Scalar
+from reconciler.documents.tree import read_tree
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Home:
+    """Where a topology lives: two folders may each hold one of the same name, for two accounts."""
+
+    folder: Path
+    name: str
+
+
+@dataclass(slots=True)
+class Discovered:
+    files: dict[Home, list[Path]] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+    """About files that belong to no topology though they should."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: Path
+    name: str
+    """What it says; empty when it says nothing."""
+    is_ours: bool
+    """It has a key that only our files have."""
+    problems: list[Diagnostic]
+
+
+Headers = Table[Path, set[str]]
+"""Names said in the files of a folder."""
+
+
+def discover(paths: Sequence[Path], tree: Tree) -> Discovered:
+    found, problems = tree.find(paths)
+    files = [_read(path, tree) for path in found]
+    headers: dict[Path, set[str]] = {}
+    for file in files:
+        if file.name:
+            headers.setdefault(file.path.parent, set()).add(file.name)
+    discovered = Discovered(problems=problems)
+    for file in files:
+        _place(file, headers, discovered)
+    return discovered
+
+
+def _place(file: _File, headers: Headers, into: Discovered) -> None:
+    homes = _homes(file, headers)
+    if len(homes) == 1:
+        into.files.setdefault(homes[0], []).append(file.path)
+    elif homes:
+        names = ", ".join(home.name for home in homes)
+        into.problems.append(_stray(file.path, f"{homes[0].folder} holds several topologies: {names}"))
+    elif file.problems:
+        into.problems += file.problems
+    elif file.is_ours:
+        into.problems.append(_stray(file.path, "no file of its folder, or of one above it, names a topology"))
+
+
+def _stray(path: Path, why: str) -> Diagnostic:
+    message = f"this file does not say to which topology it belongs, and {why}"
+    place = SourceSpan(str(path), 1, 1, 1, 1)
+    return complain("XX521", "whose-file", message, place, fix="write `topology: NAME` into it")
+
+
+def _homes(file: _File, headers: Headers) -> list[Home]:
+    above = [folder for folder in file.path.parents if folder in headers]
+    names = [file.name] if file.name else sorted(headers[above[0]]) if above else []
+    return [Home([folder for folder in above if name in headers[folder]][-1], name) for name in names]
+
+
+def _read(path: Path, tree: Tree) -> _File:
+    text, problems = tree.read(path)
+    root, wrong = (None, problems) if problems else read_tree(str(path), text)
+    if not isinstance(root, Mapping):
+        return _File(path, "", is_ours=False, problems=wrong)
+    said = root.entries.get("topology")
+    name = said[1].text if said and isinstance(said[1], Scalar) else ""
+    return _File(path, name, is_ours="reconciler" in root.entries, problems=wrong)

@@ -1,0 +1,126 @@
+"""Topologies of two revisions, each beside what it was: at home, moved, renamed, new or gone; then reviewed one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from operator import attrgetter
+from pathlib import Path
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.core.resource import Address, Declared
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Version
+from reconciler.documents.discover import Home, discover
+from reconciler.documents.files import DISK, Tree
+from reconciler.documents.git_tree import GitTree
+from reconciler.workflow.files import load
+from reconciler.workflow.review import Pair, Review, review
+
+NO_FILES = "XX520"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """Everything that changed below some paths."""
+
+    reviews: tuple[Review, ...]
+    unchanged: int
+    base: str
+    """The commit compared with."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What the newer files' own warnings say."""
+
+
+def review_files(
+    paths: Sequence[Path], base: str, head: str | None, *, today: date, server: Version | None = None
+) -> Reviewed:
+    """Topologies of the working tree, or of revision `head`, beside those of the commit both grew from."""
+    newer: Tree = GitTree.at(head, paths[0]) if head else DISK
+    older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
+    before, after = _read(paths, older), _read(paths, newer)
+    wrong = [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
+    if wrong:
+        raise CannotContinue(*wrong)
+    found = [review(pair, today, server) for pair in pairs(before.files, after.files)]
+    changed = [one for one in found if one.plan.changes or one.plan.diagnostics]
+    return Reviewed(
+        reviews=tuple(changed),
+        unchanged=len(found) - len(changed),
+        base=older.commit,
+        diagnostics=tuple(after.problems),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    files: Mapping[Home, Topology]
+    problems: list[Diagnostic]
+
+
+def _read(paths: Sequence[Path], tree: Tree) -> _Read:
+    """What cannot be read of the older state counts as not there: it is being mended now."""
+    discovered = discover(paths, tree)
+    problems, files = discovered.problems, {}
+    for home, inside in discovered.files.items():
+        loaded = load(inside, tree)
+        problems += loaded.diagnostics
+        if loaded.topology:
+            files[home] = loaded.topology
+    return _Read(files, problems)
+
+
+def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[Pair]:
+    """Each topology beside what it was: at home where it was, or moved, or renamed. A resource that went over to another
+    one is known to it."""
+    was = _matched(base, head)
+    found = [
+        Pair(base=base.get(was[home]) if home in was else None, head=topology,
+             others=tuple(_givers(was.get(home), topology, base, head, was)))
+        for home, topology in head.items()
+    ]  # fmt: skip
+    gone = [Pair(base=topology, head=None) for home, topology in base.items() if home not in was.values()]
+    return sorted((*found, *gone), key=lambda one: one.name)
+
+
+def _matched(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Home]:
+    """Home now → home then."""
+    now, then = set(head), set(base)
+    matched = {home: home for home in now & then}
+    for same in (attrgetter("name"), attrgetter("folder")):
+        left, right = now - matched.keys(), then - set(matched.values())
+        for home in sorted(left):
+            others = [one for one in right if same(one) == same(home)]
+            rivals = [one for one in left if same(one) == same(home)]
+            if len(others) == len(rivals) == 1:
+                matched[home] = others[0]
+    return matched
+
+
+def _givers(
+    was: Home | None, topology: Topology, base: Mapping[Home, Topology], head: Mapping[Home, Topology],
+    matched: Mapping[Home, Home],
+) -> Iterator[Topology]:  # fmt: skip
+    """What others no longer declare and this one does now, in the same place."""
+    became = {then: now for now, then in matched.items()}
+    new = _addresses(topology) - _addresses(base.get(was) if was else None)
+    for home, other in base.items():
+        if home == was or other.expect != topology.expect:
+            continue
+        gone = (_addresses(other) - _addresses(head.get(became[home]) if home in became else None)) & new
+        if gone:
+            yield replace(other, resources=_with_parents(other.resources, gone), removed=(), forget=())
+
+
+def _addresses(topology: Topology | None) -> set[Address]:
+    return {one.address for one in topology.resources} if topology else set()
+
+
+def _with_parents(resources: Sequence[Declared], wanted: set[Address]) -> tuple[Declared, ...]:
+    streams = {address.stream for address in wanted}
+    return tuple(
+        one
+        for one in resources
+        if one.address in wanted or (one.address.kind == "stream" and one.address.name in streams)
+    )
