@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.wire import Version
 
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATHS...", help="Files and folders of one topology.", show_default=False)
@@ -43,6 +44,13 @@ class Misused(typer.BadParameter):
 
     def format_message(self) -> str:
         return self.message
+
+
+def version(text: str | None) -> Version | None:
+    try:
+        return Version.parse(text) if text else None
+    except ValueError as error:
+        raise Misused(str(error)) from None
 
 
 def cannot_write(path: Path, error: OSError) -> CannotContinue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -48,20 +48,20 @@ class Reports:
 
     wanted: tuple[tuple[str, Path], ...] = ()
 
-    def write(self, document: Document) -> None:
+    def write(self, *documents: Document) -> None:
         """All that can be written, then what could not be."""
-        failed = [problem for name, path in self.wanted if (problem := _written(name, path, document))]
+        failed = [problem for name, path in self.wanted if (problem := _written(name, path, documents))]
         if failed:
             raise CannotContinue(*(one for problem in failed for one in problem.diagnostics))
 
-    def say(self, format_: Format, document: Document) -> None:
+    def say(self, format_: Format, *documents: Document) -> None:
         """To stdout and to the files. A file that cannot be written does not keep the rest from being said."""
         problem: CannotContinue | None = None
         try:
-            self.write(document)
+            self.write(*documents)
         except CannotContinue as found:
             problem = found
-        say(FORMATS[format_](document))
+        say(FORMATS[format_].several(documents))
         if problem:
             raise problem
 
@@ -83,12 +83,12 @@ class Reports:
         self.write(found)
 
 
-def _written(name: str, path: Path, document: Document) -> CannotContinue | None:
+def _written(name: str, path: Path, documents: Sequence[Document]) -> CannotContinue | None:
     from reconciler.report.paper import Paper  # noqa: PLC0415 - only for who wants a report
 
-    plain = replace(document, paper=Paper(verbose=document.paper.verbose))
+    plain = [replace(one, paper=Paper(verbose=one.paper.verbose)) for one in documents]
     try:
-        path.write_text(FORMATS[name](plain), encoding="utf-8", errors="backslashreplace", newline="\n")
+        path.write_text(FORMATS[name].several(plain), encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         return common.cannot_write(path, error)
     return None

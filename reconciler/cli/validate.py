@@ -18,13 +18,6 @@ from reconciler.workflow.validate import checked, versions
 app = common.app()
 
 
-def _version(text: str | None) -> Version | None:
-    try:
-        return Version.parse(text) if text else None
-    except ValueError as error:
-        raise common.Misused(str(error)) from None
-
-
 @app.command()
 @takes(reports)
 def validate(
@@ -37,7 +30,7 @@ def validate(
     no_color: common.NoColor = False,
 ) -> int:
     """Check files alone, without any server: every problem at once, each with its place and a way out."""
-    server = _version(for_server)
+    server = common.version(for_server)
     found = checked(paths, server)
     is_fine = found.topology is not None and not any(one.is_error for one in found.diagnostics)
     reports.say(format_, document(

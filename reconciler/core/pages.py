@@ -28,6 +28,7 @@ FILES = {
     "XX513": Page("yaml-alias", "An alias or merge key that leads nowhere, to itself, or to far too much.", "write the values out"),
     "XX514": Page("yaml-tag", "A tag such as `!secret`; nothing here gives tags a meaning.", "remove it"),
     "XX520": Page("no-files", "A path that does not exist, cannot be read, or holds no YAML.", "check the path; folders are searched for *.yaml and *.yml"),
+    "XX521": Page("whose-file", "A file that names no topology, where it could belong to several or to none.", "write `topology: NAME` into it"),
     "XX530": Page("format-version", "`reconciler:` names a format this version does not read.", "write reconciler: 1, or use the version the file was written for"),
     "XX540": Page("git", "Files of another revision are wanted, and git does not give them: no repository here, no such revision, or no git.", "do what the message says; in CI, check out with enough history"),
 }  # fmt: skip
@@ -112,6 +113,11 @@ DRIFT = {
     "DR207": Page("cannot-tell", "Nobody could say what is live, so nobody can say whether it drifted.", "look again when it answers, or as a user who may read it"),
 }  # fmt: skip
 
+REVIEW = {
+    "RV101": Page("protection-dropped", "`protect: true` was taken off a resource, so consent can delete or replace it from now on.", "keep it unless that is meant"),
+    "RV102": Page("renamed", "A resource went, and one of another name came with the very same settings. No server renames: the new one starts empty, and the old one stays.", "say `moved:` if it is meant to be the same one"),
+}  # fmt: skip
+
 GROUPS = {
     "GR101": Page("queue-missing", "An elastic group has a record, but not the work-queue stream its members read from. The reference leaves that behind when the server refuses the stream.", "declare the group and apply, or delete the record"),
     "GR102": Page("record-missing", "A work-queue stream of an elastic group without its record: nobody can consume it, and it goes on taking messages in.", "delete the stream, or declare the group again"),
@@ -149,7 +155,7 @@ GROUPS = {
     "GR195": Page("not-migrated", "A legacy record that is not written anew now: instances run, or its work-queue stream divides in a way no record says.", "stop the instances and migrate again, or recreate the group"),
 }  # fmt: skip
 
-PAGES: dict[str, Page] = FILES | BACKUP | CONNECTION | APPLY | PLANNING | DRIFT | GROUPS
+PAGES: dict[str, Page] = FILES | BACKUP | CONNECTION | APPLY | PLANNING | DRIFT | REVIEW | GROUPS
 
 
 def page(code: str) -> Page | None:

@@ -45,6 +45,10 @@ class Document:
     """The last line of a report without a plan."""
     outcome: str = ""
     """What was done, in words, once the plan has been carried out."""
+    title: str = ""
+    """What it is about, where the plan's own target says it badly."""
+    closing: str | None = None
+    """The last words, where they are not about what to run next."""
     arguments: str = ""
     """Those of the command this was made with, to be repeated in a next one."""
     applying: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -24,6 +24,13 @@ class Format:
         if own is not None:
             return own(document)
         text: str = import_module(f"reconciler.report.{self.name}").render(document)
+        return text
+
+    def several(self, documents: Sequence[Document]) -> str:
+        """Reports of one command about several topologies, as one text."""
+        if len(documents) == 1:
+            return self(documents[0])
+        text: str = import_module(f"reconciler.report.{self.name}").joined(documents)
         return text
 
 

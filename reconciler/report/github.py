@@ -5,6 +5,8 @@ A runner obeys every line that begins with `::`, so nothing that others wrote ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reconciler.core.diagnostic import Severity, SourceSpan
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.headline import heading, totals
@@ -19,6 +21,10 @@ MOST = 4_000
 def render(document: Document) -> str:
     """The worst first, since GitHub shows only the first ten of each severity of a step."""
     return "\n".join([*map(_annotation, findings(document)), inert(f"{heading(document)}: {totals(document)}")]) + "\n"
+
+
+def joined(documents: Sequence[Document]) -> str:
+    return "".join(map(render, documents))
 
 
 def _annotation(one: Finding) -> str:

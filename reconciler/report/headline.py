@@ -48,11 +48,11 @@ def read_in(read: Mapping[str, int], seconds: float | None) -> str:
     return f"{counts} read" + (f" in {show_seconds(seconds)}" if seconds is not None else "")
 
 
-def headline(plan: Plan, paper: Paper, seconds: float | None) -> list[str]:
-    left = where(plan.topology, plan.target)
-    if not plan.read:
+def headline(document: Document) -> list[str]:
+    plan, paper, left = document.plan, document.paper, heading(document)
+    if plan is None or not plan.read:
         return [paper.paint(left, "head")]
-    right = read_in(plan.read, seconds)
+    right = read_in(plan.read, document.seconds)
     if columns(left) + columns(right) + 2 > paper.width:
         return [paper.paint(left, "head"), paper.paint(f"  {right}", "quiet")]
     line = paper.with_right(left, right)
@@ -94,6 +94,8 @@ def next_line(plan: Plan, arguments: str, applying: str | None = None) -> str:
 
 def heading(document: Document) -> str:
     """Where it applies, in one line."""
+    if document.title:
+        return visible(document.title)
     if document.plan:
         return where(document.plan.topology, document.plan.target)
     return visible(document.topology) if document.topology else "files that cannot be read"
@@ -110,6 +112,8 @@ def totals(document: Document) -> str:
 
 def what_next(document: Document) -> str:
     """What to do now; empty where that goes without saying."""
+    if document.closing is not None:
+        return document.closing
     if document.plan is None or document.goes_on:
         return ""
     return next_line(document.plan, document.arguments, document.applying)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
@@ -31,6 +31,11 @@ def render(document: Document) -> str:
         return plan_json(document.plan)
     found = [diagnostic_data(one) for one in document.diagnostics]
     return json_text(present(format=FORMAT, topology=document.topology or None, diagnostics=found))
+
+
+def joined(documents: Sequence[Document]) -> str:
+    """Each by its own contract, in a list."""
+    return json_text({"format": FORMAT, "reports": [json.loads(render(document)) for document in documents]})
 
 
 def plan_json(plan: Plan) -> str:

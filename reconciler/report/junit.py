@@ -40,16 +40,27 @@ class Case:
 
 
 def render(document: Document) -> str:
-    cases = _told_apart(sorted(_cases(document), key=lambda case: (case.group, case.name)))
-    root = Element("testsuites", {"name": f"reconciler {document.command}", **_counts(cases)})
+    return joined([document])
+
+
+def joined(documents: Sequence[Document]) -> str:
+    """A suite for each."""
+    suites = [(one, _told_apart(sorted(_cases(one), key=lambda case: (case.group, case.name)))) for one in documents]
+    every = [case for _, cases in suites for case in cases]
+    root = Element("testsuites", {"name": f"reconciler {documents[0].command}", **_counts(every)})
+    for document, cases in suites:
+        _suite(document, cases, root)
+    indent(root, "  ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(document: Document, cases: Sequence[Case], root: Element) -> None:
     suite = SubElement(root, "testsuite", {"name": _text(document.topology or "files"), **_counts(cases)})
     properties = SubElement(suite, "properties")
     for name, value in (("target", heading(document)), ("summary", totals(document))):
         SubElement(properties, "property", {"name": name, "value": _text(value)})
     for case in cases:
         _write(case, suite)
-    indent(root, "  ")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
 def _told_apart(cases: Sequence[Case]) -> list[Case]:

@@ -33,7 +33,19 @@ Sections = Iterator[tuple[str, Sequence[str]]]
 
 
 def render(document: Document) -> str:
-    return _fitting("\n".join([marker(document), *_head(document)]), [*_sections(document)], _foot(document))
+    return _one(document, LIMIT)
+
+
+def joined(documents: Sequence[Document]) -> str:
+    """One comment under a marker of its own; each report has an equal share of the room."""
+    head = f"<!-- reconciler:{documents[0].command} -->"
+    share = (LIMIT - _size(head)) // len(documents)
+    return "\n".join([head, *(_one(document, share) for document in documents)])
+
+
+def _one(document: Document, limit: int) -> str:
+    head = "\n".join([marker(document), *_head(document)])
+    return _fitting(head, [*_sections(document)], _foot(document), limit)
 
 
 def marker(document: Document) -> str:
@@ -57,9 +69,9 @@ def _command(line: str) -> str:
     return prose(words) + (code(found + command) if found else "")
 
 
-def _fitting(head: str, sections: Sequence[tuple[str, Sequence[str]]], foot: str) -> str:
+def _fitting(head: str, sections: Sequence[tuple[str, Sequence[str]]], foot: str, limit: int) -> str:
     """Pieces in the order of what a reviewer needs, as many as fit; the rest is counted."""
-    room = LIMIT - _RESERVE - _size(head) - _size(foot)
+    room = limit - _RESERVE - _size(head) - _size(foot)
     shown, left = [head], 0
     for title, pieces in sections:
         room -= _size(title)

@@ -29,13 +29,19 @@ Data = dict[str, Any]
 
 
 def render(document: Document) -> str:
-    return json_text(_log(document, findings(document)))
+    return joined([document])
 
 
-def _log(document: Document, found: Sequence[Finding]) -> Data:
+def joined(documents: Sequence[Document]) -> str:
+    """A run for each."""
+    runs = [_run(document, findings(document)) for document in documents]
+    return json_text({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": runs})
+
+
+def _run(document: Document, found: Sequence[Finding]) -> Data:
     codes = {one.code: one for one in reversed(found)}
     rules = sorted(codes)
-    run: Data = {
+    return {
         "tool": {
             "driver": {
                 "name": "reconciler",
@@ -51,7 +57,6 @@ def _log(document: Document, found: Sequence[Finding]) -> Data:
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "results": _results(found, rules),
     }
-    return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
 
 
 def _rule(one: Finding, document: Document) -> Data:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from reconciler.core.plan import Plan
 from reconciler.report import diagnostics
 from reconciler.report.blocks import block
 from reconciler.report.document import Document
 from reconciler.report.entries import entries
-from reconciler.report.headline import headline, next_line, sums, where
+from reconciler.report.headline import heading, headline, sums, what_next
 from reconciler.report.names import named
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
@@ -20,42 +21,34 @@ def render(document: Document) -> str:
     """A plan, or what was found in files."""
     if document.plan is None:
         return diagnostics.report(document.diagnostics, document.paper) + document.summary
-    text = plan_text(
-        document.plan, document.paper, arguments=document.arguments, seconds=document.seconds,
-        goes_on=document.goes_on, applying=document.applying,
-    )  # fmt: skip
     found = diagnostics.report(document.diagnostics, document.paper)
     done = "".join(f"{visible(line)}\n" for line in document.outcome.splitlines())
-    return inert("\n".join(filter(None, (text, found, done))))
+    return inert("\n".join(filter(None, (_plan(document, document.plan), found, done))))
 
 
-def plan_text(
-    plan: Plan,
-    paper: Paper | None = None,
-    *,
-    arguments: str = "",
-    seconds: float | None = None,
-    goes_on: bool = False,
-    applying: str | None = None,
-) -> str:
-    """The whole report, ending in a newline. `arguments` are those of the command this plan was made with, `applying`
-    those of one that applies it; `goes_on`: it is carried out right away, so nobody has to be told what to run next."""
-    paper = paper or Paper()
+def joined(documents: Sequence[Document]) -> str:
+    return "\n".join(map(render, documents))
+
+
+def plan_text(plan: Plan, paper: Paper | None = None, **said: Any) -> str:
+    """The whole report of a plan alone, ending in a newline; what else a document holds may be `said`."""
+    return render(Document(plan=plan, topology=plan.topology, paper=paper or Paper(), **said))
+
+
+def _plan(document: Document, plan: Plan) -> str:
+    paper, then = document.paper, what_next(document)
     if not (plan.changes or plan.diagnostics or plan.hidden or paper.verbose):
-        return f"{_nothing_to_do(plan)}\n"
-    lines = [*headline(plan, paper, seconds), ""]
+        return f"{_nothing_to_do(document, plan)}\n"
+    lines = [*headline(document), ""]
     if plan.diagnostics:
         lines += [*diagnostics.lines(plan.diagnostics, paper), ""]
     lines += _spaced(block(entry, paper) for entry in entries(plan.changes))
-    then = "" if goes_on else next_line(plan, arguments, applying)
     return inert("\n".join([*lines, *_last_lines(plan, paper, then)]) + "\n")
 
 
-def _nothing_to_do(plan: Plan) -> str:
+def _nothing_to_do(document: Document, plan: Plan) -> str:
     unmanaged = f", {len(plan.unmanaged):_} not managed here" if plan.unmanaged else ""
-    return (
-        f"{where(plan.topology, plan.target)}: nothing to do, {counted(plan.kept, 'resource')} as declared{unmanaged}"
-    )
+    return f"{heading(document)}: nothing to do, {counted(plan.kept, 'resource')} as declared{unmanaged}"
 
 
 def _spaced(blocks: Iterable[list[str]]) -> list[str]:

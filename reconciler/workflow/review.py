@@ -6,16 +6,16 @@ the rules that need no account, for the oldest server the files are written for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from reconciler.core.decide import Options, decide, judged_all, questions
 from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.diff import Action
+from reconciler.core.diff import Action, Consequence
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import reconcile
-from reconciler.core.resource import Config
+from reconciler.core.resource import Address, Config, Declared
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
 from reconciler.core.unseen import Watched, unseen
@@ -26,6 +26,10 @@ from reconciler.workflow import imagined
 from reconciler.workflow.validate import versions
 
 NOBODY_ASKED = "no server was asked"
+
+ABOUT_IT = {rule.code: rule.name for rule in REGISTRY.rules() if rule.needs & {"live", "facts"}}
+"""Rules that would look at the object itself; the others look at the limits of the account."""
+Resources = Mapping[Address, Declared]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,7 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
     plan, left = looked[-1]
     for older, more in looked[:-1]:
         plan, left = _with_objections(plan, older), {**more, **left}
-    said = (*plan.diagnostics, *_terms(pair))
+    said = (*plan.diagnostics, *_beside(pair))
     return Review(
         name=pair.name, plan=replace(plan, diagnostics=said), versions=tuple(asked), unjudged=left, head=pair.head
     )
@@ -111,13 +115,17 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
     watched = Watched(view)
     found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
     plan = decide(world, view, REGISTRY, Options(today=today), found)
-    plan = replace(plan, changes=tuple(map(_without_positions, plan.changes)))
-    return plan, {code: len(addresses) for code, addresses in sorted(watched.left.items())}
+    changes = tuple(_as_far_as_known(change, watched.left) for change in plan.changes)
+    return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}
 
 
-def _without_positions(change: PlannedChange) -> PlannedChange:
+def _as_far_as_known(change: PlannedChange, left: Mapping[str, Collection[Address]]) -> PlannedChange:
     """Where a replacement would go on, and what would come again, nobody has seen."""
-    return replace(change, consequences=()) if change.action is Action.REPLACE else change
+    known = () if change.action is Action.REPLACE else change.consequences
+    address = Address.parse(change.address)
+    silent = [f"{code} {ABOUT_IT[code]}" for code, all_ in sorted(left.items()) if address in all_ and code in ABOUT_IT]
+    more = [Consequence(message=f"Not judged offline: {', '.join(silent)}.")] if silent else []
+    return replace(change, consequences=(*known, *more))
 
 
 def _with_objections(plan: Plan, older: Plan) -> Plan:
@@ -128,21 +136,38 @@ def _with_objections(plan: Plan, older: Plan) -> Plan:
 
 
 def _joined(change: PlannedChange, older: PlannedChange | None) -> PlannedChange:
-    said = {(one.code, one.path, one.to) if not isinstance(one.to, dict | list) else (one.code, one.path, str(one.to))
-            for one in change.verdicts}  # fmt: skip
-    more = [one for one in (older.verdicts if older else ()) if (one.code, one.path, one.to) not in said]
+    said = {(one.code, one.path, str(one.to)) for one in change.verdicts}
+    more = [one for one in (older.verdicts if older else ()) if (one.code, one.path, str(one.to)) not in said]
     return replace(change, verdicts=(*change.verdicts, *more)) if more else change
 
 
-def _terms(pair: Pair) -> Iterator[Diagnostic]:
-    """What changed in what is ours alone, and no plan shows."""
-    if pair.base is None or pair.head is None:
-        return
-    before = {one.address: one for one in pair.base.resources}
-    for declared in pair.head.resources:
-        if (was := before.get(declared.address)) and was.spec.protect and not declared.spec.protect:
+def _beside(pair: Pair) -> Iterator[Diagnostic]:
+    """What no plan shows, since nothing live would change."""
+    if pair.base and pair.head:
+        before = {one.address: one for one in pair.base.resources}
+        after = {one.address: one for one in pair.head.resources}
+        yield from _unprotected(before, after)
+        yield from _renamed(before, after)
+
+
+def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
+    for address, now in after.items():
+        if address in before and before[address].spec.protect and not now.spec.protect:
             yield Diagnostic(
-                severity=Severity.WARNING, code="RV101", name="protection-dropped", address=str(declared.address),
+                severity=Severity.WARNING, code="RV101", name="protection-dropped", address=str(address),
                 message="is no longer protected: consent can delete or replace it from now on",
-                span=declared.where(""), fix="keep `protect: true` unless that is meant",
+                span=now.where(""), fix="keep `protect: true` unless that is meant",
+            )  # fmt: skip
+
+
+def _renamed(before: Resources, after: Resources) -> Iterator[Diagnostic]:
+    """A name that went and one that came with the very same settings."""
+    gone = [one for address, one in before.items() if address not in after]
+    for address, now in after.items():
+        same = [one for one in gone if one.address.kind == address.kind and one.spec == now.spec]
+        if address not in before and len(same) == 1:
+            yield Diagnostic(
+                severity=Severity.WARNING, code="RV102", name="renamed", address=str(address),
+                message=f"has the settings of {same[0].address}, which is gone: this makes a new, empty one beside it",
+                span=now.where(""), fix=f"if it is meant to be the same one: moved: [{{from: {same[0].address}, to: {address}}}]",
             )  # fmt: skip

@@ -1,0 +1,182 @@
+"""Two revisions of real repositories, compared as a pull request would be."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.workflow.revisions import Reviewed, review_files
+from tests.cli.running import Shell
+from tests.support.repository import Repository
+
+TODAY = date(2026, 3, 1)
+
+
+def topology(streams: str, name: str = "orders", more: str = "") -> str:
+    return f"reconciler: 1\ntopology: {name}\n{more}streams: {{{streams}}}\n"
+
+
+ORDERS = topology("ORDERS: {subjects: [orders.>]}")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository.at(tmp_path / "repository")
+    monkeypatch.chdir(made.folder)
+    return made
+
+
+def reviewed(base: str = "HEAD", head: str | None = None, *paths: str) -> Reviewed:
+    return review_files([Path(path) for path in paths or (".",)], base, head, today=TODAY)
+
+
+def told(found: Reviewed) -> dict[str, list[str]]:
+    """Changes and what was said beside them, by topology."""
+    return {
+        one.name: [
+            *(f"{change.action} {change.address}" for change in one.plan.changes),
+            *(f"{said.code} {said.address}" for said in one.plan.diagnostics),
+        ]
+        for one in found.reviews
+    }
+
+
+def test_a_field_that_changes(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS})
+    repository.write({"o.yaml": topology("ORDERS: {subjects: [orders.>], storage: memory}")})
+    (one,) = reviewed().reviews
+    (change,) = one.plan.changes
+    assert [(verdict.code, str(verdict.span)) for verdict in change.verdicts] == [("ST101", "o.yaml:3:51")]
+    assert one.plan.exit_code == 4
+
+
+def test_only_what_changed_is_shown(repository: Repository) -> None:
+    repository.commit({"a/a.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
+    repository.write({"b.yaml": topology("B: {subjects: [b], max_age: 1h}", "b")})
+    found = reviewed()
+    assert (told(found), found.unchanged) == ({"b": ["update stream/B"]}, 1)
+
+
+def test_a_topology_that_is_new(repository: Repository) -> None:
+    repository.commit({"README": ""})
+    repository.write({"new/o.yaml": ORDERS})
+    assert told(reviewed("HEAD", None, "new")) == {"orders": ["create stream/ORDERS"]}
+
+
+def test_a_topology_that_is_gone_deletes_nothing(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
+    repository.write({"o.yaml": None})
+    assert told(reviewed()) == {"orders": ["orphan stream/ORDERS"]}
+
+
+def test_a_file_of_many_that_is_gone(repository: Repository) -> None:
+    repository.commit({"t/o.yaml": ORDERS, "t/more.yaml": "kv_buckets: {CONFIG: {}}\n"})
+    repository.write({"t/more.yaml": None})
+    assert told(reviewed()) == {"orders": ["orphan kv_bucket/CONFIG"]}
+
+
+def test_files_that_move_change_nothing(repository: Repository) -> None:
+    repository.commit({"old/o.yaml": ORDERS})
+    repository.write({"old/o.yaml": None, "new/deep/other.yaml": ORDERS})
+    assert told(reviewed()) == {}
+
+
+def test_a_topology_that_is_renamed_no_longer_owns_what_is_there(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS})
+    repository.write({"o.yaml": topology("ORDERS: {subjects: [orders.>]}", "sales")})
+    (one,) = reviewed().reviews
+    assert (one.name, one.plan.exit_code) == ("sales", 4)
+
+
+def test_the_same_name_in_two_folders_is_two_accounts(repository: Repository) -> None:
+    repository.commit({"dev/o.yaml": ORDERS, "prod/o.yaml": ORDERS})
+    repository.write({"dev/o.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
+    found = reviewed()
+    assert (told(found), found.unchanged) == ({"orders": ["update stream/ORDERS"]}, 1)
+
+
+def test_a_resource_that_goes_over_to_another_topology_is_known_there(repository: Repository) -> None:
+    both = {
+        "a.yaml": topology("S: {subjects: [s]}, T: {subjects: [t]}", "a"),
+        "b.yaml": topology("U: {subjects: [u]}", "b"),
+    }
+    repository.commit(both)
+    repository.write({
+        "a.yaml": topology("T: {subjects: [t]}", "a"),
+        "b.yaml": topology("U: {subjects: [u]}, S: {subjects: [s]}", "b"),
+    })  # fmt: skip
+    (one, other) = reviewed().reviews
+    assert [str(change.action) for change in one.plan.changes] == ["orphan"]
+    assert [verdict.code for change in other.plan.changes for verdict in change.verdicts] == ["XX101"]
+
+
+def test_protection_that_is_dropped(repository: Repository) -> None:
+    repository.commit({"o.yaml": topology("ORDERS: {subjects: [orders.>], protect: true}")})
+    repository.write({"o.yaml": ORDERS})
+    assert told(reviewed()) == {"orders": ["RV101 stream/ORDERS"]}
+
+
+def test_a_resource_that_is_renamed(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS})
+    repository.write({"o.yaml": topology("SALES: {subjects: [orders.>]}")})
+    assert told(reviewed())["orders"][-1] == "RV102 stream/SALES"
+
+
+def test_two_revisions_are_compared_from_where_they_parted(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
+    repository.git("checkout", "--quiet", "-b", "feature")
+    repository.commit({"o.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
+    repository.git("checkout", "--quiet", "main")
+    repository.commit({"b.yaml": topology("B: {subjects: [b, c]}", "b")})
+    assert told(reviewed("main", "feature")) == {"orders": ["update stream/ORDERS"]}
+
+
+def test_a_base_that_cannot_be_read_is_being_mended(repository: Repository) -> None:
+    repository.commit({"t/o.yaml": ORDERS, "t/b.yaml": "streams: ["})
+    repository.write({"t/b.yaml": "kv_buckets: {CONFIG: {}}"})
+    assert told(reviewed())["orders"] == ["create kv_bucket/CONFIG", "create stream/ORDERS"]
+
+
+def test_what_is_wrong_now_is_said_with_its_place(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS})
+    repository.write({"o.yaml": topology("ORDERS: {subjectz: [orders.>]}")})
+    with pytest.raises(CannotContinue) as raised:
+        reviewed()
+    assert [str(one.span) for one in raised.value.diagnostics] == ["o.yaml:3:20"]
+
+
+def test_both_versions_are_judged(repository: Repository) -> None:
+    """2.11 does not know message schedules; the newest does."""
+    expect = 'expect: {min_server: "2.11"}\n'
+    repository.commit({"o.yaml": topology("ORDERS: {subjects: [orders.>]}", more=expect)})
+    repository.write({"o.yaml": topology("ORDERS: {subjects: [orders.>], allow_msg_schedules: true}", more=expect)})
+    (one,) = reviewed().reviews
+    assert [str(version) for version in one.versions] == ["2.11.0", "2.15.0"]
+    assert [verdict.code for change in one.plan.changes for verdict in change.verdicts] == ["ST401"]
+
+
+def test_as_a_command(repository: Repository) -> None:
+    run = Shell(repository.folder)
+    repository.commit({"a.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
+    assert run("review", "--base", "main").out.startswith("Nothing changed below . since ")
+    repository.write({"a.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
+    assert (run("review", "--base", "main").code, run("review", "--base", "main", "--exit-code").code) == (0, 2)
+    repository.write({"b.yaml": topology("B: {subjects: [b], retention: workqueue}", "b")})
+    ran = run("review", "--base", "main", ".", "--report", "markdown=r.md", "--report", "sarif=r.sarif",
+              "--report", "junit=r.xml", "--report", "json=r.json", "--report", "github=r.txt")  # fmt: skip
+    assert (ran.code, ran.err) == (4, "")
+    assert "ST102" in ran.out
+    assert (
+        (repository.folder / "r.md").read_text().startswith("<!-- reconciler:review -->\n<!-- reconciler:review:b -->")
+    )
+
+
+@pytest.mark.parametrize("arguments", [("--base", "nowhere"), ("--base", "HEAD", "no/such/path")])
+def test_what_cannot_be_compared(repository: Repository, arguments: tuple[str, ...]) -> None:
+    repository.commit({"o.yaml": ORDERS})
+    ran = Shell(repository.folder)("review", *arguments)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.count("\n") <= 3

@@ -1,0 +1,66 @@
+"""What is said without an account is said with it too: a review may know less than a plan, and never knows better."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.core.decide import Judged, judged_all
+from reconciler.core.reconcile import World
+from reconciler.core.rule import View
+from reconciler.core.unseen import Known, Unseen, Watched, unseen
+from reconciler.kinds import REGISTRY
+from tests.rules.test_rules import every_case, prepared
+from tests.support.topologies import Scene, view_of
+
+HAPPENED = ("raw", "facts", "limits", "usage")
+"""What a case says of its account beyond what was applied to it."""
+
+
+def seeing(scene: Scene) -> tuple[World, View]:
+    world = scene.world()
+    return world, view_of(
+        world, scene.snapshot, topology=scene.desired.name, source=scene.source, ledger_known=scene.ledger_known,
+        facts=scene.facts,
+    )  # fmt: skip
+
+
+def said(found: Judged) -> set[tuple[str, str]]:
+    return {(one.code, str(address)) for address, verdicts in found.items() for one in verdicts}
+
+
+def offline(case: dict[str, Any], folder: Path) -> tuple[set[tuple[str, str]], Watched]:
+    """As a review has it: the configurations of the case, and an account in which nothing has happened."""
+    _, calm = seeing(prepared({name: one for name, one in case.items() if name not in HAPPENED}, folder / "calm"))
+    watched = Watched(calm)
+    return said(judged_all(*unseen(*seeing(prepared(case, folder))), REGISTRY, judge=watched)), watched
+
+
+def online(case: dict[str, Any], folder: Path) -> set[tuple[str, str]]:
+    return said(judged_all(*seeing(prepared(case, folder)), REGISTRY))
+
+
+@pytest.mark.parametrize(("code", "case"), every_case())
+def test_nothing_is_said_that_the_account_would_not_confirm(code: str, case: dict[str, Any], tmp_path: Path) -> None:
+    assert offline(case, tmp_path)[0] - online(case, tmp_path) == set()
+
+
+@pytest.mark.parametrize(("code", "case"), every_case())
+def test_whoever_says_less_is_named(code: str, case: dict[str, Any], tmp_path: Path) -> None:
+    found, watched = offline(case, tmp_path)
+    named = {(code, str(address)) for code, addresses in watched.left.items() for address in addresses}
+    assert online(case, tmp_path) - found - named == set()
+
+
+@pytest.mark.parametrize(
+    "looking", [lambda seen: seen["state"], lambda seen: seen.get("num_pending", 0), list, len, dict]
+)
+def test_looking_at_something_unseen_is_noticed(looking: Any) -> None:
+    with pytest.raises(Unseen):
+        looking(Known({"config": {"name": "S"}, "state": {"messages": 3}}))
+
+
+def test_configurations_are_seen() -> None:
+    assert Known({"config": {"name": "S"}})["config"] == {"name": "S"}
