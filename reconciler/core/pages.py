@@ -155,7 +155,11 @@ GROUPS = {
     "GR195": Page("not-migrated", "A legacy record that is not written anew now: instances run, or its work-queue stream divides in a way no record says.", "stop the instances and migrate again, or recreate the group"),
 }  # fmt: skip
 
-PAGES: dict[str, Page] = FILES | BACKUP | CONNECTION | APPLY | PLANNING | DRIFT | REVIEW | GROUPS
+CHAPTERS: dict[str, dict[str, Page]] = {
+    "Files": FILES, "Connections": CONNECTION, "Plans and output": PLANNING, "Applying and what we remember": APPLY,
+    "Backups": BACKUP, "Reviews": REVIEW, "Drift": DRIFT, "Groups at work": GROUPS,
+}  # fmt: skip
+PAGES: dict[str, Page] = {code: page for chapter in CHAPTERS.values() for code, page in chapter.items()}
 
 
 def page(code: str) -> Page | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from reconciler.core.pages import APPLY, CONNECTION, DRIFT, FILES, GROUPS, PLANNING, Page
+from reconciler.core.pages import CHAPTERS, Page
 from reconciler.core.rule import Rule
 from reconciler.core.wire import SUPPORTED, Version
 from reconciler.report.paper import Paper
@@ -12,10 +12,6 @@ from reconciler.report.paper import Paper
 FAMILIES = {
     "ST": "Streams", "CO": "Consumers", "KV": "KV buckets", "OB": "Object stores", "SG": "Static groups",
     "EG": "Elastic groups", "XX": "Across resources",
-}  # fmt: skip
-CHAPTERS: Mapping[str, Mapping[str, Page]] = {
-    "Files": FILES, "Connections": CONNECTION, "Plans and output": PLANNING, "Applying and what we remember": APPLY, "Drift": DRIFT,
-    "Groups at work": GROUPS,
 }  # fmt: skip
 HUNDREDS = (
     "1xx fixed at creation, 2xx one-way or about neighbours, 3xx loses data or position, 4xx needs a server version, "

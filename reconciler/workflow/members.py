@@ -11,7 +11,7 @@ from reconciler.core.pages import PAGES
 from reconciler.core.plan import PlannedChange
 from reconciler.core.resource import Address, Config, Declared, Terms
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Entry, Scope, Snapshot, Target
+from reconciler.core.wire import Entry, Scope, Snapshot
 from reconciler.documents.edit import edited
 from reconciler.documents.splices import CannotEdit
 from reconciler.kinds import REGISTRY
@@ -25,7 +25,7 @@ from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.workflow.plan import PlanOptions, planned
-from reconciler.workflow.validate import versions
+from reconciler.workflow.validate import nowhere, versions
 
 GROUPS = REGISTRY["elastic_group"]
 
@@ -48,7 +48,7 @@ class Preview:
 
 async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
     """The same as if the group lived as it is declared; what is queued or in flight, nobody knows."""
-    target = Target(version=versions(topology, None)[0], cluster="(offline)")
+    target = nowhere(topology, versions(topology, None)[0])
     nothing = Snapshot(target=target, unknown={Scope.STREAMS: "no server was asked"})
     address, _, declared = _found(name, nothing, topology)
     config = _settled(declared, nothing) if declared else {}

@@ -19,11 +19,11 @@ from reconciler.core.resource import Address, Config, Declared
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
 from reconciler.core.unseen import Watched, unseen
-from reconciler.core.wire import Scope, Snapshot, Target, Unanswered, Version
+from reconciler.core.wire import Scope, Snapshot, Unanswered, Version
 from reconciler.kinds import REGISTRY
 from reconciler.server import ledger
 from reconciler.workflow import imagined
-from reconciler.workflow.validate import versions
+from reconciler.workflow.validate import nowhere, versions
 
 NOBODY_ASKED = "no server was asked"
 
@@ -76,7 +76,7 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
 
 def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
     bases = [*([pair.base] if pair.base else []), *pair.others]
-    target = _target(head.expect if pair.head else (pair.base or head).expect, version)
+    target = nowhere(head if pair.head else pair.base or head, version)
     outside = dict(_outside([*bases, head]))
     snapshot = imagined.account(bases, target, outside)
     return _planned(head, replace(snapshot, unknown=dict(_unread(snapshot))), today)
@@ -87,12 +87,6 @@ def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     for stream in snapshot.streams:
         if stream not in snapshot.consumers:
             yield Scope.consumers(stream), NOBODY_ASKED
-
-
-def _target(expect: object, version: Version) -> Target:
-    """A cluster, so that nothing is refused for want of servers; called what the files expect."""
-    name = {key: getattr(expect, key) for key in ("account", "domain")}
-    return Target(version=version, cluster=getattr(expect, "cluster", None) or "(offline)", **name)
 
 
 def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:

@@ -14,7 +14,7 @@ from reconciler.core.reconcile import recognised, reconcile
 from reconciler.core.resource import Address, Json, Resource
 from reconciler.core.rule import Outcome, View
 from reconciler.core.topology import Topology
-from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.core.wire import SUPPORTED, Snapshot, Version
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives import consumer_config, doomed, stream_config, upgrades
 from reconciler.kinds.primitives.upgrades import OF_ROOM
@@ -22,7 +22,7 @@ from reconciler.kinds.primitives.words import in_words
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.files import load
-from reconciler.workflow.validate import OFFLINE
+from reconciler.workflow.validate import OFFLINE, nowhere
 
 TOO_YOUNG = "401"
 """Last digits of the rules about fields and values a version does not know."""
@@ -174,7 +174,7 @@ def check_files(paths: Sequence[Path], after: Version) -> Checked:
 
 
 def _refused(topology: Topology, version: Version) -> list[Finding]:
-    snapshot = Snapshot(target=Target(version=version, cluster="(offline)"))
+    snapshot = Snapshot(target=nowhere(topology, version))
     world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
     view = View(
         target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes

@@ -45,9 +45,15 @@ def versions(topology: Topology, server: Version | None) -> list[Version]:
     return sorted({Version.parse(oldest) if oldest else SUPPORTED[-1], SUPPORTED[-1]})
 
 
+def nowhere(topology: Topology, version: Version) -> Target:
+    """A cluster, so that nothing is refused for want of servers; called what the files expect."""
+    expect = topology.expect
+    return Target(version=version, cluster=expect.cluster or "(offline)", domain=expect.domain, account=expect.account)
+
+
 def offline(topology: Topology, version: Version, registry: Registry) -> Iterator[Diagnostic]:
     """Verdicts on creating everything on an empty cluster of this version, from the rules that need no live state."""
-    snapshot = Snapshot(target=Target(version=version, cluster="(offline)"))
+    snapshot = Snapshot(target=nowhere(topology, version))
     world = reconcile(topology, snapshot, {}, registry, ledger_known=True)
     view = View(
         target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes

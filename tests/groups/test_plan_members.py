@@ -169,7 +169,7 @@ def test_a_group_that_is_not_there_is_said(someone: Someone) -> None:
 
 def test_files_alone_say_which_partitions_move(tmp_path: Path) -> None:
     offline = Here(tmp_path)
-    path = offline.write(f"reconciler: 1\ntopology: orders\n{FILE}")
+    path = offline.write(f"reconciler: 1\ntopology: orders\nexpect: {{cluster: prod, account: ORDERS}}\n{FILE}")
     asked = ("groups", "plan-members", "S/g", path, "--add", "c", "--offline")
     ran = offline(*asked)
     assert ran.code == 0, ran
