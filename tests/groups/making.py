@@ -33,7 +33,9 @@ def queue(**changed: Any) -> dict[str, Any]:
 
 async def put(js: JetStream, record: Mapping[str, Any] | str, type_: str = "elastic") -> None:
     text = record if isinstance(record, str) else json.dumps(record, separators=(",", ":"))
-    said = await js.put_entry(f"{type_}-consumer-groups", "S.g", text.encode(), expected_revision=None)
+    said = await js.put_entry(
+        f"{type_}-consumer-groups", "S.g", text.encode(errors="surrogateescape"), expected_revision=None
+    )
     assert isinstance(said, Stored), said
 
 

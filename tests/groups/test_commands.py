@@ -44,6 +44,8 @@ BROKEN = {
     "members and mappings": '{"max_members":2,"members":["a"],"member_mappings":[{"member":"b","partitions":[0,1]}]}',
     "wildcard beyond": '{"max_members":2,"partitioning_filters":[{"filter":"j.*","partitioning_wildcards":[7]}]}',
     "filter that is none": '{"max_members":2,"partitioning_filters":[{"filter":"","partitioning_wildcards":[]}]}',
+    "no number": '{"max_members":NaN}', "beyond numbers": '{"max_members":2,"members":["a"],"own":1e999}',
+    "too deep": "[" * 50_000, "half a character": '{"max_members":2,"members":["\\ud800"]}', "not UTF-8": "\udcff\udcfe",
     "hostile name": '{"max_members":2,"members":["\\u001b[31mred","\\n"]}',
 }  # fmt: skip
 

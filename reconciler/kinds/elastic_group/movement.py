@@ -12,7 +12,7 @@ from reconciler.core.wire import Question, Scope, SubjectCounts, Unanswered
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.kinds.primitives.group_rules import is_current
-from reconciler.kinds.primitives.partitions import assign
+from reconciler.kinds.primitives.partitions import assign, by_owner
 from reconciler.kinds.primitives.words import some
 
 Owners = list[str | None]
@@ -77,12 +77,9 @@ def moving(now: Owners, then: Owners) -> list[int]:
 
 def _by_member(now: Owners, then: Owners) -> dict[str, dict[str, list[int]]]:
     """Everybody's partitions before and after."""
-    names = sorted({name for name in (*now, *then) if name is not None})
-    sides = {"now": now, "then": then}
-    return {
-        name: {side: [number for number, owner in enumerate(owned) if owner == name] for side, owned in sides.items()}
-        for name in names
-    }
+    sides = {"now": by_owner(now), "then": by_owner(then)}
+    names = sorted({*sides["now"], *sides["then"]})
+    return {name: {side: owned.get(name, []) for side, owned in sides.items()} for name in names}
 
 
 def _queued(view: View, change: Change, partitions: int) -> list[int] | None:

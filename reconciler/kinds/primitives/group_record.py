@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pydantic_core import from_json
+
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Entry
 from reconciler.kinds.primitives.group_shape import wrong_shape
@@ -65,7 +67,8 @@ def split_key(text: str) -> tuple[str, str] | None:
 def read(entry: Entry) -> Record:
     """What a record means; hand-broken ones are explained, not raised. One plan asks several times for the same."""
     try:
-        raw = json.loads(entry.value)
+        raw = from_json(entry.value, allow_inf_nan=False)
+        json.dumps(raw, allow_nan=False)  # 1e999 is read as a number that no record could say again
     except ValueError:
         return Record(config={}, raw={}, revision=entry.revision, broken="its text is not JSON")
     if not isinstance(raw, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
@@ -107,7 +108,7 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
         return
     owned = [number for numbers in mappings.values() for number in numbers]
     outside = sorted({number for number in owned if not 0 <= number < partitions})
-    twice = sorted({number for number in owned if owned.count(number) > 1})
+    twice = sorted(number for number, times in Counter(owned).items() if times > 1)
     missing = sorted(set(range(partitions)) - set(owned))
     idle = [member for member, numbers in mappings.items() if not numbers]
     fix = f"give each of the partitions 0 to {partitions - 1} to exactly one member"

@@ -46,6 +46,15 @@ def assign(members: Iterable[str], partitions: int) -> dict[str, list[int]]:
     return owned
 
 
+def by_owner(owners: Sequence[str | None]) -> dict[str, list[int]]:
+    """Each owner's partitions, in their order; those of nobody are left out."""
+    owned: dict[str, list[int]] = {}
+    for number, owner in enumerate(owners):
+        if owner is not None:
+            owned.setdefault(owner, []).append(number)
+    return owned
+
+
 def rebalance(owners: Sequence[str | None], members: Iterable[str]) -> dict[str, list[int]]:
     """Who owns what among these members, evenly, with as few partitions changing hands as that allows.
 
@@ -55,7 +64,8 @@ def rebalance(owners: Sequence[str | None], members: Iterable[str]) -> dict[str,
     if not names:
         return {}
     share, rest = divmod(len(owners), len(names))
-    owned = {name: [number for number, owner in enumerate(owners) if owner == name] for name in names}
+    found = by_owner(owners)
+    owned = {name: found.get(name, []) for name in names}
     # One more than the even share each: first to those who have that many, since then nothing moves for it.
     larger = set(sorted(names, key=lambda name: len(owned[name]) <= share)[:rest])
     room = {name: share + (name in larger) for name in names}
