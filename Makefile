@@ -33,6 +33,7 @@ $(VENV)/.test: pyproject.toml
 
 setup: $(VENV)/.test  ## an environment with everything
 	@$(BIN)/python -m tests.support.binaries
+	@$(BIN)/python -m tests.support.browser || true
 
 demo: $(VENV)/.dev  ## the main job on an embedded server
 	@$(BIN)/reconciler demo

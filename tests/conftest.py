@@ -9,10 +9,12 @@ def test_on_each_server(account): …
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.interop import reference
+from tests.support import browser
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import NEWEST
 
@@ -22,8 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if line := reference.not_run(config.args):
-        terminalreporter.write_line(line, yellow=True)
+    for line in (reference.not_run(config.args), browser.not_run(config.args, Path(__file__).parent / "browser")):
+        if line:
+            terminalreporter.write_line(line, yellow=True)
 
 
 @pytest.fixture

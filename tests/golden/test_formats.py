@@ -22,8 +22,7 @@ GOLDEN = {
 def showcase(folder: Path) -> Document:
     plan = planned("showcase", folder)
     declared = from_files(Path("desired.yaml"))
-    known = document(topology=plan.topology, plan=plan, declared=declared, arguments="desired.yaml", version="0.1.0")
-    return known
+    return document(topology=plan.topology, plan=plan, declared=declared, arguments="desired.yaml", version="0.1.0")
 
 
 @pytest.mark.parametrize("name", GOLDEN)

@@ -1,0 +1,123 @@
+"""A headless Chromium: one that is installed, or one unpacked into `.cache/` from the packages of a Debian system.
+
+Nothing is installed and no root is needed: `apt-get` says which packages lack, and they are unpacked beside the project.
+`RECONCILER_CHROMIUM` names a program that is there already. Where none can be had, the tests that need one are not run and
+the end of the run says so.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+PLACE = PROJECT / ".cache" / "chromium"
+PACKAGES = ("chromium-headless-shell", "fonts-dejavu-core")
+INSTALLED = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE = 180.0
+"""Seconds for all packages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Browser:
+    """How to start it, or in one line why there is none."""
+
+    program: Path | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+    why_not: str = ""
+
+
+@cache
+def find() -> Browser:
+    if chosen := os.environ.get("RECONCILER_CHROMIUM"):
+        return Browser(program=Path(chosen))
+    for name in INSTALLED:
+        if (found := shutil.which(name)) and not _is_stub(Path(found)):
+            return Browser(program=Path(found))
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        return Browser(why_not="no Chromium is installed, and this is no Debian to take one from")
+    return _unpacked()
+
+
+def _is_stub(program: Path) -> bool:
+    """Ubuntu's program of this name only says that there is a snap."""
+    start = program.resolve().open("rb").read(4096) if program.exists() else b""
+    return start.startswith(b"#!") and b"snap" in start
+
+
+def _unpacked() -> Browser:
+    PLACE.mkdir(parents=True, exist_ok=True)
+    with (PLACE / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes begin at once
+        try:
+            root = PLACE / "root"
+            if not root.exists():
+                _fetch(root)
+            return _inside(root)
+        except subprocess.CalledProcessError as error:
+            why = (error.stderr or error.stdout or "it said nothing").strip().splitlines()[-1]
+            return Browser(why_not=f"`{' '.join(map(str, error.cmd[:1]))}` failed: {why}")
+        except subprocess.TimeoutExpired:
+            return Browser(why_not=f"its packages did not come within {PATIENCE:.0f} s")
+
+
+def _fetch(root: Path) -> None:
+    """All or nothing: the folder has its name only when everything is in it."""
+    with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+        here = Path(folder)
+        for name in ("lists/partial", "cache/archives/partial", "debs", "root"):
+            (here / name).mkdir(parents=True)
+        _run(here, "update", "-qq")
+        listed = _run(here, "install", "--print-uris", "--no-install-recommends", "-qq", "-y", *PACKAGES)
+        names = re.findall(r"^'\S+' ([a-z0-9][a-z0-9+.-]*)_\S+\.deb ", listed, re.MULTILINE)
+        _run(here, "download", "-qq", *names)
+        for package in sorted((here / "debs").iterdir()):
+            subprocess.run(["dpkg-deb", "-x", package, here / "root"], check=True, capture_output=True, text=True)
+        (here / "root").rename(root)
+
+
+def _run(here: Path, *arguments: str) -> str:
+    ours = {"Dir::State::Lists": here / "lists", "Dir::Cache": here / "cache", "Debug::NoLocking": 1,
+            "APT::Sandbox::User": "root"}  # fmt: skip
+    options = [part for name, value in ours.items() for part in ("-o", f"{name}={value}")]
+    command = ["apt-get", *options, *arguments]
+    done = subprocess.run(
+        command,
+        cwd=here / "debs",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.stdout
+
+
+def _inside(root: Path) -> Browser:
+    program = next(root.glob("usr/lib/chromium/*headless*shell*"), None)
+    if program is None:
+        return Browser(why_not=f"there is no program in {root}")
+    libraries = [str(path) for path in (*root.glob("usr/lib/*-linux-gnu"), *root.glob("lib/*-linux-gnu"))]
+    fonts = {"FONTCONFIG_PATH": str(root / "etc/fonts")} if (root / "etc/fonts/fonts.conf").exists() else {}
+    return Browser(program=program, environment={"LD_LIBRARY_PATH": os.pathsep.join(libraries), **fonts})
+
+
+def not_run(paths: Iterable[str], tests: Path) -> str | None:
+    """What to say at the end of a run over these paths when tests in a browser could not be collected."""
+    folders = [Path(path.partition("::")[0]).resolve() for path in paths]
+    wanted = any(tests.is_relative_to(path) or path.is_relative_to(tests) for path in folders)
+    return f"browser: NOT RUN: {find().why_not}" if wanted and find().program is None else None
+
+
+if __name__ == "__main__":
+    found = find()
+    sys.exit(0 if found.program else f"Tests in a browser will not be run: {found.why_not}")
