@@ -13,8 +13,8 @@ from enum import StrEnum
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, FieldChange
 from reconciler.core.events import Failed, Settled, Skipped, Strayed
+from reconciler.core.half_done import Begun, is_other, is_rest, is_resumed, left_over, own
 from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.records import BUCKET
 from reconciler.core.resource import Address, Consent, Json
 from reconciler.core.rule import Verdict
 from reconciler.core.saved import Saved, Seen, recreated
@@ -40,6 +40,8 @@ class Judged:
     standing: Standing
     why: Diagnostic | None = None
     strayed: tuple[Strayed, ...] = ()
+    rest: tuple[Step, ...] | None = None
+    """What is left where an earlier apply of this plan was cut off; None: all of its steps."""
 
 
 REFUSALS = frozenset({"AP202", "AP203"})
@@ -78,12 +80,13 @@ class _Beside:
     """Of now, by id."""
     needed: Mapping[str, list[Step]]
     """Of now, by address."""
+    begun: Begun
 
     @classmethod
-    def of(cls, saved: Saved, now: Plan, seen: Seen) -> _Beside:
+    def of(cls, saved: Saved, now: Plan, seen: Seen, begun: Begun) -> _Beside:
         found = {change.address: change for change in now.changes}
         steps = {step.id: step for step in now.steps}
-        return cls(saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps))
+        return cls(saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps), begun)
 
 
 def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
@@ -93,18 +96,18 @@ def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
     return groups
 
 
-def outlook(saved: Saved, now: Plan, seen: Seen) -> Outlook:
-    """`now`: what the same declarations would plan at this moment; `seen`: what its objects look like."""
-    beside = _Beside.of(saved, now, seen)
+def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> Outlook:
+    """`now`: what the same declarations would plan at this moment; `seen`: what its objects look like; `begun`:
+    replacements that are under way."""
+    beside = _Beside.of(saved, now, seen, begun or {})
     judged = [_judged(change, beside) for change in saved.plan.changes if not _is_left_out(change)]
     left = {one.change.address: one for one in judged if one.standing is not Standing.AS_WANTED}
     done = tuple(one.change.address for one in judged if one.standing is Standing.AS_WANTED)
     acting = {
         address for address, one in left.items() if one.change.action.writes
     }  # what is only remembered has no step
-    running = tuple(step for step in saved.plan.steps if step.address in acting)
-    ids = {step.id for step in running}
-    steps = tuple(replace(step, after=tuple(one for one in step.after if one in ids)) for step in running)
+    rests = {address: one.rest for address, one in left.items() if one.rest is not None and address in acting}
+    steps = left_over([step for step in saved.plan.steps if step.address in acting], rests)
     blocked = tuple(change for change in saved.plan.changes if change.is_blocked)
     going = tuple(one.change for one in left.values() if one.standing is Standing.TO_DO)
     stopped = tuple(one for one in left.values() if one.standing is Standing.STOPPED)
@@ -150,6 +153,9 @@ def _judged(change: PlannedChange, beside: _Beside) -> Judged:
 def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
     mine = beside.planned_steps.get(change.address, [])
     version = beside.now.target.version
+    needed = beside.needed.get(change.address, [])
+    if is_resumed(change, mine, beside.begun) or is_rest(mine, needed):
+        return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed))
     if what := next((w for s in mine if (w := recreated(s, beside.saved.seen, beside.seen, version))), None):
         why = f"{what} was deleted and created again after the plan was made; it was left alone"
         return _stopped(change, "AP201", "recreated", why)
@@ -158,7 +164,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
     if more := next(_beyond(change, found, beside.saved), None):
         return _stopped(change, "AP202", "more-than-consented", more)
-    if _is_otherwise(mine, beside.needed.get(change.address, []), beside.steps):
+    if _is_otherwise(mine, needed, beside.steps):
         why = "what it takes to make this change is no longer what was planned; nothing was done to it"
         return _stopped(change, "AP103", "changed-since-plan", why)
     return Judged(change=change, standing=Standing.TO_DO)
@@ -217,18 +223,11 @@ def _raw(step: Step, now: Step | None) -> Iterator[Strayed]:
         return
     then, there = step.before or {}, now.before or {}
     for name in sorted(then.keys() | there.keys()):
-        was, is_ = _own(name, then.get(name)), _own(name, there.get(name))
+        was, is_ = own(name, then.get(name)), own(name, there.get(name))
         if was != is_:
             yield Strayed(path=name, planned=was, now=is_, wanted=step.set.get(name))
     if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE) and step.revision != now.revision:
         yield Strayed(path="revision", planned=step.revision, now=now.revision)
-
-
-def _own(name: str, value: Json) -> Json:
-    """Metadata of the server's own says nothing about anybody's intent."""
-    if name != "metadata" or not isinstance(value, Mapping):
-        return value
-    return {key: text for key, text in value.items() if not key.startswith("_nats.")} or None
 
 
 def _is_otherwise(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str, Step]) -> bool:
@@ -236,19 +235,7 @@ def _is_otherwise(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str
     planned = {step.id: step for step in mine}
     new = any(step.id not in planned for step in needed)
     lost = any(id_ not in now and not step.call.value.endswith(".create") for id_, step in planned.items())
-    return new or lost or any(_is_other(step, now[id_]) for id_, step in planned.items() if id_ in now)
-
-
-def _is_other(step: Step, now: Step) -> bool:
-    """What our own bucket remembers holds positions, which move while consumers work."""
-    is_memory = step.on[0] == BUCKET and step.call is Call.ENTRY_PUT
-    same_value = is_memory or step.value == now.value
-    return (step.call, step.on, step.set, set(step.unset)) != (
-        now.call,
-        now.on,
-        now.set,
-        set(now.unset),
-    ) or not same_value
+    return new or lost or any(is_other(step, now[id_]) for id_, step in planned.items() if id_ in now)
 
 
 def _beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterator[str]:

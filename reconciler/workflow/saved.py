@@ -12,6 +12,7 @@ from pathlib import Path
 
 import reconciler
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.intents import intents
 from reconciler.core.plan import Plan
 from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen, state
 from reconciler.core.standing import Outlook, outlook
@@ -95,7 +96,9 @@ async def review(saved: Saved, js: JetStream) -> Reviewed:
         raise _another_target(why)
     now = await _again(saved, snapshot, js)
     steps = (*saved.plan.steps, *now.steps)
-    return Reviewed(saved=saved, outlook=outlook(saved, now, seen(steps, snapshot)), snapshot=snapshot)
+    return Reviewed(
+        saved=saved, outlook=outlook(saved, now, seen(steps, snapshot), intents(snapshot)), snapshot=snapshot
+    )
 
 
 async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.core.intents import intents
 from reconciler.core.plan import Plan
 from reconciler.core.saved import Place, Saved, Terms, seen
-from reconciler.core.standing import outlook
+from reconciler.core.standing import Outlook, outlook
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Version
 from reconciler.kinds import REGISTRY
 from reconciler.report.json import plan_json
 from reconciler.report.saved import saved_from_json, saved_json
+from reconciler.workflow import imagined
 from tests.convergence.drawing import Case, cases
 from tests.convergence.running import CONSENTED, apply_offline, plan_offline
 from tests.convergence.test_fake import account, first_and_then, on_every_minor, quickly
@@ -43,6 +45,30 @@ def fits(wanted: Topology, before: Snapshot) -> Snapshot:
     then = outlook(saved, plan_offline(saved.topology, after), seen(plan.steps, after))
     assert then.is_done, (then.stopped_changes, then.plan.changes)
     return after
+
+
+def again(saved: Saved, live: Snapshot) -> Outlook:
+    now = plan_offline(saved.topology, live)
+    return outlook(saved, now, seen((*saved.plan.steps, *now.steps), live), intents(live))
+
+
+def goes_on(wanted: Topology, before: Snapshot, cut: int) -> None:
+    """An apply of a saved plan is cut off after some of its steps, nothing of it remembered; then it is applied again."""
+    plan = plan_offline(wanted, before)
+    saved = read_back(plan, wanted, before)
+    halfway = imagined.carry_out(before, [step for step in plan.steps if step.undoes is None][:cut])
+    to_do = again(saved, halfway)
+    assert to_do.stopped_changes == (), [(one.why, one.strayed) for one in to_do.stopped_changes]
+    assert again(saved, apply_offline(to_do.plan, halfway)).is_done
+
+
+@on_every_minor
+@settings(quickly, max_examples=100)
+@given(st.data(), st.integers(0, 12))
+def test_a_plan_whose_apply_was_cut_off_anywhere_goes_on(version: Version, data: st.DataObject, cut: int) -> None:
+    case: Case = data.draw(cases(0, version))
+    first, then = first_and_then(case)
+    goes_on(then, apply_offline(plan_offline(first, account(version)), account(version)), cut)
 
 
 @on_every_minor
