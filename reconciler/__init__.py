@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reconciler.core.diagnostic import Diagnostic
+    from reconciler.core.drift import Drift
     from reconciler.core.events import Finished
     from reconciler.core.saved import Saved
     from reconciler.core.topology import Topology
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "apply", "export", "load", "load_plan", "plan", "validate"]
+__all__ = ["__version__", "apply", "drift", "export", "load", "load_plan", "plan", "validate"]
 
 Path_ = str | Path
 
@@ -56,6 +57,13 @@ def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions 
     from reconciler.workflow import library  # noqa: PLC0415
 
     return library.plan(topology, server, options)
+
+
+def drift(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None = None) -> Drift:
+    """What is live and no longer as it was last applied, and who changed it. Changes nothing."""
+    from reconciler.workflow import library  # noqa: PLC0415
+
+    return library.drift(topology, server, options)
 
 
 def load_plan(path: Path_) -> Saved:

@@ -19,6 +19,7 @@ from reconciler.report.drift_findings import drift_findings
 from reconciler.report.drift_json import drift_json
 from reconciler.report.paper import Paper
 from reconciler.server.options import ConnectOptions
+from reconciler.workflow.attribution import attributed
 from reconciler.workflow.both import both
 from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.plan import PlanOptions
@@ -84,7 +85,7 @@ async def _look(into: list[tuple[Looked, float]], paths: Sequence[Path], options
     progress.show("reading files and account …")
     try:
         async with both(paths, options) as here:
-            found = looked(here.topology, here.snapshot, part.options())
+            found = await attributed(looked(here.topology, here.snapshot, part.options()), here.js)
             whole = replace(found.drift, diagnostics=(*here.loaded.diagnostics, *found.drift.diagnostics))
             into.append((replace(found, drift=whole), time.monotonic() - began))
     finally:

@@ -51,7 +51,7 @@ def drift_text(
     if paper.verbose and drift.coverage.extras:
         lines += [*named("live, and declared by nobody:", drift.coverage.extras, paper, 0), ""]
     then = [] if goes_on else _next(drift, arguments, paper)
-    return "\n".join([*lines, *paper.wrapped(sums(drift)), *then]) + "\n"
+    return "\n".join([*lines, *_unknown(drift, paper), *paper.wrapped(sums(drift)), *then]) + "\n"
 
 
 def place(drift: Drift) -> str:
@@ -168,12 +168,24 @@ def _words(one: FieldDrift) -> str:
 
 def _who(by: Attribution) -> str:
     if by.actor is None:
-        return f"unknown ({by.unknown})" if by.unknown else "unknown"
+        return "unknown"
     one = by.actor
-    parts = [f"user {one.user}" if one.user else "", f"account {one.account}" if one.account else "",
-             f"host {one.host}" if one.host else ""]  # fmt: skip
-    inside = ", ".join(part for part in parts if part)
-    return visible(f"{one.client or 'a client without a name'}{f' ({inside})' if inside else ''} at {one.at}")
+    inside = ", ".join(part for part in (f"user {one.user}" if one.user else "", one.host) if part)
+    client = one.client or "a client without a name"
+    return visible(f"{client}{f' ({inside})' if inside else ''}, {_to_the_second(one.at)}")
+
+
+def _to_the_second(at: str) -> str:
+    """`2026-11-21T03:43:22.899155069Z` → `2026-11-21 03:43:22Z`"""
+    whole, dot, _ = at.partition(".")
+    return f"{whole.replace('T', ' ')}Z" if dot else at.replace("T", " ")
+
+
+def _unknown(drift: Drift, paper: Paper) -> list[str]:
+    """Why nobody is named, each reason once."""
+    said = [one for item in drift.drifted for one in (item.by, *(f.by for f in item.fields if f.counts)) if one]
+    reasons = dict.fromkeys(one.unknown for one in said if one.actor is None and one.unknown)
+    return [line for why in reasons for line in paper.wrapped(f"By unknown: {why}.")]
 
 
 def sums(drift: Drift) -> str:

@@ -57,11 +57,11 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
     while True:
         body = {"seq": start, "batch": 1_000_000, "next_by_subj": matching}
         subject = f"{js.prefix}DIRECT.GET.KV_{bucket}"
-        replies = await js.pipeline.stream(subject, encoded(body), within=STALL, ends=_ends)
+        replies = await js.pipeline.stream(subject, encoded(body), within=STALL, ends=ends)
         if isinstance(replies, NoAnswer) or replies[-1].status not in ("204", "404"):
             return None
         *messages, end = replies
-        if not _is_unbroken(messages):
+        if not is_unbroken(messages):
             return None
         found.update(_entry(bucket, message) for message in messages)  # with history, the later one counts
         if end.status == "404" or end.headers.get("Nats-Num-Pending", "0") == "0" or not messages:
@@ -69,11 +69,11 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
         start = int(messages[-1].headers["Nats-Sequence"]) + 1
 
 
-def _ends(reply: Reply) -> bool:
+def ends(reply: Reply) -> bool:
     return reply.status is not None and "Nats-Sequence" not in reply.headers
 
 
-def _is_unbroken(messages: Iterable[Reply]) -> bool:
+def is_unbroken(messages: Iterable[Reply]) -> bool:
     """Each message names the one sent before it."""
     before = "0"
     for message in messages:

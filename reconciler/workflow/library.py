@@ -7,15 +7,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.drift import Drift
 from reconciler.core.events import Finished, Settled
 from reconciler.core.saved import Saved
 from reconciler.core.topology import Topology
 from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow import apply as applying
 from reconciler.workflow import export as exporting
 from reconciler.workflow import plan as planning
 from reconciler.workflow import saved as saving
+from reconciler.workflow.attribution import attributed
+from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import Planned, PlanOptions
 from reconciler.workflow.session import session
 
@@ -24,6 +28,14 @@ def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions 
     async def work() -> Planned:
         async with session(_options(server)) as js:
             return await planning.plan(topology, js, options)
+
+    return asyncio.run(work())
+
+
+def drift(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None) -> Drift:
+    async def work() -> Drift:
+        async with session(_options(server)) as js:
+            return (await attributed(looked(topology, await observe(js), options), js)).drift
 
     return asyncio.run(work())
 

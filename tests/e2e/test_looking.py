@@ -79,6 +79,7 @@ def test_a_read_only_user_may_run_every_command_that_only_looks(shell: Shell, se
     made = admin("apply", GROUPS, "--yes")
     assert made.code == 0, made
     assert reader.has_nothing_to_do(GROUPS)
+    assert reader("drift", GROUPS).code == 0
     exported = reader("export")
     assert (exported.code, exported.err) == (0, "")
     assert exported.out == admin("export").out

@@ -1,0 +1,97 @@
+"""A topology applied to a real account, others who meddle with it, and the drift that is found then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import reconciler
+from reconciler.core.attribution import Attribution
+from reconciler.core.drift import Drift, Item
+from reconciler.core.topology import Topology
+from reconciler.server.api import JetStream
+from reconciler.server.options import ConnectOptions
+from tests.cli.running import EXAMPLES
+from tests.support.accounts import Account
+from tests.support.jetstream import done
+from tests.support.topologies import from_files, read
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    account: Account
+    folder: Path
+
+    @property
+    def where(self) -> ConnectOptions:
+        return ConnectOptions.to(self.account.url, user=self.account.user, password=self.account.password)
+
+    def topology(self, text: str) -> Topology:
+        return read(self.folder, text)
+
+    def apply(self, text: str) -> Topology:
+        topology = self.topology(text)
+        self._apply(topology)
+        return topology
+
+    def audited(self) -> None:
+        """From now on the account keeps its audit trail."""
+        self._apply(from_files(EXAMPLES / "audit.yaml"))
+
+    def _apply(self, topology: Topology) -> None:
+        assert reconciler.apply(reconciler.plan(topology, self.where), self.where).is_success
+
+    def drift(self, topology: Topology) -> Drift:
+        return reconciler.drift(topology, self.where)
+
+    def meddle(self, *deeds: tuple[str, Callable[[JetStream], Awaitable[Any]]]) -> None:
+        """Each under the name of somebody, one right after the other, over connections that are open before."""
+
+        async def work() -> None:
+            names = list(dict.fromkeys(name for name, _ in deeds))
+            clients = {name: await self.account.connect(name=name) for name in names}
+            apis = {name: await JetStream.open(nc) for name, nc in clients.items()}
+            for name, deed in deeds:
+                await deed(apis[name])
+            for nc in clients.values():
+                await nc.close()
+
+        asyncio.run(work())
+
+
+def updating(stream: str, **fields: Any) -> Callable[[JetStream], Awaitable[Any]]:
+    """As a client does it that keeps everything else."""
+
+    async def deed(js: JetStream) -> None:
+        config = done(await js.request(f"STREAM.INFO.{stream}"))["config"]
+        done(await js.request(f"STREAM.UPDATE.{stream}", {**config, **fields}))
+
+    return deed
+
+
+def asking(endpoint: str, body: dict[str, Any] | None = None) -> Callable[[JetStream], Awaitable[Any]]:
+    async def deed(js: JetStream) -> None:
+        done(await js.request(endpoint, body))
+
+    return deed
+
+
+def item(drift: Drift, address: str) -> Item:
+    return next(one for one in drift.items if one.address == address)
+
+
+def authors(one: Item) -> dict[str, str]:
+    """Who changed each field; `unknown` where nobody is named."""
+    return {field.path: _name(field.by) for field in one.fields if field.counts}
+
+
+def author(one: Item) -> str:
+    return _name(one.by)
+
+
+def _name(by: Attribution | None) -> str:
+    assert by is not None
+    return by.actor.client if by.actor else "unknown"
