@@ -109,6 +109,9 @@ def judged_all(
         if change.action is Action.REPLACE or replacement.replaces(verdicts):
             further = [one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on]
             verdicts += judge(further, replace(change, action=Action.REPLACE), view)
+        if change.origin and change.live:  # under a name of its own it is also something new
+            new = [one for one in rules(address.kind, Action.CREATE) if alone.action not in one.on]
+            verdicts += judge(new, replace(change, action=Action.CREATE, live=None, origin=None), view)
         if verdicts:
             found[address] = verdicts
     return found
@@ -153,7 +156,7 @@ def _given(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Co
         if code == verdict.code and fnmatchcase(verdict.address, pattern)
     )
     begun_with = change.intent.allow if change.intent else ()
-    return consent.given(verdict, (*one_run, *change.terms.allow, *begun_with), options.today, kind.spec)
+    return consent.given(verdict, (*one_run, *change.terms.allow, *change.allow, *begun_with), options.today, kind.spec)
 
 
 def _made(

@@ -16,7 +16,7 @@ from reconciler.core.intents import Intent
 from reconciler.core.kind import FieldInfo
 from reconciler.core.rebase import keep_order, rebase
 from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Config, Json, Resource, Terms, Where, nowhere
+from reconciler.core.resource import Address, Config, Consent, Json, Resource, Terms, Where, nowhere
 
 
 class Action(StrEnum):
@@ -93,6 +93,10 @@ class Change:
     owned: Owned | None = None
     intent: Intent | None = None
     """A replacement of it that was begun and not finished."""
+    origin: Address | None = None
+    """What it is called until now (`moved:`); where it goes on in that one's place, `live` is that one."""
+    allow: tuple[Consent, ...] = ()
+    """Consent that stands elsewhere than at the resource: in the entry that moves it."""
     where: Where = nowhere
     reason: str = ""
     """Why, where the action alone does not say it (a removal's reason, why something is unknown)."""

@@ -115,6 +115,8 @@ class Kind:
     """The start (as in `Replacement`) with which a replacement is finished whose old object is gone."""
     tidy: Callable[[Change, View], Sequence[Step]] = lambda _change, _view: ()
     """What an unfinished replacement (`change.intent`) leaves to be cleared away once its object is as wanted."""
+    renames: bool = False
+    """What replaces it may have another name under the same parent."""
     stands: Callable[[Change, View], bool] = lambda _change, _view: False
     """Is part of the old object still there, though itself is gone? Then its replacement goes on from the beginning."""
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None

@@ -74,11 +74,8 @@ APPLY = {
     "LE204": Page("journal-unreadable", "The journal or a lease could not be read, or has no such run.", "see `reconciler history`, or allow the subject the message names"),
     "LE205": Page("lease-changed-hands", "While you were asked, the lease went to somebody else; it was left alone.", "look again with `reconciler unlock`"),
     "LE103": Page("record-not-written", "Applied, but not remembered as ours.", "apply again; it will be adopted"),
-}  # fmt: skip
-
-BACKUP = {
-    "BK101": Page("backup-exists", "`apply --backup DIR` found a backup of one of the streams in that folder already. None is ever written over, and nothing was changed.", "name another folder"),
-    "BK102": Page("backup-failed", "A stream could not be written down whole, so nothing was changed: servers before 2.15 have no snapshots of memory streams, this user may not take one, or it broke off.", "mend what the message names; or leave the stream out with --exclude, or apply without --backup"),
+    "AP311": Page("backup-exists", "`apply --backup DIR` found a backup of one of the streams in that folder already. None is ever written over, and nothing was changed.", "name another folder"),
+    "AP312": Page("backup-failed", "A stream could not be written down whole, so nothing was changed: servers before 2.15 have no snapshots of memory streams, this user may not take one, or it broke off.", "mend what the message names; or leave the stream out with --exclude, or apply without --backup"),
 }  # fmt: skip
 
 PLANNING = {
@@ -157,7 +154,7 @@ GROUPS = {
 
 CHAPTERS: dict[str, dict[str, Page]] = {
     "Files": FILES, "Connections": CONNECTION, "Plans and output": PLANNING, "Applying and what we remember": APPLY,
-    "Backups": BACKUP, "Reviews": REVIEW, "Drift": DRIFT, "Groups at work": GROUPS,
+    "Reviews": REVIEW, "Drift": DRIFT, "Groups at work": GROUPS,
 }  # fmt: skip
 PAGES: dict[str, Page] = {code: page for chapter in CHAPTERS.values() for code, page in chapter.items()}
 

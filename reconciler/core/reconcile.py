@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from reconciler.core import handover, identity, unfinished
+from reconciler.core import handover, identity, moves, unfinished
 from reconciler.core.diff import Action, Change
 from reconciler.core.intents import Intent, intents
 from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
@@ -110,6 +110,7 @@ def reconcile(
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     changes |= _unwanted(topology, live, ledger, ours, registry, snapshot, today)
     changes |= unfinished.undeclared(topology, begun, changes)
+    changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
     changes |= handover.remembered_anew(changes)
     if not ledger_known:
         changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}

@@ -7,7 +7,7 @@ goes when the new object is remembered as ours. The kinds say what is done in be
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
@@ -33,8 +33,9 @@ def in_its_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
 
 def begun(change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent], record: Owned, view: View) -> Intent:
     """What is noted before anything happens, but for the position."""
-    live = view.live[change.address]
-    tops = (verdict.path.partition(".")[0] for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
+    live = view.live[change.origin or change.address]
+    paths = (verdict.path for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
+    tops = (path.partition(".")[0] for path in paths if path)  # a name is no field
     return Intent(
         topology=record.topology,
         source=record.source,
@@ -58,7 +59,7 @@ def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: 
     middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
     tidied = kind.tidy(replace(change, intent=intent), view)
     remembered = _remember(change, replace(record, start=how.start), view, starts)
-    row = _in_a_row((*middle, *tidied, remembered, _done(change, view)))
+    row = _in_a_row((*middle, *tidied, remembered, *_forgotten(change, view), _done(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
@@ -120,6 +121,19 @@ def _remember(change: Change, record: Owned, view: View, uses: Mapping[str, str]
         id=f"remember {change.address}",
         effect=f"remember {change.address} as applied, and where it had to start",
     )
+
+
+def _forgotten(change: Change, view: View) -> Iterator[Step]:
+    """The record under the old name."""
+    if change.origin and (revision := _revision(view.snapshot, key := encode_key(change.origin))):
+        yield Step(
+            id=f"forget {change.origin}",
+            call=Call.ENTRY_DELETE,
+            on=(BUCKET, key),
+            address=str(change.address),
+            revision=revision,
+            effect=f"forget {change.origin}, which is {change.address} now",
+        )
 
 
 def _put(change: Change, view: View, key: str, record: Config, uses: Mapping[str, str]) -> Step:

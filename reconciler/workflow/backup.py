@@ -108,7 +108,7 @@ def _unlike(archive: Path, taken: Taken) -> str | None:
 def _failed(stream: str, why: str) -> CannotContinue:
     return CannotContinue(
         Diagnostic(
-            severity=Severity.ERROR, code="BK102", name="backup-failed", address=f"stream/{stream}",
+            severity=Severity.ERROR, code="AP312", name="backup-failed", address=f"stream/{stream}",
             message=f"Stream {stream} could not be backed up: {why}. Nothing was changed.",
             fix="mend that and apply again; or leave it out with --exclude, or apply without --backup",
         )
@@ -121,7 +121,7 @@ def _already(into: Path, names: Sequence[str]) -> CannotContinue:
     )
     return CannotContinue(
         Diagnostic(
-            severity=Severity.ERROR, code="BK101", name="backup-exists",
+            severity=Severity.ERROR, code="AP311", name="backup-exists",
             message=f"There is a backup already, and none is ever written over: {there}. Nothing was changed.",
             fix="name another folder",
         )

@@ -9,6 +9,19 @@ from reconciler.kinds.across.flows import RULES as FLOWS
 from reconciler.kinds.across.groups import RULES as GROUPS
 from reconciler.kinds.across.names import RULES as NAMES
 from reconciler.kinds.across.ownership import RULES as OWNERSHIP
+from reconciler.kinds.across.renaming import RULES as RENAMING
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
 
-RULES = (*OWNERSHIP, *NAMES, *SUBJECTS, *COPIES, *DEPENDANTS, *FLOWS, *CAPACITY, *GROUPS, *FILTERS, *COHERENCE)
+RULES = (
+    *OWNERSHIP,
+    *RENAMING,
+    *NAMES,
+    *SUBJECTS,
+    *COPIES,
+    *DEPENDANTS,
+    *FLOWS,
+    *CAPACITY,
+    *GROUPS,
+    *FILTERS,
+    *COHERENCE,
+)

@@ -60,6 +60,7 @@ CONSUMER = Kind(
     rules=RULES,
     consequences=position.consequences,
     replace=replacement.how,
+    renames=True,
     resume=position.resumed,
     tidy=replacement.tidy,
 )

@@ -23,10 +23,8 @@ KNOWING = ("explicit", "all")
 """Ack policies under which a consumer knows what was processed."""
 
 
-def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding | None:
-    """No update changes this, but a replacement with consent does, unless position or messages would be lost."""
-    if _follows_from_the_switch(change, refusal.path):
-        return None
+def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
+    """With consent it is made anew where it stands; or the refusal, with why that is not possible."""
     if why := _immovable(change, view):
         return replace(refusal, message=f"{refusal.message} {why}")
     again, unacknowledged = _again(change, view)
@@ -34,9 +32,18 @@ def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding
         refusal,
         outcome=Outcome.REPLACES,
         message=f"{refusal.message} Made anew where it stands, {_comes_again(again, unacknowledged)}.",
-        to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default,
         quantities={"redelivered": again, "unacknowledged": unacknowledged},
     )
+
+
+def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding | None:
+    """No update changes this, but a replacement with consent does, unless position or messages would be lost."""
+    if _follows_from_the_switch(change, refusal.path):
+        return None
+    found = made_anew(change, view, refusal)
+    if found.outcome is not Outcome.REPLACES:
+        return found
+    return replace(found, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
 
 
 def _follows_from_the_switch(change: Change, path: str) -> bool:

@@ -47,22 +47,30 @@ def how(change: Change, view: View) -> Replacement:
     )
 
 
+def _old(change: Change) -> tuple[str, ...]:
+    """Stream and name of the one that goes: its own, or what it is called until now."""
+    return (change.origin or change.address).names
+
+
 def _deleted(change: Change) -> Step:
-    stream, name = change.address.names
-    return replace(calls.delete_consumer(change, stream, name), before=_as_planned(change))
+    stream, name = _old(change)
+    deleted = replace(calls.delete_consumer(change, stream, name), before=_as_planned(change))
+    return replace(deleted, id=f"delete {change.origin}") if change.origin else deleted
 
 
 def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
     assert change.desired
     stream, name = change.address.names
     made = calls.create_consumer(change, stream, name, started(change.desired, start).config)
+    anew = f"in place of {change.origin.name}" if change.origin else "anew"
     where = f"from sequence {start['opt_start_seq']} on" if start else "with all that is left in the work queue"
-    return replace(made, uses=bound, effect=f"{made.effect} anew, {'after the noted ack floor' if bound else where}")
+    return replace(made, uses=bound, effect=f"{made.effect} {anew}, {'after the noted ack floor' if bound else where}")
 
 
 def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, str]) -> Step:
-    stream, name = change.address.names
-    old = calls.create_consumer(change, stream, name, started(view.live[change.address], start).config)
+    stream, name = _old(change)
+    live = view.live[change.origin or change.address]
+    old = calls.create_consumer(change, stream, name, started(live, start).config)
     effect = f"make consumer {name} again as it was, where it stood"
     return replace(old, id=f"make consumer/{stream}/{name} again", uses=bound, effect=effect)
 
@@ -78,12 +86,12 @@ def _placeholder(change: Change) -> Step:
 
 def _noted(change: Change) -> Iterator[Step]:
     """Where it stands, once nothing more is delivered. It pauses for seconds, so that a cut leaves nobody waiting."""
-    name, label = change.address.name, "/".join(("consumer", *change.address.names))
+    name, label = _old(change)[-1], "/".join(("consumer", *_old(change)))
     clock = replace(_read(change, f"read the clock of {label}", "read the server's clock"), bind=Bind.SOON)
     pause = Step(
         id=f"pause {label} to replace it",
         call=Call.CONSUMER_PAUSE,
-        on=change.address.names,
+        on=_old(change),
         address=str(change.address),
         uses={"pause_until": clock.id},
         effect=f"pause consumer {name} for 10 s, so that nothing more is delivered",
@@ -98,7 +106,7 @@ def _read(change: Change, step_id: str, effect: str) -> Step:
     return Step(
         id=step_id,
         call=Call.CONSUMER_READ,
-        on=change.address.names,
+        on=_old(change),
         address=str(change.address),
         before=_as_planned(change),
         effect=effect,

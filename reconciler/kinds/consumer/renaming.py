@@ -1,0 +1,42 @@
+"""A consumer by another name: no server renames one, but a new one can go on where the old one stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.consumer import position
+
+
+@rule("CO330", "consumer-rename", on=(Action.REPLACE,), needs=("live",), reaction=Reaction.HARMS)
+def consumer_rename(change: Change, view: View) -> Found:
+    """`moved:` gives a consumer another name.
+
+    No server renames a consumer. With consent the old one is deleted and the new one made where it stood: nothing is lost,
+    and what is not acknowledged comes again. Clients of the old name must use the new one from then on. The `reason` in the
+    entry is the consent. With `ack_policy` none nobody knows where it stands, and so it cannot be moved.
+
+    Instead: keep the name; or declare the new consumer beside the old one, move the clients, and remove the old one.
+    """
+    if change.origin is None or change.live is None:
+        return None
+    old, new = change.origin.name, change.address.name
+    beside = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and remove {old} at last"
+    found = position.made_anew(
+        change,
+        view,
+        Finding(
+            outcome=Outcome.REFUSED,
+            message=f"a consumer cannot be renamed from {old} to {new}, and its clients must use the new name.",
+            to=old,
+            fix=beside,
+        ),
+    )
+    if found.outcome is not Outcome.REPLACES:
+        return found
+    entry = f"moved: [{{from: {change.origin}, to: {change.address}, reason: …}}]"
+    return replace(found, fix=f"consent by a reason in the entry, {entry}; or {beside}")
+
+
+RULES = (consumer_rename,)
