@@ -19,7 +19,11 @@ _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`=<~")
 _NEEDS_QUOTES = re.compile(r": |:$| #|[,\[\]{}\"\n\r\t\\]|^ | $|^(?:---|\.\.\.)|^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+$")
 _SPECIAL_IN_FLOW = frozenset(":?")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_ESCAPED = re.compile(f'{FORBIDDEN.pattern}|["\\\\\n\t\r]')
+_UNSEEN = re.compile(
+    f"{FORBIDDEN.pattern}|[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What no file may hold, and what no reader sees or what turns the text around it: written out by number."""
+_ESCAPED = re.compile(f'{_UNSEEN.pattern}|["\\\\\n\t\r]')
 
 
 def dump(topology_name: str, sections: Mapping[str, Json]) -> str:
@@ -45,11 +49,13 @@ def quoted(text: str) -> str:
 
 def _escape(character: str) -> str:
     number = ord(character)
+    if number > 0xFFFF:
+        return f"\\U{number:08x}"
     return _SHORT.get(character) or (f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}")
 
 
 def _is_plain(text: str) -> bool:
-    if not text or text[0] in _INDICATORS or _NEEDS_QUOTES.search(text) or FORBIDDEN.search(text):
+    if not text or text[0] in _INDICATORS or _NEEDS_QUOTES.search(text) or _UNSEEN.search(text):
         return False
     return resolve(text) == text and isinstance(resolve(text), str)
 

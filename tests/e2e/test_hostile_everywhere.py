@@ -1,0 +1,120 @@
+"""An account and files full of tricks, looked at by every command in every format it knows: nothing gets through."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from reconciler.cli.app import COMMANDS, app
+from reconciler.server.api import JetStream
+from tests.cli.running import Ran
+from tests.e2e.here import somebody
+from tests.e2e.someone import HEADER, Someone
+from tests.support.accounts import Account
+from tests.support.jetstream import make_consumer, make_stream
+
+TRICKS = {
+    "clear": "\x1b[2J\x1b]0;owned\x07",
+    "eight-bit": "\x9b2J",
+    "right-to-left": "a\u202eb",
+    "markup": "<img-src=x-onerror=alert(1)",
+    "markdown": "|`__x__`|@everyone",
+    "workflow": "::error::owned",
+    "half": "\u2028\ufeff",
+}
+TEXT = "<script>alert(1)</script> **x** ![x](http://evil.example/p.png)\n::error::owned\n# x\n"
+"""Where a text may hold anything."""
+NAMES = {**TRICKS, "quote": "\"'`$(id)"}
+OFFLINE = frozenset({"validate", "explain", "schema", "completion", "permissions", "review"})
+NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehearse"})
+"""Show nothing that others write, or start servers of their own."""
+
+LOOKING: dict[str, tuple[str, ...]] = {
+    "validate": ("t.yaml",), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",), "history": (), "unlock": (),
+    "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
+    "permissions": ("apply", "t.yaml"), "review": ("t.yaml",),
+}  # fmt: skip
+
+
+GROUP = """  JOBS:
+    subjects: [jobs.*]
+    groups:
+      g: {type: elastic, max_members: 4, partitioning_filters: [{filter: jobs.*, partitioning_wildcards: [1]}], members: [a, b]}
+"""
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def topology(first: str) -> str:
+    """Every field of ours and of the server's that takes free text, in the words of each trick."""
+    streams = [
+        f"  {quoted(name)}:\n"
+        f"    subjects: [s{n}, {quoted(f's{n}.' + name)}]\n"
+        f"    description: {quoted(first + name + TEXT + 'x' * (3900 if n == 0 else 0))}\n"
+        f"    metadata: {{{quoted(name)}: {quoted(name + TEXT)}}}\n    labels: {{{quoted(name)}: {quoted(name)}}}\n"
+        f"    consumers: {{{quoted(name)}: {{ack_policy: explicit, description: {quoted(name)}}}}}\n"
+        for n, name in enumerate(NAMES.values())
+    ]
+    return HEADER + "streams:\n" + "".join(streams) + GROUP
+
+
+@pytest.fixture
+def hostile(account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    """Applied once; then changed behind our back, and next to strangers' things of the same sort."""
+    someone = somebody(tmp_path, account, monkeypatch)
+    someone.write(topology(""), "t.yaml")
+    made = someone("apply", "t.yaml", "--yes")
+    assert made.code == 0, made
+
+    async def strangers(js: JetStream) -> None:
+        for n, trick in enumerate(TRICKS.values()):
+            await make_stream(js, f"X{trick}", subjects=[f"x{n}.{trick}"], description=trick, metadata={trick: trick})
+            await make_consumer(js, f"X{trick}", trick, description=trick)
+        for n, name in enumerate(NAMES.values()):
+            said = await js.request(f"STREAM.INFO.{name}")
+            config = {**said["config"], "description": f"drifted {n} {name}"}  # type: ignore[index]
+            await js.request(f"STREAM.UPDATE.{name}", config)
+
+    someone.ask(strangers)
+    someone.write(topology("new "), "t.yaml")
+    return someone
+
+
+def formats(command: str) -> list[str | None]:
+    """Those its own `--format` offers, so that new ones are looked at as soon as they are there."""
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    found = [type(option.default) for option in commands[command].params if "--format" in option.opts]
+    return [str(one.value) for one in found[0]] if found else [None]
+
+
+def everything(someone: Someone) -> Iterator[tuple[str, Ran]]:
+    for command in COMMANDS:
+        if command in NOT_HERE or command not in LOOKING:
+            continue
+        for chosen in formats(command):
+            arguments = (*LOOKING[command], *(("--format", chosen) if chosen else ()))
+            run = someone.shell if command in OFFLINE else someone
+            yield f"{command} {chosen}", run(command, *arguments)
+
+
+def test_nothing_that_a_terminal_obeys_or_hides_comes_out_of_any_command(hostile: Someone) -> None:
+    for what, ran in everything(hostile):
+        said = ran.out + ran.err
+        assert "internal error" not in said, (what, said)
+        hidden = {c for c in said if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c != "\n"}
+        assert not hidden, (what, hidden)
+        commands = [line for line in said.splitlines() if line.lstrip().startswith("::")]
+        assert not commands or what.endswith("github"), (what, commands)
+        assert "github" not in what or all("owned" not in line.split("::")[1] for line in commands), (what, commands)
+
+
+def test_every_command_is_looked_at_or_shows_nothing_of_others() -> None:
+    assert COMMANDS.keys() - LOOKING.keys() - NOT_HERE == set()
