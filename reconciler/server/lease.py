@@ -72,6 +72,8 @@ class Leases:
         self._js, self._holders, self._terms, self._on_loss = js, holders, terms, on_loss
         self._held: dict[str, _Lease] = {}
         self._lost: str | None = None
+        self.waited = False
+        """Somebody else had one of them."""
         self.number = 0
         """Unlike that of every other run in this account, and higher than those before: a revision of the bucket."""
 
@@ -103,7 +105,7 @@ class Leases:
                 if why := _never(said):
                     return Unavailable(why)
             elif isinstance(there, Held) and str(there.holder) != told:
-                told = str(there.holder)
+                told, self.waited = str(there.holder), True
                 tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
             elif isinstance(there, Refusal | NoAnswer) and (why := _never(there)):
                 return Unavailable(why)

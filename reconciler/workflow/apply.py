@@ -23,6 +23,7 @@ from reconciler.server.lease import Terms
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.predict import forms
 from reconciler.workflow.preflight import check
+from reconciler.workflow.saved import keep, review
 from reconciler.workflow.turn import Tell, Turn, turn
 
 
@@ -51,6 +52,8 @@ async def apply(
 async def _carried_out(
     planned: Planned, ours: Turn, stop: asyncio.Event, known: Iterable[Settled]
 ) -> AsyncGenerator[Event, None]:
+    if ours.waited and planned.topology is not None:
+        planned, known = await _still_stands(planned, ours.js, known)
     plan = planned.plan
     book = _Book.of(plan, planned.snapshot)
     if ours.remembers:
@@ -66,6 +69,16 @@ async def _carried_out(
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
             yield event
+
+
+async def _still_stands(
+    planned: Planned, js: JetStream, known: Iterable[Settled]
+) -> tuple[Planned, tuple[Settled, ...]]:
+    """Somebody else was at work in between, so this is judged like a plan that was kept for later: what is done by now
+    is left out, and what is no longer as it was planned from is left alone."""
+    reviewed = await review(keep(planned), js)
+    left = {step.id for step in reviewed.outlook.plan.steps}
+    return reviewed.planned, (*reviewed.outlook.stopped, *(one for one in known if one.step.id in left))
 
 
 def resuming(done: Done) -> Iterator[Diagnostic]:

@@ -44,7 +44,10 @@ class Reviewed:
     def planned(self) -> Planned:
         """What is left of it, with the snapshot that its records are written from."""
         came = Origin(repository=self.saved.source, revision=self.saved.git_revision)
-        return Planned(plan=self.outlook.plan, snapshot=self.snapshot, origin=came)
+        saved, options = self.saved, _options(self.saved)
+        return Planned(
+            plan=self.outlook.plan, snapshot=self.snapshot, origin=came, topology=saved.topology, options=options
+        )
 
 
 def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
@@ -104,14 +107,17 @@ async def review(saved: Saved, js: JetStream) -> Reviewed:
 async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:
     if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
         return saved.plan
-    options = PlanOptions(
+    return (await planned(saved.topology, snapshot, js, _options(saved))).plan
+
+
+def _options(saved: Saved) -> PlanOptions:
+    return PlanOptions(
         only=saved.terms.only,
         exclude=saved.terms.exclude,
         allow=saved.terms.allow,
         take_over=saved.terms.take_over,
         came_from=_origin(saved),
     )
-    return (await planned(saved.topology, snapshot, js, options)).plan
 
 
 def _origin(saved: Saved) -> Origin:

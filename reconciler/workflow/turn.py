@@ -20,6 +20,7 @@ from reconciler.server.api import JetStream
 from reconciler.server.lease import Terms, Unavailable, leased, unavailable
 from reconciler.server.pipeline import Unless, always
 from reconciler.server.whoami import holder
+from reconciler.workflow.met import met
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.preflight import forgetful
 
@@ -33,6 +34,8 @@ class Turn:
     js: JetStream
     """Sends no write once the lease is lost."""
     may_write: Unless = always
+    waited: bool = False
+    """Somebody else worked here while it waited: what it planned from may hold no longer."""
     remembers: bool = False
     """There is a bucket to remember things in."""
     number: int = 0
@@ -76,7 +79,11 @@ async def turn(
             yield Turn(js=js, remembers=True, warnings=[unavailable(leases)])
             return
         guarded = js.writing_unless(leases.lost)
-        yield await _begun(Turn(js=guarded, may_write=leases.lost, remembers=True, number=leases.number), us, plan)
+        yield await _begun(
+            Turn(js=guarded, may_write=leases.lost, waited=leases.waited, remembers=True, number=leases.number),
+            us,
+            plan,
+        )
 
 
 async def _begun(turn: Turn, us: Holder, plan: Plan) -> Turn:
@@ -87,9 +94,11 @@ async def _begun(turn: Turn, us: Holder, plan: Plan) -> Turn:
 
 
 def others(plan: Plan, snapshot: Snapshot) -> list[str]:
-    """Other topologies whose objects these steps touch: a consumer on somebody else's stream, a group."""
+    """Other topologies whose objects or subjects these steps touch: a consumer on somebody else's stream, a group, a
+    stream that copies from one of theirs or republishes into it."""
     entries = snapshot.entries.get(BUCKET, {})
     touched = {encode_key(address) for step in plan.steps for address in _touched(step)}
+    touched |= {encode_key(address) for name in met(plan.steps, snapshot) for address in backed_by(name)}
     touched |= {encode_key(address) for address in plan.records}  # taken over without a step
     records = (decode_owned(entries[key]) for key in touched if key in entries and not entries[key].deleted)
     return sorted({one.topology for one in records if isinstance(one, Owned)} - {plan.topology})
@@ -101,8 +110,12 @@ BACKING = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
 
 def _touched(step: Step) -> Iterator[Address]:
     yield Address.parse(step.address)
-    if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE):
-        return
+    if step.call not in (Call.ENTRY_PUT, Call.ENTRY_DELETE):
+        yield from backed_by(step.on[0])
+
+
+def backed_by(stream: str) -> Iterator[Address]:
+    """Whatever a stream of this name may belong to."""
     for kind, prefix in BACKING.items():
-        if step.on[0].startswith(prefix):
-            yield Address(kind, (step.on[0].removeprefix(prefix),))
+        if stream.startswith(prefix):
+            yield Address(kind, (stream.removeprefix(prefix),))

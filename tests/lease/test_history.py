@@ -12,14 +12,18 @@ from reconciler.core.journal import KEPT, begun_key, chunked, outdated
 from reconciler.core.lease import lease_key
 from reconciler.server import journal, ledger
 from reconciler.server.api import JetStream, Stored
+from reconciler.server.lease import GIVEN_BACK
 from reconciler.server.observe import observe
 from reconciler.server.read_kv import entry, names
-from tests.cli.running import Shell
-from tests.e2e.someone import Someone, login
+from reconciler.workflow.plan import plan
+from reconciler.workflow.turn import others
+from tests.cli.running import Ran, Shell
+from tests.e2e.someone import Someone, login, start
 from tests.lease.conftest import Applier, streams
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.servers import NatsServer
+from tests.support.topologies import from_files
 from tests.support.versions import on_every_version
 
 HELD = json.dumps({"run": "x", "user": "ann", "host": "ci-7", "pid": 4, "since": "2026-01-01T00:00:00Z"}).encode()
@@ -192,6 +196,55 @@ def test_an_apply_on_another_topologys_stream_waits_for_that_topology_too(someon
     ran = someone.apply("streams: {A: {external: true, consumers: {c: {ack_policy: explicit}}}}\n")
     assert ran.code == 0
     assert ran.err.startswith("topology theirs is being applied by ann on ci-7")
+
+
+def test_whoever_waited_leaves_alone_what_was_changed_meanwhile(someone: Someone) -> None:
+    """The other one holds the lease, changes A, and is gone; the rest of what was planned still stands."""
+    someone.applied("streams: {A: {subjects: [a], max_age: 7d}, B: {subjects: [b], max_age: 7d}}\n")
+
+    async def they_change(js: JetStream) -> None:
+        config = dict(done(await js.read("STREAM.INFO.A"))["config"])
+        done(await js.write("STREAM.UPDATE.A", {**config, "max_age": 5 * 86_400_000_000_000}))
+
+    async def story() -> Ran:
+        nc = await someone.place.connect()
+        js = await JetStream.open(nc)
+        held = await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=None)
+        assert isinstance(held, Stored)
+        running = await start(someone.shell, "apply", file, "--yes", *someone.login)
+        assert running.stderr is not None
+        assert b"is being applied by ann" in await running.stderr.readline()
+        await they_change(js)
+        await js.put_entry("reconciler", lease_key("t"), b"", expected_revision=held.revision, headers=GIVEN_BACK)
+        out, _ = await running.communicate()
+        await nc.close()
+        return Ran(code=running.returncode or 0, out=out.decode(), err="")
+
+    file = someone.write("streams: {A: {subjects: [a], max_age: 3d}, B: {subjects: [b], max_age: 3d}}\n")
+    ran = asyncio.run(story())
+    assert (ran.code, "AP103" in ran.out, "1 of 2 steps done" in ran.out) == (1, True, True), ran.out
+
+
+REPUBLISHED = "reconciler: 1\ntopology: theirs\nstreams: {A: {subjects: [a.>]}}\n"
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        "streams: {B: {subjects: [b.>], republish: {src: b.>, dest: a.>}}}\n",
+        "streams: {B: {mirror: {name: A}}}\n",
+        "streams: {B: {sources: [{name: A}]}}\n",
+    ],
+    ids=["republishing into it", "a mirror of it", "a source of it"],
+)
+def test_whoever_reaches_into_anothers_subjects_takes_its_lease_too(someone: Someone, ours: str) -> None:
+    someone.applied(REPUBLISHED)
+
+    async def touched(js: JetStream) -> list[str]:
+        made = await plan(from_files(someone.shell.folder / someone.write(ours)), js)
+        return others(made.plan, made.snapshot)
+
+    assert someone.ask(touched) == ["theirs"]
 
 
 def test_without_the_bucket_it_is_applied_all_the_same_and_said_once(tmp_path: Path) -> None:
