@@ -87,7 +87,7 @@ def _refusal(change: Change, tally: Tally) -> Verdict:
     number, upto = len(tally.going), tally.guard.upto if tally.guard else tally.usual
     many = f"{number:_} of {tally.owned:_} owned resources of kind {tally.kind} would go at once"
     wrong = "check the path, the branch and the account"
-    entry = f"    guards: [{{kind: {tally.kind}, upto: {number}, reason: …}}]"
+    entry = f"  guards: [{{kind: {tally.kind}, upto: {number}, reason: …}}]"
     if tally.declares:
         code, name, why = "XX108", "mass-change", f"{many}, and {upto:_} may"
         first = f"{wrong}, or take fewer at once with --only"
@@ -102,14 +102,14 @@ def _refusal(change: Change, tally: Tally) -> Verdict:
 
 
 def leftovers(found: list[Tally], world: World, today: date) -> Iterator[Diagnostic]:
-    """An entry that has ended, or that nothing here needs, is a door left open."""
+    """An entry that has ended, or that nothing here needs and no day ends, is a door left open."""
     needed = {tally.kind for tally in found if len(tally.going) > tally.usual}
     for one in world.guards:
         if _is_over(one, today):
             yield _leftover(
                 one, "XX301", "consent-expired", f"the guard of kind {one.kind} was for the time until {one.until}"
             )
-        elif one.kind not in needed:
+        elif one.kind not in needed and one.until is None:
             message = f"the guard of kind {one.kind} allows {one.upto:_} to go, and no more go here than usual"
             yield _leftover(one, "XX302", "consent-unused", message)
 

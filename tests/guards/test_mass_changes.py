@@ -96,6 +96,10 @@ def test_a_guard_that_nothing_needs_is_said(compare: Compare) -> None:
     assert warned(compare(guard(6) + streams(3), streams(3)).plan()) == ["XX302"]
 
 
+def test_a_guard_that_ends_by_itself_may_wait_until_then(compare: Compare) -> None:
+    assert warned(compare(guard(6, until="2026-06-30") + streams(3), streams(3)).plan()) == []
+
+
 def test_the_refusal_says_what_to_write(compare: Compare) -> None:
     plan = compare(without(6, 10), streams(10)).plan()
     fix = next(verdict.fix or "" for change in plan.changes for verdict in change.verdicts)

@@ -36,7 +36,7 @@ def consumer_rename(change: Change, view: View) -> Found:
     if found.outcome is not Outcome.REPLACES:
         return found
     entry = f"moved: [{{from: {change.origin}, to: {change.address}, reason: …}}]"
-    return replace(found, fix=f"consent by a reason in the entry, {entry}; or {beside}")
+    return replace(found, fix=f"consent by a reason in the entry,\n  {entry}\nor {beside}")
 
 
 RULES = (consumer_rename,)
