@@ -33,11 +33,17 @@ def foreign_owner(change: Change, view: View) -> Found:
     )
 
 
-@rule("XX102", "foreign-source", on=(Action.UPDATE, Action.REPLACE, Action.KEEP, Action.DELETE), needs=("live",))
+@rule(
+    "XX102",
+    "foreign-source",
+    on=(Action.UPDATE, Action.REPLACE, Action.KEEP, Action.DELETE, Action.FORGET, Action.ORPHAN),
+    needs=("live",),
+)
 def foreign_source(change: Change, view: View) -> Found:
     """A topology of the same name, but from another source repository, has applied this resource.
 
-    Most often a copied repository whose `topology:` was not renamed.
+    Most often a copied repository whose `topology:` was not renamed. What this repository does not declare is left alone,
+    and only said.
 
     Instead: rename this topology, or apply from the repository that owns it. Where the files have moved, take over:
     `--take-over REPOSITORY`, as the message names it.
@@ -52,7 +58,7 @@ def foreign_source(change: Change, view: View) -> Found:
     ):
         return None
     return Finding(
-        outcome=Outcome.REFUSED,
+        outcome=Outcome.WARNS if change.action is Action.ORPHAN else Outcome.REFUSED,
         message=f"it was applied from {owned.source}; this is {view.source}",
         fix="rename this topology, or apply from the repository that owns it; where the files have moved here, take over: "
         f"--take-over {shlex.quote(owned.source)}",
