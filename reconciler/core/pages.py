@@ -43,6 +43,7 @@ CONNECTION = {
     "NA107": Page("connection-setting", "A connection setting that makes no sense.", "write it as the message shows"),
     "NA121": Page("server-program-missing", "An embedded server is wanted, and no nats-server program is there.", "install the extra `reconciler[dev]`, or name one in NATS_SERVER_BIN"),
     "NA122": Page("dev-folder-unusable", "The folder of the embedded server cannot be used.", "check its permissions, or work in another folder"),
+    "NA124": Page("server-not-installed", "A nats-server of a version that a rehearsal wants could not be had as a package.", "name another version, or put the program where the message says"),
     "NA123": Page("dev-server-failed", "The embedded server did not start or stop.", "see its log, which the message names"),
 }  # fmt: skip
 

@@ -18,12 +18,12 @@ import pytest
 from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.connect import connect, connection
 from reconciler.server.options import ConnectOptions, resolve
+from reconciler.server.ports import ReservedPort
 from reconciler.server.settings import Settings
 from reconciler.server.unreachable import Attempt, Stage, explained
 from tests.support.accounts import Account
 from tests.support.certificates import Authority
 from tests.support.jwt import Key, Operator, decorated
-from tests.support.ports import ReservedPort
 from tests.support.servers import running
 from tests.support.versions import on_every_version
 

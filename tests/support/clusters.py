@@ -1,122 +1,29 @@
-"""A three-node JetStream cluster of real servers, handed out when its meta group has a leader that sees every node."""
+"""Clusters of tested versions. Node i has the server tags `node:i` and `all`, unless switched off."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import json
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import nats
-from nats.aio.client import Client
-from nats.errors import Error as NatsError
-
+from reconciler.server.cluster import SYSTEM
+from reconciler.server.cluster import Cluster as AnyCluster
+from reconciler.server.node import Settings
 from tests.support.binaries import NEWEST
-from tests.support.servers import START_TIMEOUT, NatsServer
+from tests.support.servers import NatsServer
 
-SYSTEM = ("sys", "sys")
-_SYSTEM_ACCOUNT = "accounts { SYS: {users: [{user: sys, password: sys}]} }\nsystem_account: SYS\n"
+__all__ = ["SYSTEM", "Cluster", "cluster"]
 
 
-class Cluster:
-    """Nodes that find each other over loopback."""
+class Cluster(AnyCluster):
+    nodes: list[NatsServer]  # type: ignore[assignment]
 
-    def __init__(
-        self,
-        minor: str = NEWEST,
-        config: str = "",
-        *,
-        size: int = 3,
-        name: str = "C1",
-        jetstream: dict[str, Any] | bool = True,
-        tags: bool = True,
-        system: tuple[str, str] | None = None,
-    ) -> None:
-        """`config` is the same on all nodes; if it has a system account, `system` is a user of it. Node i has the
-        server tags `node:i` and `all`, unless switched off."""
+    def __init__(self, minor: str = NEWEST, config: str = "", *, tags: bool = True, **options: Any) -> None:
+        def node(name: str, text: Callable[[], str], jetstream: Settings | bool) -> NatsServer:
+            return NatsServer(minor, text, name=name, jetstream=jetstream)
+
         self.minor = minor
-        self.name = name
-        self._system = system or SYSTEM
-        common = config if system else config + "\n" + _SYSTEM_ACCOUNT
-        self.nodes = [self._node(i, minor, common, jetstream, tags) for i in range(size)]
-
-    def _node(self, i: int, minor: str, common: str, jetstream: dict[str, Any] | bool, tags: bool) -> NatsServer:
-        tagged = f'server_tags: ["node:{i}", "all"]\n' if tags else ""
-        name = f"{self.name}-{i}"
-        return NatsServer(minor, lambda: common + "\n" + tagged + self._routes(i), name=name, jetstream=jetstream)
-
-    def _routes(self, i: int) -> str:
-        ports = [node.reserve("cluster") for node in self.nodes]
-        routes = ", ".join(f'"nats://127.0.0.1:{port}"' for j, port in enumerate(ports) if j != i)
-        listen = f"127.0.0.1:{ports[i]}"
-        return f'cluster {{ name: {self.name}, listen: "{listen}", routes: [{routes}], pool_size: -1 }}\n'
-
-    @property
-    def urls(self) -> list[str]:
-        return [node.url for node in self.nodes if node.is_running]
-
-    @property
-    def url(self) -> str:
-        return self.urls[0]
-
-    def start(self) -> Cluster:
-        for node in self.nodes:
-            node.start()
-        self.wait_until_ready()
-        return self
-
-    def wait_until_ready(self) -> None:
-        """Until the meta group has a leader and every node of it is there and current."""
-        deadline = time.monotonic() + 3 * START_TIMEOUT
-        while not asyncio.run(self._is_ready()):
-            if time.monotonic() > deadline:
-                raise RuntimeError("the cluster did not become ready:\n" + "\n".join(n.log[-2000:] for n in self.nodes))
-            time.sleep(0.05)  # the meta group announces nothing before it has a leader
-
-    def meta_leader(self) -> str:
-        """Name of the node that decides what exists; while it is gone, nobody answers a LIST."""
-        return str(next(iter(asyncio.run(self._asked()).values()))["leader"])
-
-    async def _is_ready(self) -> bool:
-        with contextlib.suppress(NatsError, OSError, asyncio.TimeoutError):
-            return _agrees(await self._asked(), len(self.nodes))
-        return False
-
-    async def _asked(self) -> dict[str, dict[str, Any]]:
-        user, password = self._system
-        nc = await nats.connect(self.url, user=user, password=password, allow_reconnect=False, connect_timeout=2)
-        try:
-            return await self._meta_views(nc)
-        finally:
-            await nc.close()
-
-    async def _meta_views(self, nc: Client) -> dict[str, dict[str, Any]]:
-        """What each running node says about the meta group, by node name."""
-        inbox = nc.new_inbox()
-        answers = await nc.subscribe(inbox)
-        await nc.publish("$SYS.REQ.SERVER.PING.JSZ", b"{}", reply=inbox)
-        found = [json.loads((await answers.next_msg(timeout=1)).data) for node in self.nodes if node.is_running]
-        return {answer["server"]["name"]: answer["data"].get("meta_cluster") or {} for answer in found}
-
-    def close(self) -> None:
-        for node in self.nodes:
-            node.close()
-
-    def __enter__(self) -> Cluster:
-        return self if self.nodes[0].is_running else self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def _agrees(views: dict[str, dict[str, Any]], size: int) -> bool:
-    """Everyone names one leader, and the leader knows everyone who runs as current; followers cannot know that."""
-    leaders = {view.get("leader") for view in views.values()}
-    leader = views.get(next(iter(leaders)) or "", {}) if len(leaders) == 1 else {}
-    current = {peer["name"] for peer in leader.get("replicas") or () if peer.get("current")}
-    return leader.get("cluster_size") == size and len(current & set(views)) == len(views) - 1
+        super().__init__(node, config, tags=("node:{i}", "all") if tags else (), **options)
 
 
 @contextlib.contextmanager

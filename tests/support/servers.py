@@ -1,4 +1,4 @@
-"""Real nats-servers for tests: loopback only, ports chosen by the OS, ready when they are handed out, gone with pytest.
+"""Real nats-servers for tests, by minor version: ready when they are handed out, gone with pytest.
 
 A shared server holds hundreds of accounts and each test gets a fresh one: isolation without a start per test.
 """
@@ -6,40 +6,18 @@ A shared server holds hundreds of accounts and each test gets a fresh one: isola
 from __future__ import annotations
 
 import contextlib
-import json
-import secrets
-import shutil
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from reconciler.server.node import START_TIMEOUT, Config, Node, Settings
 from tests.support.binaries import NEWEST, VERSIONS, binary
-from tests.support.ports import ReservedPort
 
-START_TIMEOUT = 20.0
-"""Seconds; a start takes about 0.2, this is for machines under load."""
-
-# The kernel ends the server when the process that started it is gone, however it went. As a program of its own because
-# `preexec_fn` is unsafe beside threads. The signal is tied to the starting *thread*: start servers from the main one.
-_DIE_WITH_PARENT = (
-    "import ctypes, os, sys\n"
-    "if sys.platform == 'linux': ctypes.CDLL(None).prctl(1, 9)\n"
-    "os.execv(sys.argv[1], sys.argv[1:])\n"
-)
-
-Settings = Mapping[str, Any]
-Config = str | Settings | Callable[[], str]
-"""Text in the server's own format, or a mapping, or what makes the text at each start."""
+__all__ = ["START_TIMEOUT", "NatsServer", "running"]
 
 
-class NatsServer:
-    """One nats-server process over a store that outlives it: stop, kill and restart it, also with another version."""
+class NatsServer(Node):
+    """A node of a tested version."""
 
     def __init__(
         self,
@@ -50,140 +28,17 @@ class NatsServer:
         name: str | None = None,
         home: Path | None = None,
     ) -> None:
-        """`config` is added to the top level of the server's own file; `jetstream` may hold keys such as `domain`."""
+        super().__init__(binary(minor), config, jetstream=jetstream, name=name, home=home)
         self.minor = minor
-        self.name = name or f"n-{secrets.token_hex(4)}"
-        self.home = home or Path(tempfile.mkdtemp(prefix="reconciler-nats-"))
-        self._reserved = {"client": ReservedPort()}
-        self._config = config
-        self._jetstream = jetstream
-        self._processes: list[subprocess.Popen[bytes]] = []
-        owned = None if home else self.home
-        self._finalizer = weakref.finalize(self, _clean_up, self._processes, self._reserved, owned)
 
     @property
     def version(self) -> str:
         return VERSIONS[self.minor]
 
-    @property
-    def port(self) -> int:
-        """The same for the whole life of this object."""
-        return self.reserve("client")
-
-    @property
-    def url(self) -> str:
-        return f"nats://127.0.0.1:{self.port}"
-
-    @property
-    def store(self) -> Path:
-        return self.home / "store"
-
-    def reserve(self, purpose: str) -> int:
-        """A port of this server's own for a further listener: cluster, monitoring, leafnodes."""
-        if purpose not in self._reserved:
-            self._reserved[purpose] = ReservedPort()
-        return self._reserved[purpose].number
-
-    @property
-    def pid(self) -> int:
-        return self._processes[0].pid
-
-    @property
-    def log(self) -> str:
-        return (self.home / "log").read_text() if (self.home / "log").exists() else ""
-
-    @property
-    def is_running(self) -> bool:
-        return any(process.poll() is None for process in self._processes)
-
-    def start(self) -> NatsServer:
-        """Runs until `stop`; returns when clients can connect."""
-        self._launch()
-        deadline = time.monotonic() + START_TIMEOUT
-        while not _accepts(self.port):
-            self._still_starting(deadline)
-        return self
-
-    def stop(self) -> None:
-        """A clean shutdown, as an operator would do it."""
-        self._end(subprocess.Popen.terminate)
-
-    def kill(self) -> None:
-        """As a power cut would do it."""
-        self._end(subprocess.Popen.kill)
-
-    def restart(self, minor: str | None = None) -> NatsServer:
+    def restart(self, minor: str | None = None) -> Self:  # type: ignore[override] - tests speak of versions
         """On the same store and port, with another version if one is named."""
-        self.stop()
         self.minor = minor or self.minor
-        return self.start()
-
-    def close(self) -> None:
-        """Ends the process and removes its files."""
-        self._finalizer()
-
-    def __enter__(self) -> NatsServer:
-        return self if self.is_running else self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _launch(self) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
-        conf = self.home / "server.conf"
-        conf.write_text(self._config_text())
-        server = [str(binary(self.minor)), "-c", str(conf), "-l", str(self.home / "log")]
-        with (self.home / "output").open("ab") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-ISc", _DIE_WITH_PARENT, *server],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-        self._processes.append(process)
-
-    def _config_text(self) -> str:
-        own: dict[str, Any] = {"listen": f"127.0.0.1:{self.port}", "server_name": self.name}
-        if self._jetstream is not False:
-            limits = {"max_memory_store": 16 << 30, "max_file_store": 1 << 40, "store_dir": str(self.store)}
-            own["jetstream"] = {**limits, **(self._jetstream if isinstance(self._jetstream, Mapping) else {})}
-        if isinstance(self._config, Mapping):
-            return json.dumps({**own, **self._config}, indent=1)
-        added = self._config if isinstance(self._config, str) else self._config()
-        return "\n".join([*(f"{key}: {json.dumps(value)}" for key, value in own.items()), added])
-
-    def _still_starting(self, deadline: float) -> None:
-        if not self.is_running or time.monotonic() > deadline:
-            output = (self.home / "output").read_text()
-            raise RuntimeError(f"nats-server {self.version} did not start:\n{output}{self.log[-4000:]}")
-        time.sleep(0.01)  # nothing announces that a port is open
-
-    def _end(self, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
-        while self._processes:
-            how(self._processes[0])
-            self._processes[0].wait(timeout=START_TIMEOUT)
-            self._processes.pop()
-
-
-def _clean_up(processes: list[subprocess.Popen[bytes]], reserved: dict[str, ReservedPort], home: Path | None) -> None:
-    """At `close`, when the object is collected, or when Python exits: whichever comes first."""
-    while processes:
-        process = processes.pop()
-        process.kill()
-        process.wait()
-    for port in reserved.values():
-        port.release()
-    if home is not None:
-        shutil.rmtree(home, ignore_errors=True)
-
-
-def _accepts(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
+        return super().restart(binary(self.minor))
 
 
 @contextlib.contextmanager

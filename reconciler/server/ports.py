@@ -1,4 +1,4 @@
-"""Ports that are a test's own before its server starts and while it is stopped."""
+"""Ports that are ours before a server starts on them and while it is stopped."""
 
 from __future__ import annotations
 

