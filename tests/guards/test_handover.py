@@ -121,3 +121,12 @@ def test_foreign_consumers_keep_a_stream_whatever_is_allowed(someone: Someone) -
     ran = someone.apply("kv_buckets: {B: {}}\nremoved: [{address: stream/S, reason: r}]\n", "--allow", "ST310=stream/S")
     assert (ran.code, "2 consumers of other topologies" in ran.out) == (4, True), ran.out
     assert someone.ask(names) == ["S"]
+
+
+def test_a_wrong_place_is_said_before_anything_else(someone: Someone) -> None:
+    """Not who owns it, not what is too much, and nothing is written down."""
+    text = f"expect: {{account: ELSEWHERE}}\n{S}removed: [{{address: stream/T, reason: r}}]\n"
+    ran = other(someone, text, "--backup", "kept")
+    assert (ran.code, ran.out, "expected account `ELSEWHERE`" in ran.err) == (1, "", True), ran
+    assert "own" not in ran.err
+    assert not (someone.shell.folder / "kept").exists()
