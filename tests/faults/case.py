@@ -1,0 +1,344 @@
+"""One case: a topology applied while one thing goes wrong at one point, applied again, and everything looked at then."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from itertools import pairwise
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+from reconciler.core.events import Finished
+from reconciler.core.journal import Run
+from reconciler.core.lease import Held
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Entry
+from reconciler.server import journal, unlocking
+from reconciler.server.api import JetStream
+from reconciler.server.read_kv import entry
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import Planned, PlanOptions, plan
+from tests.faults.kinds import GOES_ON, PERMANENT, TRANSIENT, Fault, step_type
+from tests.faults.scenes import ALLOWED, Scene, Sections
+from tests.faults.traffic import Traffic, inventory, of_others, others
+from tests.faults.wire import Goes, Moment, Point, Request, Wire, wire
+from tests.support.accounts import Account
+from tests.support.applying import applying
+from tests.support.jetstream import done
+from tests.support.topologies import TODAY, from_files
+
+OPTIONS = PlanOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
+TTL = 4
+TIMEOUT = 1.0
+"""Seconds an answer may take; a delayed one takes half as long again."""
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    scene: Scene
+    fault: Fault
+    at: Point | None = None
+
+    def __str__(self) -> str:
+        return f"{self.scene.name}: {self.fault} at {self.at}" if self.at else f"{self.scene.name}: nothing goes wrong"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of it; everything in `wrong` must not be."""
+
+    case: Case
+    wrong: list[str] = field(default_factory=list)
+    lost: int = 0
+    code: int | None = None
+    was_reached: bool = False
+    word: str = ""
+    """How it ended: by itself, by the next apply, …"""
+    asked: list[Request] = field(default_factory=list)
+    left: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def is_good(self) -> bool:
+        return not self.wrong and not self.lost
+
+    @property
+    def step_type(self) -> str:
+        return step_type(self.case.at.request) if self.case.at else ""
+
+    def __str__(self) -> str:
+        return "; ".join(
+            (f"{self.case} [exit {self.code}]", *self.wrong, *([f"LOST {self.lost}"] if self.lost else []))
+        )
+
+
+class Playing:
+    """A case as it is played, in an account of its own."""
+
+    def __init__(
+        self, case: Case, account: Account, folder: Path, leaders: Callable[[Request], Awaitable[None]] | None = None
+    ) -> None:
+        self.case, self.account, self.folder = case, account, folder
+        self.outcome = Outcome(case)
+        self._leaders = leaders
+        self._process: ForkServerProcess | None = None
+        self._second: ForkServerProcess | None = None
+        self._woken_at: int | None = None
+        self._edited = False
+        self._later: set[asyncio.Task[None]] = set()
+
+    async def played(self, expected: dict[str, list[str]] | None = None) -> Outcome:
+        nc = await self.account.connect()
+        self.js = await JetStream.open(nc)
+        self.traffic = Traffic(nc, self.js, self.case.scene)
+        try:
+            await self._story()
+            if expected is not None and self.outcome.left != expected:
+                self.outcome.wrong.append(f"LEFT LYING ABOUT: {self.outcome.left}")
+        except Exception as error:  # noqa: BLE001 - one case that goes wrong must not end the others
+            self.outcome.wrong.append(f"THE TEST ITSELF: {type(error).__name__} {error}")
+        finally:
+            for process in (self._process, self._second):
+                if process is not None and process.is_alive():
+                    process.kill()
+            await self.js.close()
+            await nc.close()
+        return self.outcome
+
+    async def _story(self) -> None:
+        before, self.wanted = self._file("before", self.case.scene.before), self._file("wanted", self.case.scene.wanted)
+        finished = await self._apply(await plan(before, self.js, OPTIONS))
+        assert finished.is_success, finished
+        await others(self.js)
+        theirs = await of_others(self.js)
+        await self.traffic.begin()
+        self.traffic.goes_on()
+        await self._first()
+        await self._seen_in_history()
+        await self._again()
+        await self.traffic.ends()
+        self.outcome.lost = len(await self.traffic.lost())
+        await self._converged()
+        if await of_others(self.js) != theirs:
+            self.outcome.wrong.append("TOUCHED WHAT IS NOT OURS")
+
+    def _file(self, name: str, sections: Sections) -> Topology:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / f"{name}.yaml"
+        file.write_text(json.dumps({"reconciler": 1, "topology": "t", **sections}))
+        return from_files(file)
+
+    async def _apply(self, planned: Planned) -> Finished:
+        return [event async for event in apply(planned, self.js) if isinstance(event, Finished)][-1]
+
+    # -- the apply to which it happens
+
+    async def _first(self) -> None:
+        async with AsyncExitStack() as self._stack:
+            between = await self._stack.enter_async_context(wire(lambda: self.account.server.port, self.case.at))
+            between.act = self._acting(between)
+            self._process = self._applier(between.port, "said")
+            self._process.start()
+            await asyncio.to_thread(self._process.join, PATIENCE)
+            await asyncio.gather(*self._later)
+            self._judge_the_first(between)
+
+    def _applier(self, port: int, said: str) -> ForkServerProcess:
+        allowed = [word for code in ALLOWED for word in ("--allow", f"{code}=*/*")]
+        login = ("--user", self.account.user, "--password", self.account.password)
+        server = ("--server", f"nats://127.0.0.1:{port}", "--timeout", f"{TIMEOUT}s", *login)
+        return applying(
+            self.folder, "wanted.yaml", "--yes", *allowed, *server, said=said, RECONCILER_LEASE_TTL=str(TTL)
+        )
+
+    def _acting(self, between: Wire) -> Callable[[Moment], Awaitable[Goes]]:
+        deeds = {
+            Fault.KILLED: self._kill, Fault.DISCONNECTED: self._disconnect, Fault.TRANSIENT: self._refuse,
+            Fault.PERMANENT: self._refuse, Fault.DELAYED: self._delay, Fault.DOUBLED: self._double,
+            Fault.EDITED: self._edit, Fault.LEADERLESS: self._depose,
+        }  # fmt: skip
+        if self.case.fault is Fault.SUSPENDED:
+            return lambda _moment: self._suspend(between)
+        return deeds.get(self.case.fault, self._nothing)
+
+    async def _nothing(self, _moment: Moment) -> Goes:
+        return Goes.ON
+
+    async def _kill(self, _moment: Moment) -> Goes:
+        assert self._process is not None
+        self._process.kill()
+        return Goes.WITH_THE_LINE
+
+    async def _disconnect(self, _moment: Moment) -> Goes:
+        return Goes.WITH_THE_LINE
+
+    async def _refuse(self, moment: Moment) -> Goes:
+        moment.answer({"error": TRANSIENT if self.case.fault is Fault.TRANSIENT else PERMANENT})
+        return Goes.NOWHERE
+
+    async def _delay(self, moment: Moment) -> Goes:
+        async def later() -> None:
+            await asyncio.sleep(1.5 * TIMEOUT)
+            moment.to.write(moment.frame)
+
+        self._later.add(asyncio.create_task(later()))
+        return Goes.NOWHERE
+
+    async def _double(self, _moment: Moment) -> Goes:
+        """Another one begins now; this one goes on as soon as that has looked around."""
+        beside = await self._stack.enter_async_context(wire(lambda: self.account.server.port))
+        self._second = self._applier(beside.port, "second")
+        self._second.start()
+        while self._second.is_alive():  # another process does not say when it looks
+            if any("LIST" in one.subject for one in beside.asked):
+                break
+            await asyncio.sleep(0.01)
+        self._later.add(asyncio.create_task(self._second_ends()))
+        return Goes.ON
+
+    async def _second_ends(self) -> None:
+        assert self._second is not None
+        await asyncio.to_thread(self._second.join, PATIENCE)
+
+    async def _suspend(self, between: Wire) -> Goes:
+        """Until another one has waited for the lease, taken it over, and come to its end."""
+        assert self._process is not None
+        process = self._process
+        os.kill(process.pid or 0, signal.SIGSTOP)
+        self._second = self._applier(self.account.server.port, "second")
+        self._second.start()
+
+        async def later() -> None:
+            await self._second_ends()
+            self._woken_at = len([one for one in between.asked if one.is_write])
+            os.kill(process.pid or 0, signal.SIGCONT)
+
+        self._later.add(asyncio.create_task(later()))
+        return Goes.ON
+
+    async def _edit(self, _moment: Moment) -> Goes:
+        self._edited = await edit(self.js, self.case.scene.edited)
+        return Goes.ON
+
+    async def _depose(self, _moment: Moment) -> Goes:
+        assert self._leaders is not None and self.case.at is not None
+        await self._leaders(self.case.at.request)
+        return Goes.ON
+
+    # -- what must be true of it
+
+    def _judge_the_first(self, between: Wire) -> None:
+        assert self._process is not None
+        out = self.outcome
+        out.code, out.asked, out.was_reached = self._process.exitcode, between.asked, between.was_reached
+        said = (self.folder / "said").read_text() if (self.folder / "said").exists() else ""
+        wrote = any(one.subject.startswith("$KV.reconciler.lease") for one in self._before_the_point(between))
+        if out.code is None:
+            out.wrong.append(f"DID NOT END: {said[-400:]}")
+        elif "Traceback" in said or "internal error" in said:
+            out.wrong.append(f"CRASHED: {said[-600:]}")
+        elif out.was_reached and self.case.fault in GOES_ON and wrote and out.code != 0:
+            out.wrong.append(f"DID NOT GO ON: {said[-600:]}")
+        elif self.case.fault is Fault.NONE and out.code != 0:
+            out.wrong.append(f"FAILED BY ITSELF: {said[-600:]}")
+        if self._woken_at is not None:
+            writes = [one for one in between.asked if one.is_write][self._woken_at :]
+            out.wrong += [f"WROTE WHEN IT WOKE: {one}" for one in writes]
+        out.word = "by itself" if out.code == 0 else "by the next"
+
+    def _before_the_point(self, between: Wire) -> list[Request]:
+        at = self.case.at
+        if at is None or at.request not in between.asked:
+            return between.asked
+        return between.asked[: between.asked.index(at.request)]
+
+    async def _seen_in_history(self) -> None:
+        """Two at once worked one after the other; and a run that began is seen, with what became of it."""
+        runs = await journal.runs(self.js)
+        assert isinstance(runs, list), runs
+        begun = [one for one in self.outcome.asked if one.subject.startswith("$KV.reconciler.journal.N.begun")]
+        told = [run.outcome for run in runs[:-1]]  # the last is that of what was before
+        if begun and not told:
+            self.outcome.wrong.append("NOT IN HISTORY")
+        ended = any(one.subject.startswith("$KV.reconciler.journal.N.ended") for one in self.outcome.asked)
+        if begun and told and not ended and told[-1] == "applied":
+            self.outcome.wrong.append(f"HISTORY SAYS {told}")
+        if self.case.fault is Fault.DOUBLED and (both := _at_once(runs)):
+            self.outcome.wrong.append(f"AT ONCE: {both}")
+
+    async def _again(self) -> None:
+        """The lease of a killed one is removed as `unlock` does it; then whatever is left is done."""
+        held = await unlocking.look(self.js, "t")
+        if isinstance(held, Held):
+            await unlocking.remove(self.js, held)
+        planned = await plan(self.wanted, self.js, OPTIONS)
+        if self.case.fault is Fault.EDITED:
+            self._judge_the_edit(planned)
+        if blocked := planned.plan.blocked:
+            self.outcome.wrong.append(
+                f"BLOCKED: {[(one.address, [v.message for v in one.verdicts]) for one in blocked]}"
+            )
+        finished = await self._apply(planned)
+        for one in (*finished.failed, *finished.in_doubt):
+            self.outcome.wrong.append(f"NOT APPLIED: {one.reason.message}")
+
+    def _judge_the_edit(self, planned: Planned) -> None:
+        """Stopped, or seen by the next plan; else it was made when nothing could see it."""
+        said = (self.folder / "said").read_text()
+        address = "/".join(self.case.scene.edited[:2])
+        if not self._edited:
+            self.outcome.word = "nothing there to edit"
+        elif "AP103" in said or self.outcome.code not in (0, None):
+            self.outcome.word = "stopped"
+        elif any(address in str(one.address) for one in planned.plan.changes) or "edited" in said:
+            self.outcome.word = "in the next plan"
+        else:
+            self.outcome.word = "unseen"
+
+    async def _converged(self) -> None:
+        """A group that resumes may need one more, when it has stored something."""
+        planned = await plan(self.wanted, self.js, OPTIONS)
+        if planned.plan.steps:
+            await self._apply(planned)
+            planned = await plan(self.wanted, self.js, OPTIONS)
+        self.outcome.wrong += [f"STILL TO DO: {one.action} {one.address} {one.fields}" for one in planned.plan.changes]
+        self.outcome.left = await inventory(self.js, done(await self.js.read("STREAM.NAMES"))["streams"] or ())
+
+
+def _at_once(runs: list[Run]) -> list[tuple[str, str]]:
+    """Pairs of runs of which one began before the other had ended."""
+    ordered = sorted(runs, key=lambda run: run.at)
+    return [
+        (f"{one.at}–{one.until}", other.at) for one, other in pairwise(ordered) if one.until and other.at < one.until
+    ]
+
+
+async def edit(js: JetStream, what: tuple[str, ...]) -> bool:
+    """Somebody changes a description, or the members of a group; False where there is nothing to change."""
+    if what[-1] == "record":
+        return await _edit_record(js, f"{what[0]}.{what[1]}")
+    kind = "STREAM" if len(what) == 1 else "CONSUMER"
+    info = await js.read(f"{kind}.INFO.{'.'.join(what)}")
+    if not isinstance(info, dict):
+        return False
+    config: dict[str, Any] = {**info["config"], "description": "edited"}
+    if kind == "STREAM":
+        return isinstance(await js.request(f"STREAM.UPDATE.{what[0]}", config), dict)
+    body = {"stream_name": what[0], "action": "update", "config": config}
+    return isinstance(await js.request(f"CONSUMER.CREATE.{'.'.join(what)}", body), dict)
+
+
+async def _edit_record(js: JetStream, key: str) -> bool:
+    there = await entry(js, "elastic-consumer-groups", key)
+    if not isinstance(there, Entry) or there.deleted:
+        return False
+    record = json.loads(there.value)
+    record["members"] = [*record["members"], "z"]
+    await js.put_entry("elastic-consumer-groups", key, json.dumps(record).encode(), expected_revision=there.revision)
+    return True

@@ -1,0 +1,91 @@
+"""Plays the cases of one set-up, several at a time: first nothing goes wrong, which tells what can be cut."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from tests.faults.case import Case, Outcome, Playing
+from tests.faults.kinds import Fault, points
+from tests.faults.scenes import Scene, scenes
+from tests.support.accounts import ACCOUNTS, Account, Pool
+from tests.support.binaries import NEWEST
+
+CLUSTER = "cluster"
+AT_ONCE = 6
+"""Cases; most of the time they wait."""
+SINGLE = (
+    Fault.KILLED, Fault.DISCONNECTED, Fault.TRANSIENT, Fault.PERMANENT, Fault.DELAYED, Fault.DOUBLED, Fault.SUSPENDED,
+    Fault.EDITED,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Which of all cases; nothing said is all."""
+
+    setups: tuple[str, ...] = ()
+    scenes: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    every: int = 1
+    offset: int = 0
+
+
+def run(setup: str, chosen: Chosen) -> list[Outcome]:
+    """In a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(played(setup, chosen, Path(folder)))
+
+
+async def played(setup: str, chosen: Chosen, folder: Path) -> list[Outcome]:
+    played = _Played(setup, chosen, folder)
+    try:
+        return await played.all()
+    finally:
+        for pool in played.pools:
+            pool.close()
+
+
+class _Played:
+    def __init__(self, setup: str, chosen: Chosen, folder: Path) -> None:
+        self._setup, self._chosen, self._folder = setup, chosen, folder
+        self.pools: list[Pool] = []
+        self._numbers, self._turn = count(), asyncio.Semaphore(AT_ONCE)
+
+    @property
+    def _clustered(self) -> bool:
+        return self._setup == CLUSTER
+
+    async def all(self) -> list[Outcome]:
+        found = scenes(NEWEST if self._clustered else self._setup, clustered=self._clustered)
+        wanted = [one for one in found if not self._chosen.scenes or one.name in self._chosen.scenes]
+        smooth = await asyncio.gather(*(self._one(Case(one, Fault.NONE)) for one in wanted))
+        cases = [
+            (case, outcome.left)
+            for scene, outcome in zip(wanted, smooth, strict=True)
+            for case in self._cases(scene, outcome)
+        ]
+        picked = cases[self._chosen.offset :: self._chosen.every]
+        return [*smooth, *await asyncio.gather(*(self._one(case, left) for case, left in picked))]
+
+    def _cases(self, scene: Scene, smooth: Outcome) -> Iterator[Case]:
+        for fault in self._chosen.faults or SINGLE:
+            yield from (Case(scene, fault, point) for point in points(fault, smooth.asked))
+
+    async def _one(self, case: Case, left: dict[str, list[str]] | None = None) -> Outcome:
+        async with self._turn:
+            number = next(self._numbers)
+            outcome = await Playing(case, self._account(number), self._folder / str(number)).played(left)
+            print("." if outcome.is_good else f"\n{outcome}\n", end="", file=sys.stderr, flush=True)
+            return outcome
+
+    def _account(self, number: int) -> Account:
+        """A pool ends a server when its accounts are used up, and somebody may still be at work there."""
+        if number % ACCOUNTS == 0:
+            self.pools.append(Pool())
+        return self.pools[-1].clustered() if self._clustered else self.pools[-1].account(self._setup)

@@ -1,0 +1,44 @@
+"""The table: step type × cut × outcome, with counts; and everything that went wrong, in full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tests.faults.case import Outcome
+from tests.faults.kinds import Fault
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """One line for each step type and kind of cut."""
+    counted: Counter[tuple[str, str, str]] = Counter()
+    for one in outcomes:
+        if one.was_reached and one.case.at:
+            cut = f"{one.case.fault} at the {one.case.at.side}"
+            counted[one.step_type, cut, _word(one)] += 1
+    head = f"{'step type':16} {'cut':30} {'outcome':24} cases"
+    rows = [f"{type_:16} {cut:30} {word:24} {number:5}" for (type_, cut, word), number in sorted(counted.items())]
+    return "\n".join([head, *rows])
+
+
+def _word(one: Outcome) -> str:
+    if not one.is_good:
+        return "WRONG"
+    return one.word if one.case.fault is Fault.EDITED else f"converged {one.word}"
+
+
+def summary(setup: str, outcomes: Sequence[Outcome]) -> str:
+    reached = [one for one in outcomes if one.was_reached or one.case.fault is Fault.NONE]
+    good = sum(one.is_good for one in reached)
+    share = 100 * good / len(reached) if reached else 100.0
+    lost = sum(one.lost for one in outcomes)
+    missed = len(outcomes) - len(reached)
+    unseen = sum(one.word == "unseen" for one in reached)
+    return (
+        f"{setup}: {len(reached)} cut points of {len({one.case.scene.name for one in reached})} topologies, "
+        f"{share:.1f} % converged, {lost} lost, {unseen} edits unseen, {missed} points not reached"
+    )
+
+
+def wrongs(outcomes: Iterable[Outcome]) -> list[str]:
+    return [str(one) for one in outcomes if not one.is_good]

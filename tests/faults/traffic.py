@@ -1,0 +1,123 @@
+"""Publishers that go on all the time, consumers half-way through, and what belongs to others beside it all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from reconciler.server.api import JetStream
+from tests.faults.scenes import Scene
+from tests.support.jetstream import done, make_bucket, make_consumer, make_stream
+
+EVERY = 0.04
+"""Seconds between two messages."""
+ACKNOWLEDGED = (0, 1, 3)
+"""Of the first six."""
+PATIENCE = 20.0
+"""Seconds until a message that has not come counts as lost; what is in flight comes again after 3, a full queue takes in
+more every two."""
+
+
+class Traffic:
+    """What was published and stored, and what became of it."""
+
+    def __init__(self, nc: Client, js: JetStream, scene: Scene) -> None:
+        self.nc, self.js, self.scene = nc, js, scene
+        self.stored: set[str] = set()
+        self.processed: set[str] = set()
+        self._number = 0
+        self._over = False
+        self._going: asyncio.Task[None] | None = None
+
+    async def publish(self, each: int = 1) -> None:
+        for _ in range(each):
+            for subject in self.scene.subjects:
+                self._number += 1
+                text = f"m{self._number}"
+                with contextlib.suppress(nats.errors.Error, TimeoutError):  # then nobody said that it was stored
+                    said = await self.nc.request(subject, text.encode(), timeout=2)
+                    if b'"error"' not in said.data:
+                        self.stored.add(text)
+
+    async def begin(self) -> None:
+        """Six messages each; some consumers have worked on them."""
+        await self.publish(6)
+        for stream, consumer in self.scene.worked_on:
+            messages = await self._fetch(stream, consumer, 6, within=5)
+            for number in ACKNOWLEDGED:
+                await messages[number].ack_sync(timeout=5)
+                self.processed.add(messages[number].data.decode())
+
+    def goes_on(self) -> None:
+        async def going() -> None:
+            while not self._over:
+                await self.publish()
+                await asyncio.sleep(EVERY)
+
+        self._going = asyncio.create_task(going())
+
+    async def ends(self) -> None:
+        self._over = True  # a request of nats-py does not always hear that it is cancelled
+        if self._going is not None:
+            await self._going
+        await self.publish(2)
+
+    async def lost(self) -> set[str]:
+        """What never comes, however long one waits."""
+        await asyncio.gather(*(self._made(stream) for stream, consumer in self.scene.readers if not consumer))
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while self.stored - self.processed:
+                    await asyncio.gather(*(self._take(*reader) for reader in self.scene.readers))
+        except TimeoutError:
+            pass
+        return self.stored - self.processed
+
+    async def _made(self, stream: str) -> None:
+        await make_consumer(self.js, stream, "looking", max_ack_pending=-1)
+
+    async def _take(self, stream: str, consumer: str) -> None:
+        for message in await self._fetch(stream, consumer or "looking", 200, within=0.2):
+            await message.ack()
+            self.processed.add(message.data.decode())
+
+    async def _fetch(self, stream: str, consumer: str, number: int, within: float) -> Sequence[Msg]:
+        subscription = await self.nc.jetstream().pull_subscribe_bind(consumer, stream=stream)
+        try:
+            return await subscription.fetch(number, timeout=within)
+        except (nats.errors.Error, TimeoutError):
+            return ()
+        finally:
+            await subscription.unsubscribe()
+
+
+async def others(js: JetStream) -> None:
+    """A stream, a consumer and a bucket that nobody declares."""
+    await make_stream(js, "THEIRS", subjects=["theirs.*"])
+    await make_consumer(js, "THEIRS", "their_own", description="of somebody else")
+    await make_bucket(js, "theirs")
+    for subject in ("theirs.1", "theirs.2", "$KV.theirs.key"):
+        await js.pipeline.nc.request(subject, b"theirs")
+
+
+async def of_others(js: JetStream) -> Any:
+    """All of it, as the server tells it; not what changes without anybody's doing."""
+    consumer = done(await js.read("CONSUMER.INFO.THEIRS.their_own"))
+    stable = {name: consumer[name] for name in ("config", "created", "delivered", "ack_floor", "num_pending")}
+    return stable, [await _stream(js, name) for name in ("THEIRS", "KV_theirs")]
+
+
+async def _stream(js: JetStream, name: str) -> Any:
+    info = done(await js.read(f"STREAM.INFO.{name}"))
+    return info["config"], info["created"], info["state"]
+
+
+async def inventory(js: JetStream, streams: Iterable[str]) -> dict[str, list[str]]:
+    """Everything there is of these, so that nothing is left lying about."""
+    return {stream: sorted(done(await js.read(f"CONSUMER.NAMES.{stream}"))["consumers"] or ()) for stream in streams}
