@@ -144,12 +144,10 @@ class JetStream:
         other.patience = max(self.patience, PERSISTENCE * self.timeout)
         return other
 
-    async def beside(self, *, within: float) -> JetStream:
+    def beside(self, *, within: float) -> JetStream:
         """The same place with a window of its own: what must not wait behind other requests. To be closed first."""
-        pipeline = self.pipeline.beside()
-        await pipeline.open()
         other = copy.copy(self)
-        other.pipeline, other.timeout = pipeline, min(within, self.timeout)
+        other.pipeline, other.timeout = self.pipeline.beside(), min(within, self.timeout)
         other.patience = other.timeout
         return other
 

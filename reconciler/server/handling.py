@@ -44,13 +44,19 @@ class Run:
     """Values that steps of this run bound, by step id."""
 
 
+WHOLE = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE, Call.CONSUMER_READ, Call.QUEUE_READ})
+"""What these take away, or are read for, is the whole object: also what is new on it since the plan."""
+OUR_OWN = frozenset({"pause_until"})
+"""What a replacement does itself before it deletes."""
+
+
 def changes_since(step: Step, live: Config) -> tuple[Strayed, ...]:
     """Fields whose live value is not the planned-from one. Metadata of the server's own says nothing about intent."""
     before = step.before or {}
-    whole = live if step.call is Call.STREAM_DELETE and before else {}  # a deletion takes all of it, also what is new
+    new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
     return tuple(
         Strayed(path=name, planned=planned, now=found, wanted=step.set.get(name))
-        for name in dict.fromkeys((*before, *whole))
+        for name in (*before, *sorted(set(new) - before.keys()))
         if (found := _value(live, name))
         != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
     )

@@ -168,7 +168,7 @@ async def leased(
 ) -> AsyncIterator[Leases | Unavailable]:
     """Held inside the block and given back after it. Raises CannotContinue while somebody else has one."""
     terms = terms or Terms.usual()
-    beside = await js.beside(within=terms.every)
+    beside = js.beside(within=terms.every)
     leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, on_loss)
     keeping = asyncio.create_task(leases.keep())
     try:

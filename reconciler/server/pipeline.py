@@ -91,7 +91,7 @@ class Pipeline:
         self.nc = line.nc
         self._line = line
         self._window = asyncio.Semaphore(window)
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[NoAnswer | None] | None = None
         self._inbox = line.nc.new_inbox() + "."
         self._waiting: dict[str, _Waiting] = {}
         self._count = 0
@@ -101,20 +101,24 @@ class Pipeline:
         self._passed_on: Callable[[Exception], Awaitable[None]] = line.nc._error_cb
 
     def beside(self) -> Pipeline:
-        """One of its own over the same line."""
+        """One of its own over the same line, whose inbox opens with the first request."""
         return Pipeline(self._line)
 
     async def open(self) -> None:
         # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
         self.nc._error_cb = self._heard
-        self._subscription = await self.nc.subscribe(self._inbox + "*", cb=self._arrived, pending_msgs_limit=0,
-                                                     pending_bytes_limit=0)  # fmt: skip
+        subscription = await self.nc.subscribe(
+            self._inbox + "*", cb=self._arrived, pending_msgs_limit=0, pending_bytes_limit=0
+        )
         # A refusal of the inbox must be known before anything is written whose answer would be lost. nats-py's first
         # ping may overtake the subscription; the second cannot.
         await self.nc.flush()
         await self.nc.flush()
+        self._subscription = subscription
 
     async def close(self) -> None:
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
         if self._sweeper is not None:
             self._sweeper.cancel()
         if self.nc._error_cb == self._heard:
@@ -125,19 +129,20 @@ class Pipeline:
 
     async def _connected(self) -> NoAnswer | None:
         """The line as it is now, with our inbox on it; or that there is none."""
-        if not self.nc.is_closed:
+        if self._subscription is not None and not self.nc.is_closed:
             return None
-        async with self._opening:
-            if (why := await self._line.restored()) is not None:
-                return NoAnswer(Silence.UNSENT if self._line.is_over else Silence.OFFLINE, why)
-            if self.nc is not self._line.nc:
-                return await self._moved()
-        return None
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.create_task(self._restored())
+        # Whoever stops waiting must not break it off: nats-py would lose the connection over it.
+        return await asyncio.shield(self._opening)
 
-    async def _moved(self) -> NoAnswer | None:
-        self._sweep()  # nobody answers any more what was asked over the old one
-        self.nc = self._line.nc
-        self._passed_on = self.nc._error_cb
+    async def _restored(self) -> NoAnswer | None:
+        if (why := await self._line.restored()) is not None:
+            return NoAnswer(Silence.UNSENT if self._line.is_over else Silence.OFFLINE, why)
+        if self.nc is not self._line.nc:
+            self._sweep()  # nobody answers any more what was asked over the old one
+            self.nc, self._subscription = self._line.nc, None
+            self._passed_on = self.nc._error_cb
         try:
             await self.open()
         except (nats.errors.Error, TimeoutError) as error:

@@ -211,11 +211,13 @@ class Playing:
         assert self._process is not None
         process = self._process
         os.kill(process.pid or 0, signal.SIGSTOP)
+        over = asyncio.get_running_loop().time() + TTL + 0.5
         self._second = self._applier(self.account.server.port, "second")
         self._second.start()
 
         async def later() -> None:
             await self._second_ends()
+            await asyncio.sleep(over - asyncio.get_running_loop().time())
             self._woken_at = len([one for one in between.asked if one.is_write])
             os.kill(process.pid or 0, signal.SIGCONT)
 
@@ -249,7 +251,8 @@ class Playing:
             out.wrong.append(f"FAILED BY ITSELF: {said[-600:]}")
         if self._woken_at is not None:
             writes = [one for one in between.asked if one.is_write][self._woken_at :]
-            out.wrong += [f"WROTE WHEN IT WOKE: {one}" for one in writes]
+            if writes and not writes[0].subject.startswith("$KV.reconciler.lease"):  # it may take the lease again
+                out.wrong += [f"WROTE WHEN IT WOKE: {one}" for one in writes]
         out.word = "by itself" if out.code == 0 else "by the next"
 
     def _before_the_point(self, between: Wire) -> list[Request]:

@@ -81,7 +81,12 @@ class _Played:
         async with self._turn:
             number = next(self._numbers)
             outcome = await Playing(case, self._account(number), self._folder / str(number)).played(left)
-            print("." if outcome.is_good else f"\n{outcome}\n", end="", file=sys.stderr, flush=True)
+            print(
+                "." if outcome.is_good and outcome.word != "unseen" else f"\n{outcome} {outcome.word}\n",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
             return outcome
 
     def _account(self, number: int) -> Account:
