@@ -54,6 +54,9 @@ interop: setup  ## groups shared with the reference implementation, on every ser
 drill: setup  ## elastic groups made anew, cut off after every step, killed after every request, on every server version: 0 lost
 	@$(BIN)/python -m tests.drill
 
+faults: setup  ## an apply cut in every way at every request and reply, on every server version and a cluster: 0 lost
+	@$(BIN)/python -m tests.faults
+
 N ?= 5000
 
 agreement: setup  ## our verdicts beside real servers' answers: N random cases per version and every rule's row
@@ -76,4 +79,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo lint test interop drill agreement bench curve format schemas clean
+.PHONY: help setup demo lint test interop drill faults agreement bench curve format schemas clean

@@ -131,7 +131,7 @@ async def _write(js: JetStream, address: Address, record: Record, revision: int)
     if record is None:
         return await settled.delete(js, BUCKET, key, expected_revision=revision)
     value = json.dumps(encode_owned(record), separators=(",", ":"), ensure_ascii=False).encode()
-    return await settled.put(js, BUCKET, key, value, expected_revision=revision)
+    return await settled.put(js, BUCKET, key, value, expected_revision=revision, whoever=True)
 
 
 def _not_written(address: Address, said: Put) -> Diagnostic:

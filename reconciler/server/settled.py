@@ -55,13 +55,15 @@ async def put(
     *,
     expected_revision: int | None,
     headers: Mapping[str, str] | None = None,
+    whoever: bool = False,
 ) -> Put:
-    """As `JetStream.put_entry`, with what is there now as the answer where none came: also a conflict may be with what
-    we wrote ourselves."""
-    pauses = Pauses(js.patience)
+    """As `JetStream.put_entry`, with what is there now as the answer where none came. `whoever`: the same is as good
+    when somebody else wrote it."""
+    pauses, perhaps_ours = Pauses(js.patience), whoever
     while True:
         said = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
-        if not (is_unknown(said) or isinstance(said, Conflict)):
+        perhaps_ours = perhaps_ours or is_unknown(said)
+        if not perhaps_ours or not (is_unknown(said) or isinstance(said, Conflict)):
             return said
         there = await entry(js, bucket, key)
         if isinstance(there, Entry) and (there.value, there.deleted) == (value, bool(headers)):

@@ -81,13 +81,12 @@ class _Played:
         async with self._turn:
             number = next(self._numbers)
             outcome = await Playing(case, self._account(number), self._folder / str(number)).played(left)
-            print(
-                "." if outcome.is_good and outcome.word != "unseen" else f"\n{outcome} {outcome.word}\n",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
+            self._tell(outcome)
             return outcome
+
+    def _tell(self, outcome: Outcome) -> None:
+        shown = "." if outcome.is_good and outcome.word != "unseen" else f"\n{outcome} {outcome.word}\n"
+        print(shown, end="", file=sys.stderr, flush=True)
 
     def _account(self, number: int) -> Account:
         """A pool ends a server when its accounts are used up, and somebody may still be at work there."""

@@ -228,6 +228,20 @@ def test_a_concurrent_write_of_an_entry_is_a_conflict(account: Account) -> None:
     )
 
 
+def test_what_is_new_on_a_consumer_is_seen_before_it_is_deleted(account: Account) -> None:
+    async def work(js: JetStream) -> Finished:
+        await make_stream(js, "S", subjects=["s"])
+        before = (await make_consumer(js, "S", "c"))["config"]
+        body = {"stream_name": "S", "action": "update", "config": {**before, "description": "of somebody else"}}
+        done(await js.request("CONSUMER.CREATE.S.c", body))
+        step = Step(id="d", call=Call.CONSUMER_DELETE, on=("S", "c"), address="consumer/S/c", before=before)
+        return await run(js, step)
+
+    (failed,) = talk(account, work).failed
+    assert failed.reason.code == "AP103"
+    assert "description was absent and is of somebody else now" in failed.reason.message
+
+
 UNDO = Step(
     id="undo", call=Call.ENTRY_DELETE, on=("b", "k"), address="elastic_group/S/k", after=("put-k-1",), undoes="A"
 )

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Mapping
 
 from reconciler.server import settled
-from reconciler.server.api import JetStream, NoAnswer, Refusal, Silence, Stored
+from reconciler.server.api import Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
 from reconciler.server.connect import close, connect
 from reconciler.server.line import Line
 from reconciler.server.options import ConnectOptions, Server
 from tests.support.accounts import Account
-from tests.support.jetstream import make_bucket, make_stream, talk
+from tests.support.accounts import connect as connect_plainly
+from tests.support.jetstream import done, make_bucket, make_stream, talk
+from tests.support.lossy import losing
 from tests.support.servers import NatsServer
 
 
@@ -59,15 +61,32 @@ def test_a_bucket_that_is_made_a_moment_later_is_waited_for(account: Account) ->
     assert talk(account, work) == Stored(1)
 
 
-def test_a_conflict_with_what_was_written_ourselves_is_none(account: Account) -> None:
-    """The first answer was lost, and the entry stands there."""
-
-    async def work(js: JetStream) -> object:
+def test_a_conflict_with_the_same_is_none_where_that_will_do(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[object, object]:
         await make_bucket(js, "b")
         await js.put_entry("b", "k", b"1", expected_revision=0)
-        return await settled.put(js, "b", "k", b"1", expected_revision=0)
+        strictly = await settled.put(js, "b", "k", b"1", expected_revision=0)
+        return strictly, await settled.put(js, "b", "k", b"1", expected_revision=0, whoever=True)
 
-    assert talk(account, work) == Stored(1)
+    strictly, whoever = talk(account, work)
+    assert isinstance(strictly, Conflict)
+    assert whoever == Stored(1)
+
+
+def test_an_entry_whose_acknowledgement_was_lost_was_written_once(account: Account) -> None:
+    async def work() -> tuple[object, object]:
+        async with losing(account.server.port, b'"seq":2') as port:
+            nc = await connect_plainly(f"nats://127.0.0.1:{port}", account.user, account.password)
+            js = await JetStream.open(nc, within=0.5)
+            await make_bucket(js, "b")
+            await js.put_entry("b", "k", b"1", expected_revision=0)
+            said = await settled.put(js.persistent(), "b", "k", b"2", expected_revision=1)
+            state = done(await js.request("STREAM.INFO.KV_b"))["state"]["last_seq"]
+            await js.close()
+            await nc.close()
+        return said, state
+
+    assert asyncio.run(work()) == (Stored(2), 2)
 
 
 def test_silence_is_asked_again_until_somebody_answers(account: Account) -> None:

@@ -1,0 +1,30 @@
+"""A sample of the faults: some of every kind on some version, at points that differ. `make faults` runs them all."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.faults.kinds import Fault
+from tests.faults.playing import SINGLE, Chosen, played
+from tests.faults.report import wrongs
+from tests.support.binaries import MINORS
+
+SAMPLES = {
+    "2.11": ("replaced on workqueue", (Fault.KILLED, Fault.TRANSIENT, Fault.EDITED), 12),
+    "2.12": ("replaced on interest", (Fault.DISCONNECTED, Fault.DELAYED, Fault.DOUBLED), 16),
+    "2.14": ("group made anew", (Fault.KILLED, Fault.SUSPENDED, Fault.PERMANENT), 16),
+    "2.15": ("everything", SINGLE, 120),
+}
+"""Scene, kinds of faults, and every how many-th case."""
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_an_apply_ends_well_whatever_goes_wrong_where(minor: str, tmp_path: Path) -> None:
+    scene, faults, every = SAMPLES[minor]
+    chosen = Chosen(scenes=(scene,), faults=faults, every=every, offset=every // 2)
+    outcomes = asyncio.run(played(minor, chosen, tmp_path))
+    assert len(outcomes) > len(faults)
+    assert wrongs(outcomes) == []
