@@ -47,11 +47,16 @@ class Place:
 
 def elsewhere(planned: Place, here: Place) -> str | None:
     """Why this is not the place the plan was made for, in words; None: it is."""
-    for what, then, now in (("account", planned.account, here.account), ("cluster", planned.cluster, here.cluster)):
-        if then is not None and now is not None and then != now:
-            return f"it was made for {_named(what, then)}, and {_named(what, now)} answers here"
-    if planned.domain != here.domain:
-        return f"it was made for {_named('domain', planned.domain)}, and {_named('domain', here.domain)} answers here"
+    sides = (("account", planned.account, here.account), ("cluster", planned.cluster, here.cluster))
+    known = {what: (then, now) for what, then, now in sides if then is not None and now is not None}
+    compared = {
+        "account": known.get("account"),
+        "domain": (planned.domain, here.domain),
+        "cluster": known.get("cluster"),
+    }
+    for what, pair in compared.items():
+        if pair is not None and pair[0] != pair[1]:
+            return f"it was made for {_named(what, pair[0])}, and {_named(what, pair[1])} answers here"
     if planned.id is not None and planned.id != here.id:
         found = "has another id" if here.id else "has none"
         return f"bucket {BUCKET} of the account it was made for holds an id, and the one here {found}"

@@ -1,0 +1,68 @@
+"""A saved plan is for one place: another cluster, domain or leaf is refused; the same one by another way is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.here import Here
+from tests.e2e.someone import Someone, login
+from tests.server.test_observe_elsewhere import User, leaf_and_hub
+from tests.support.accounts import Account
+from tests.support.servers import NatsServer
+
+FILE = "streams: {A: {subjects: [a]}}\n"
+HUB = ("--js-domain", "hub")
+
+
+def refused(someone: Someone) -> str:
+    """Why the plan is not applied here, and nothing was changed."""
+    ran = someone("apply", "plan.json", "--yes")
+    said = " ".join(ran.err.split())
+    assert (ran.code, "This plan is not for this place" in said, "Nothing was changed" in said) == (1, True, True), ran
+    return said
+
+
+def user(server: NatsServer, folder: Path, *more: str) -> Someone:
+    return Someone(Here(folder), User(server, "u"), ("--server", server.url, "--user", "u", "--password", "u", *more))
+
+
+def test_a_plan_for_a_cluster_is_not_for_a_single_server(tmp_path: Path, clustered_account: Account) -> None:
+    someone = Someone(Here(tmp_path), clustered_account, login(clustered_account))
+    name = clustered_account.user
+    assert someone.plan(FILE, "--out", "plan.json").code == 0
+    namesake = f"accounts {{{name}: {{jetstream: enabled, users: [{{user: {name}, password: {name}}}]}}}}"
+    with NatsServer(config=namesake) as single:
+        other = replace(clustered_account, server=single, cluster=None)
+        said = refused(replace(someone, place=other, login=login(other)))
+    assert "it was made for cluster" in said
+    assert "a single server answers here" in said
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[tuple[NatsServer, NatsServer]]:
+    with leaf_and_hub("2.15", "2.15") as (leaf, hub):
+        yield leaf, hub
+
+
+def test_a_plan_for_the_hub_is_not_for_the_leaf(tmp_path: Path, both: tuple[NatsServer, NatsServer]) -> None:
+    leaf, _ = both
+    assert user(leaf, tmp_path, *HUB).plan(FILE, "--out", "plan.json").code == 0
+    assert "it was made for domain `hub`, and domain `leaf` answers here" in refused(user(leaf, tmp_path))
+
+
+def test_a_plan_for_the_leaf_is_not_for_the_hub(tmp_path: Path, both: tuple[NatsServer, NatsServer]) -> None:
+    leaf, hub = both
+    assert user(leaf, tmp_path).plan(FILE, "--out", "plan.json").code == 0
+    assert "it was made for domain `leaf`, and domain `hub` answers here" in refused(user(hub, tmp_path))
+
+
+def test_the_hub_is_the_same_place_from_the_leaf_and_from_itself(
+    tmp_path: Path, both: tuple[NatsServer, NatsServer]
+) -> None:
+    leaf, hub = both
+    assert user(leaf, tmp_path, *HUB).plan(FILE, "--out", "plan.json").code == 0
+    assert user(hub, tmp_path)("apply", "plan.json", "--yes").code == 0
