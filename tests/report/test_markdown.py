@@ -1,0 +1,141 @@
+"""The comment on a pull request: in place of the last one, within GitHub's limit, and obeying nobody."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from reconciler.core.diff import Action
+from reconciler.report.document import Document
+from reconciler.report.formats import FORMATS
+from reconciler.report.gfm import code, prose
+from reconciler.report.markdown import LIMIT
+from tests.report.hostile import HUGE, TRICKS, hostile, many
+from tests.report.plans import create, everything, limit_lowered, plan, planned, policy_switch, update
+
+OURS = re.compile(
+    r"<!-- reconciler:plan:[\w%.~-]* -->|<details( open)?><summary>|</summary>|</details>|<code>|</code>", re.ASCII
+)
+
+
+def said(document: Document) -> str:
+    return FORMATS["markdown"](document)
+
+
+def pieces(text: str) -> list[Token]:
+    """Everything GitHub's Markdown would make of it, innermost first."""
+    found = []
+    for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text):
+        found += [token, *(token.children or ())]
+    return found
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
+def test_nothing_that_others_wrote_becomes_markup(trick: str) -> None:
+    found = pieces(said(hostile(trick)))
+    assert {one.type for one in found} & {"link_open", "image", "table_open", "s_open", "hr", "em_open"} == set()
+    assert {one.tag for one in found if one.type == "heading_open"} <= {"h3", "h4"}
+    markup = "".join(one.content for one in found if one.type in ("html_inline", "html_block"))
+    assert "<" not in OURS.sub("", markup)
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
+def test_nobody_is_mentioned_and_nothing_is_linked(trick: str) -> None:
+    """GitHub looks for these in whatever is not code, after Markdown is done."""
+    texts = " ".join(one.content for one in pieces(said(hostile(trick))) if one.type == "text")
+    assert re.findall(r"@\w|#\d|GH-\d|://|www\.", texts) == []
+
+
+@pytest.mark.parametrize(
+    "plan_",
+    [plan(*(policy_switch(),)), plan(limit_lowered()), many(5_000), everything()],
+    ids=["one", "two", "many", "all"],
+)
+def test_a_comment_always_fits(plan_: object) -> None:
+    text = said(Document(topology="orders", plan=plan_, arguments="streams/"))  # type: ignore[arg-type]
+    assert len(text.encode()) + text.count("\n") < LIMIT
+
+
+def test_a_comment_of_many_bytes_for_each_character_fits_too() -> None:
+    names = (f"stream/{'é世🌍' * 9}{n}" for n in range(3_000))
+    changes = (update(name, *everything().changes[0].fields, reason=f"{n}") for n, name in enumerate(names))
+    assert len(said(Document(topology="orders", plan=plan(*changes))).encode()) < LIMIT
+
+
+def test_what_does_not_fit_is_counted_and_the_next_command_stays() -> None:
+    text = said(Document(topology="orders", plan=many(5_000), arguments="streams/"))
+    left = int(re.search(r"\*\*([\d_]+) more did not fit", text)[1].replace("_", ""))  # type: ignore[index]
+    assert text.count("<details>") + left == 5_000
+    assert text.endswith("`reconciler apply streams/`\n")
+
+
+def test_what_is_cut_leaves_every_fold_closed() -> None:
+    text = said(Document(topology="orders", plan=many(5_000)))
+    assert text.count("<details") == text.count("</details>")
+    assert len(re.findall("^```", text, re.MULTILINE)) % 2 == 0
+
+
+def test_the_marker_is_the_same_for_every_plan_of_a_topology() -> None:
+    markers = {said(Document(topology="orders", plan=one)).splitlines()[0] for one in (everything(), plan(kept=1))}
+    assert markers == {"<!-- reconciler:plan:orders -->"}
+
+
+def test_another_topology_has_another_marker_whatever_its_name() -> None:
+    markers = {said(Document(topology=name)).splitlines()[0] for name in ("a b", "a%20b", "a-->b", "a")}
+    assert len(markers) == 4
+    assert all(re.fullmatch(r"<!-- reconciler:plan:[\w%-]+ -->", one) for one in markers)
+
+
+def test_refusals_come_before_quantities_and_those_before_folded_changes() -> None:
+    text = said(Document(topology="orders", plan=everything()))
+    headings = re.findall("^#### (.*)", text, re.MULTILINE)
+    assert headings == ["What stops it", "What it does to messages and clients", "Changes"]
+    assert text.index("CO121") < text.index("ST301") < text.index("6 of 12 partitions") < text.index("<details>")
+
+
+def test_eight_hundred_equal_changes_are_one() -> None:
+    field = limit_lowered().fields[0]
+    text = said(Document(plan=plan(*(update(f"stream/S{n:03}", field) for n in range(812)))))
+    assert text.count("<details>") == 1
+    assert "812 streams" in text
+    assert "and 792 more" in text
+
+
+def test_many_new_resources_are_folded_lists() -> None:
+    text = said(Document(plan=plan(*(create(f"stream/S{n:03}") for n in range(120)))))
+    assert text.count("<details>") == 3
+    assert text.count("- `+` `stream/S") == 120
+
+
+def test_what_is_unknown_is_said_with_what_stops_it() -> None:
+    text = said(Document(plan=plan(planned("stream/FAR", Action.UNKNOWN, reason="server n3 did not answer"))))
+    assert "- **unknown**: `stream/FAR`: Server n3 did not answer." in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("max_age cannot change", "`max_age` cannot change"),
+        ("ask @everyone, or see #12.", "ask `@everyone`, or see `#12`."),
+        ("`orders.>` overlaps", "`orders.>` overlaps"),
+        ("1_200_000 messages (40 GiB) go, 12%", "1_200_000 messages (40 GiB) go, 12%"),
+        ("a ` alone", "a \\' alone"),
+        ("GH-12 www.example.org", "`GH-12` `www.example.org`"),
+        ("* - + # >", "\\* \\- + \\# \\>"),
+        ("“quoted” isn’t – it's", "“quoted” isn’t – it's"),
+    ],
+)
+def test_words_stay_words_and_all_else_is_code(text: str, shown: str) -> None:
+    assert prose(text) == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), [("a`b", "``a`b``"), ("`a", "`` `a ``"), ("", "` `"), (" a ", "`  a  `")])
+def test_backticks_in_code_do_not_end_it(text: str, shown: str) -> None:
+    assert code(text) == shown
+
+
+def test_one_long_value_is_cut_and_its_length_said() -> None:
+    assert f"({len(HUGE):_} characters)" in code(HUGE)
