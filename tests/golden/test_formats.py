@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.reporting import document
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from tests.golden.test_golden import FOLDER, folder, planned, same
@@ -21,8 +20,10 @@ GOLDEN = {
 
 def showcase(folder: Path) -> Document:
     plan = planned("showcase", folder)
-    declared = from_files(Path("desired.yaml"))
-    return document(topology=plan.topology, plan=plan, declared=declared, arguments="desired.yaml", version="0.1.0")
+    return Document(
+        topology=plan.topology, plan=plan, declared=from_files(Path("desired.yaml")), arguments="desired.yaml",
+        explain=lambda code: f"What {code} means.\n\nInstead: what its page says.",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GOLDEN)

@@ -12,11 +12,14 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from reconciler.cli.reporting import document
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action
+from reconciler.core.pages import PAGES
 from reconciler.core.resource import Address, Declared, Terms
 from reconciler.core.rule import Outcome
 from reconciler.core.topology import Topology
+from reconciler.kinds import REGISTRY
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from tests.report.hostile import TRICKS, hostile
@@ -55,6 +58,13 @@ def test_every_result_leads_to_its_rule_and_every_rule_has_help() -> None:
     rules = run["tool"]["driver"]["rules"]
     assert [rules[one["ruleIndex"]]["id"] for one in run["results"]] == [one["ruleId"] for one in run["results"]]
     assert {rule["help"]["text"] for rule in rules} == {f"What {r['id']} means.\n\nInstead: x." for r in rules}
+
+
+def test_every_code_has_help_to_show() -> None:
+    codes = [*(rule.code for rule in REGISTRY.rules()), *PAGES]
+    wrong = (Diagnostic(severity=Severity.NOTE, code=code, name="x", message=code) for code in codes)
+    rules = run_of(document(diagnostics=tuple(wrong)))["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules if len(rule["help"]["text"]) < 40] == []
 
 
 def moved(lines: int, messages: int) -> Any:
