@@ -319,6 +319,19 @@ def test_a_source_made_anew_is_not_resumed_from_the_old_ones_numbers(account: Ac
     played(account, tmp_path, story)
 
 
+def test_a_source_made_anew_after_the_cut_is_not_resumed_either(account: Account, tmp_path: Path) -> None:
+    async def story(group: Group) -> None:
+        await group.cut(DELETED)
+        done(await group.js.request("STREAM.DELETE.S"))
+        await make_stream(group.js, "S", subjects=["s.*"])
+        await group.publish(90, 91)
+        changes = {change.address: change for change in (await group.plan(group.wanted)).plan.changes}
+        change = changes["elastic_group/S/g"]
+        assert (change.is_refused, "was replaced meanwhile" in change.verdicts[0].message) == (True, True)
+
+    played(account, tmp_path, story)
+
+
 @on_every_version
 def test_other_filters_and_limits_are_consented_to_by_their_values(account: Account, tmp_path: Path) -> None:
     async def story(group: Group) -> None:

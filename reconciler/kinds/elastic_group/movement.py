@@ -39,7 +39,9 @@ def questions(change: Change) -> Iterable[Question]:
 
 
 def _moves(change: Change) -> bool:
-    return change.action is Action.UPDATE and change.touches(*MEMBERSHIP) and is_current(change)
+    """Where the group itself becomes another one, partitions are not the same before and after."""
+    in_place = change.touches(*MEMBERSHIP) and not change.touches("max_members", "partitioning_filters")
+    return change.action is Action.UPDATE and in_place and is_current(change)
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:

@@ -129,8 +129,8 @@ def queue(change: Change, view: View) -> Mapping[str, Json] | None:
 
 def noted(change: Change) -> int | None:
     """Where an earlier run found that a new queue must begin."""
-    intent = change.intent
-    return intent.notes.get("resume") if intent and intent.ready else None
+    point = change.intent.notes.get("resume") if change.intent and change.intent.ready else None
+    return point if isinstance(point, int) and point > 0 else None
 
 
 def wanted(change: Change) -> Config:

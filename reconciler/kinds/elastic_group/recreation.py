@@ -33,14 +33,24 @@ def unknowable(change: Change, view: View) -> Obstacle | None:
     if source is None:
         return Obstacle(f"its source {stream} is not there", f"make stream {stream} first")
     if queue is None:
-        missing = Obstacle(
-            f"its stream {name} is gone, and with it how far it had come", "remove the group, and declare it anew"
-        )
-        return None if recreate.noted(change) else missing
+        return _from_the_note(name, stream, recreate.noted(change), int(source["state"].get("last_seq", 0)))
     origins = queue["config"].get("sources") or []
     if [one.get("name") for one in origins] != [stream] or origins[0].get("external"):
         return Obstacle(f"its stream {name} is not fed by {stream} alone", OTHER_GROUP)
     return _behind(name, stream, queue)
+
+
+def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obstacle | None:
+    """The old queue is gone; what was noted of it must lie within its source, or directly behind."""
+    anew = "remove the group, and declare it anew: then it begins with the first message there is"
+    if point is None:
+        return Obstacle(f"its stream {name} is gone, and with it how far it had come", anew)
+    if point <= last + 1:
+        return None
+    replaced = (
+        f"it was to begin at message {point} of {stream}, which ends at {last} now: that stream was replaced meanwhile"
+    )
+    return Obstacle(replaced, anew)
 
 
 def _behind(name: str, stream: str, queue: Info) -> Obstacle | None:
