@@ -144,9 +144,9 @@ class _Run:
             say(outcome_json(Finished(), topology=plan.topology, exit_code=plan.exit_code))
 
     async def _carry_out(self, made: Made, js: JetStream, document: Document) -> int:
+        await backed_up(made.planned, js, self._manner.backup)
         plan, began = made.planned.plan, time.monotonic()
         try:
-            await backed_up(made.planned, js, self._manner.backup)
             finished = await followed(made.planned, js)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {made.arguments}\n")

@@ -80,9 +80,9 @@ class SavedRun:
         return await self._carry_out(reviewed, js)
 
     async def _carry_out(self, reviewed: Reviewed, js: JetStream) -> int:
+        await backed_up(reviewed.planned, js, self._manner.backup)
         saved, outlook, began = reviewed.saved, reviewed.outlook, time.monotonic()
         try:
-            await backed_up(reviewed.planned, js, self._manner.backup)
             finished = await followed(reviewed.planned, js, outlook.stopped)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {self._again(saved)}\n")

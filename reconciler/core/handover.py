@@ -6,6 +6,7 @@ about all that OLD owns: the owner has another name now. Nothing is written on t
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
@@ -52,11 +53,11 @@ def remembered_anew(changes: Mapping[Address, Change]) -> Iterator[tuple[Address
 
 def idle(take_over: Iterable[str], ledger: Ledger) -> Iterator[Diagnostic]:
     """A misspelt owner must not pass for a plan that took something over."""
-    taken = {owned.taken_from for owned in ledger.values()}
+    taken = {owned.taken_from for owned in ledger.values()} - {""}
     for owner in take_over:
         if owner not in taken:
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX915", name="takes-nothing-over",
-                message=f"--take-over {owner} names nobody who owns anything that is declared or removed here",
+                message=f"--take-over {shlex.quote(owner)} names nobody who owns anything that is declared or removed here",
                 fix="leave it out, or name the owner as the refusal (XX101, XX102) does",
             )  # fmt: skip
