@@ -48,7 +48,8 @@ def permissions_(
     """Print the least permissions of a user who plans, applies or watches this topology, in whatever state the account is.
 
     What deletes or replaces is part of them only where `removed:`, `allow:` or --allow says so. Of the connection only
-    --js-domain, --js-api-prefix and --inbox-prefix matter, also as a context has them; no server is asked.
+    --js-domain, --js-api-prefix and --inbox-prefix matter, also as a context has them; no server is asked. A server that
+    is itself of the domain judges the plain subjects: leave out --js-domain for its users.
     """
     from reconciler.report.diagnostics import report as problems  # noqa: PLC0415 - only for who needs it
     from reconciler.workflow import permissions as asking  # noqa: PLC0415

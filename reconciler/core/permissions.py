@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -57,8 +58,24 @@ def covers(pattern: str, subject: str) -> bool:
     return len(wide) == len(narrow)
 
 
+_IN_DOMAIN = re.compile(r"\$JS\.[^.]+\.API\.", re.IGNORECASE)
+
+
+def as_checked_in_its_domain(subject: str) -> str:
+    """A server of the domain itself maps `$JS.hub.API.INFO` to `$JS.API.INFO` first, and judges only that."""
+    found = _IN_DOMAIN.match(subject)
+    if found is None:
+        return subject
+    rest = subject[found.end() :]
+    return rest if rest.upper().startswith("$KV.") else f"$JS.API.{rest}"
+
+
 def lacking(needs: Iterable[Need], may: Granted) -> tuple[Need, ...]:
-    return tuple(need for need in needs if not may.permits(need.subject))
+    """Which of two names of a domain's subject is judged depends on the server connected to: either counts."""
+    return tuple(
+        need for need in needs
+        if not (may.permits(need.subject) or may.permits(as_checked_in_its_domain(need.subject)))
+    )  # fmt: skip
 
 
 def least(needs: Iterable[Need]) -> tuple[Need, ...]:

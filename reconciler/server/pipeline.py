@@ -18,6 +18,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport, Transport
 
+from reconciler.core.permissions import as_checked_in_its_domain
 from reconciler.server.line import Line
 
 SWEEP = 0.05
@@ -267,10 +268,13 @@ class Pipeline:
         if what == "subscription":
             self._inbox_denied = self._inbox_denied or subject == (self._inbox + "*").lower()
             return self._inbox_denied
-        concerned = [w for w in self._waiting.values() if w.subject.lower() == subject]
-        for waiting in concerned:
-            _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {waiting.subject}"))
-        return bool(concerned)
+        concerned = False
+        for waiting in self._waiting.values():
+            for asked in (waiting.subject, as_checked_in_its_domain(waiting.subject)):
+                if asked.lower() == subject:
+                    _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {asked}"))
+                    concerned = True
+        return concerned
 
 
 def _left_with_us(transport: Transport | None) -> int:

@@ -73,9 +73,7 @@ def permissions(
         steps = [step for one in about for step in _may_become(one)]
         publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
         if backup:
-            publish += api.backing_up(
-                dict.fromkeys(raw.on[0] for one in about for raw in one.raws if raw.type == "stream")
-            )
+            publish += api.backing_up(dict.fromkeys(_kept_in(raw) for one in about for raw in sorted(one.raws)))
     return Needs(publish=least(publish), subscribe=(api.answers(),))
 
 
@@ -162,6 +160,10 @@ def _entry(raw: Raw) -> Iterator[Step]:
     if bucket != BUCKET:
         yield _step(Call.STREAM_CREATE, (f"KV_{bucket}",))
     yield _step(Call.ENTRY_PUT, raw.on)
+
+
+def _kept_in(raw: Raw) -> str:
+    return f"KV_{raw.on[0]}" if raw.type == "entry" else raw.on[0]
 
 
 def _step(call: Call, on: tuple[str, ...], body: Config | None = None) -> Step:

@@ -17,6 +17,7 @@ from reconciler.server.reach import Api
 
 DESTROYS = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
 SHOWN = 20
+"""Subjects named at once; more of them say nothing new, and `reconciler permissions` prints them all."""
 
 
 def check(plan: Plan, snapshot: Snapshot, js: JetStream) -> None:
@@ -77,8 +78,11 @@ def _not_permitted(missing: Sequence[Need]) -> Diagnostic:
 
 
 def _allowing(subjects: Sequence[str]) -> str:
-    listed = " ".join(quoted(subject) for subject in subjects[:SHOWN])
-    return (
-        f"Add to the user's entry in the server's configuration: permissions {{ publish {{ allow: [{listed}] }} }}\n"
-        "All that a topology needs, also for nsc: reconciler permissions apply PATHS. See: reconciler explain AP301"
+    """One a line, so that they can be copied whole."""
+    return "\n".join(
+        (
+            "Add to permissions { publish { allow: […] } } of this user in the server's configuration:",
+            *(f"  {quoted(subject)}" for subject in subjects[:SHOWN]),
+            "All that a topology needs, also for nsc: reconciler permissions apply PATHS. See: reconciler explain AP301",
+        )
     )

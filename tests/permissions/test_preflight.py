@@ -93,7 +93,7 @@ def test_a_reader_plans_and_is_told_before_an_apply_what_to_allow(people: People
     ran = people.reader.apply(A)
     assert (ran.code, people.admin.ask(names)) == (1, [])
     assert "may not publish to $JS.API.CONSUMER.CREATE.A.c, $JS.API.STREAM.CREATE.A, which this plan needs" in flat(ran)
-    assert 'allow: ["$JS.API.CONSUMER.CREATE.A.c" "$JS.API.STREAM.CREATE.A"]' in flat(ran)
+    assert 'configuration: "$JS.API.CONSUMER.CREATE.A.c" "$JS.API.STREAM.CREATE.A" All' in flat(ran)
     assert "reconciler explain AP301" in flat(ran)
 
 
