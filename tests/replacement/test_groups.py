@@ -319,9 +319,12 @@ def test_a_source_made_anew_is_not_resumed_from_the_old_ones_numbers(account: Ac
     played(account, tmp_path, story)
 
 
-def test_a_source_made_anew_after_the_cut_is_not_resumed_either(account: Account, tmp_path: Path) -> None:
+@pytest.mark.parametrize("record", [False, True], ids=["", "with the record back"])
+def test_a_source_made_anew_after_the_cut_is_not_resumed_either(account: Account, tmp_path: Path, record: bool) -> None:
     async def story(group: Group) -> None:
-        await group.cut(DELETED)
+        await group.cut(RECORDED if record else DELETED)
+        if record:
+            done(await group.js.request("STREAM.DELETE.S-g"))
         done(await group.js.request("STREAM.DELETE.S"))
         await make_stream(group.js, "S", subjects=["s.*"])
         await group.publish(90, 91)

@@ -29,9 +29,11 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
     group and let its members take over when this one's queue is empty.
     """
     why = recreation.unknowable(change, view)
-    if change.live is None and why and (recreate.queue(change, view) is None or recreate.stands(change, view)):
+    lost = change.intent is not None and recreate.queue(change, view) is None  # also where a record is back already
+    if why and (lost or (change.live is None and recreate.stands(change, view))):
         message = f"making the group anew was cut off, and cannot be finished: {why.reason}"
         yield Finding(outcome=Outcome.REFUSED, fix=why.fix, message=message)
+        return
     if change.live is None or not shared.is_current(change):
         return
     fields = [
