@@ -24,7 +24,8 @@ from reconciler.server.api import JetStream
 from reconciler.server.read_kv import entry
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
-from tests.faults.kinds import GOES_ON, PERMANENT, TRANSIENT, Fault, step_type
+from tests.faults.cluster import Throne
+from tests.faults.kinds import DEPOSING, GOES_ON, PERMANENT, TRANSIENT, Fault, step_type
 from tests.faults.scenes import ALLOWED, Scene, Sections
 from tests.faults.traffic import Traffic, inventory, of_others, others
 from tests.faults.wire import Goes, Moment, Point, Request, Wire, wire
@@ -81,12 +82,10 @@ class Outcome:
 class Playing:
     """A case as it is played, in an account of its own."""
 
-    def __init__(
-        self, case: Case, account: Account, folder: Path, leaders: Callable[[Request], Awaitable[None]] | None = None
-    ) -> None:
+    def __init__(self, case: Case, account: Account, folder: Path) -> None:
         self.case, self.account, self.folder = case, account, folder
         self.outcome = Outcome(case)
-        self._leaders = leaders
+        self._throne = Throne(account) if account.cluster else None
         self._process: ForkServerProcess | None = None
         self._second: ForkServerProcess | None = None
         self._woken_at: int | None = None
@@ -94,7 +93,7 @@ class Playing:
         self._later: set[asyncio.Task[None]] = set()
 
     async def played(self, expected: dict[str, list[str]] | None = None) -> Outcome:
-        nc = await self.account.connect()
+        nc = await (self._throne.connect() if self._throne else self.account.connect())
         self.js = await JetStream.open(nc)
         self.traffic = Traffic(nc, self.js, self.case.scene)
         try:
@@ -107,6 +106,8 @@ class Playing:
             for process in (self._process, self._second):
                 if process is not None and process.is_alive():
                     process.kill()
+            if self._throne:
+                await self._cleared()
             await self.js.close()
             await nc.close()
         return self.outcome
@@ -128,6 +129,11 @@ class Playing:
         if await of_others(self.js) != theirs:
             self.outcome.wrong.append("TOUCHED WHAT IS NOT OURS")
 
+    async def _cleared(self) -> None:
+        """Hundreds of replicated streams would keep the cluster from its work."""
+        names = done(await self.js.persistent().read("STREAM.NAMES"))["streams"] or ()
+        await asyncio.gather(*(self.js.request(f"STREAM.DELETE.{name}") for name in names))
+
     def _file(self, name: str, sections: Sections) -> Topology:
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"{name}.yaml"
@@ -141,27 +147,34 @@ class Playing:
 
     async def _first(self) -> None:
         async with AsyncExitStack() as self._stack:
-            between = await self._stack.enter_async_context(wire(lambda: self.account.server.port, self.case.at))
+            between = await self._stack.enter_async_context(wire(self._port, self.case.at))
             between.act = self._acting(between)
             self._process = self._applier(between.port, "said")
             self._process.start()
             await asyncio.to_thread(self._process.join, PATIENCE)
             await asyncio.gather(*self._later)
             self._judge_the_first(between)
+        if self._throne:
+            await self._throne.whole()
+
+    def _port(self) -> int:
+        return self._throne.port() if self._throne else self.account.server.port
 
     def _applier(self, port: int, said: str) -> ForkServerProcess:
         allowed = [word for code in ALLOWED for word in ("--allow", f"{code}=*/*")]
         login = ("--user", self.account.user, "--password", self.account.password)
-        server = ("--server", f"nats://127.0.0.1:{port}", "--timeout", f"{TIMEOUT}s", *login)
+        deposing = self.case.fault in DEPOSING  # an election takes up to ten seconds
+        timeout, ttl = (4.0, 20) if deposing else (TIMEOUT, TTL)
+        server = ("--server", f"nats://127.0.0.1:{port}", "--timeout", f"{timeout}s", *login)
         return applying(
-            self.folder, "wanted.yaml", "--yes", *allowed, *server, said=said, RECONCILER_LEASE_TTL=str(TTL)
+            self.folder, "wanted.yaml", "--yes", *allowed, *server, said=said, RECONCILER_LEASE_TTL=str(ttl)
         )
 
     def _acting(self, between: Wire) -> Callable[[Moment], Awaitable[Goes]]:
         deeds = {
             Fault.KILLED: self._kill, Fault.DISCONNECTED: self._disconnect, Fault.TRANSIENT: self._refuse,
             Fault.PERMANENT: self._refuse, Fault.DELAYED: self._delay, Fault.DOUBLED: self._double,
-            Fault.EDITED: self._edit, Fault.LEADERLESS: self._depose,
+            Fault.EDITED: self._edit, Fault.LEADERLESS: self._depose, Fault.METALESS: self._depose,
         }  # fmt: skip
         if self.case.fault is Fault.SUSPENDED:
             return lambda _moment: self._suspend(between)
@@ -192,7 +205,7 @@ class Playing:
 
     async def _double(self, _moment: Moment) -> Goes:
         """Another one begins now; this one goes on as soon as that has looked around."""
-        beside = await self._stack.enter_async_context(wire(lambda: self.account.server.port))
+        beside = await self._stack.enter_async_context(wire(self._port))
         self._second = self._applier(beside.port, "second")
         self._second.start()
         while self._second.is_alive():  # another process does not say when it looks
@@ -212,7 +225,7 @@ class Playing:
         process = self._process
         os.kill(process.pid or 0, signal.SIGSTOP)
         over = asyncio.get_running_loop().time() + TTL + 0.5
-        self._second = self._applier(self.account.server.port, "second")
+        self._second = self._applier(self._port(), "second")
         self._second.start()
 
         async def later() -> None:
@@ -229,8 +242,8 @@ class Playing:
         return Goes.ON
 
     async def _depose(self, _moment: Moment) -> Goes:
-        assert self._leaders is not None and self.case.at is not None
-        await self._leaders(self.case.at.request)
+        assert self._throne is not None and self.case.at is not None
+        await self._throne.depose(self.js, self.case.at.request, meta=self.case.fault is Fault.METALESS)
         return Goes.ON
 
     # -- what must be true of it

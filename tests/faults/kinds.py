@@ -18,6 +18,8 @@ class Fault(StrEnum):
     SUSPENDED = "suspended"
     EDITED = "edited"
     LEADERLESS = "leader killed"
+    """Of the stream that the request is about."""
+    METALESS = "meta leader killed"
 
 
 SIDES = {
@@ -30,15 +32,19 @@ SIDES = {
     Fault.SUSPENDED: (Side.REPLY,),
     Fault.EDITED: (Side.REQUEST,),
     Fault.LEADERLESS: (Side.REQUEST,),
+    Fault.METALESS: (Side.REQUEST,),
 }
 """Where each can happen: no reply comes to a request that somebody answered in the server's place."""
 
 TRANSIENT = {"code": 503, "err_code": 10008, "description": "JetStream system temporarily unavailable"}
 PERMANENT = {"code": 503, "err_code": 10023, "description": "insufficient resources"}
 
-GOES_ON = frozenset({Fault.DISCONNECTED, Fault.TRANSIENT, Fault.DELAYED, Fault.LEADERLESS, Fault.DOUBLED})
+GOES_ON = frozenset(
+    {Fault.DISCONNECTED, Fault.TRANSIENT, Fault.DELAYED, Fault.DOUBLED, Fault.LEADERLESS, Fault.METALESS}
+)
 """After these the apply itself finishes, without another one."""
-ONLY_WRITES = frozenset({Fault.SUSPENDED, Fault.LEADERLESS})
+DEPOSING = frozenset({Fault.LEADERLESS, Fault.METALESS})
+ONLY_WRITES = DEPOSING | {Fault.SUSPENDED}
 
 
 def applies(fault: Fault, request: Request) -> bool:

@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 
 from tests.faults.case import Case, Outcome, Playing
-from tests.faults.kinds import Fault, points
-from tests.faults.scenes import Scene, scenes
+from tests.faults.kinds import DEPOSING, Fault, points
+from tests.faults.scenes import Scene, replicated, scenes
 from tests.support.accounts import ACCOUNTS, Account, Pool
 from tests.support.binaries import NEWEST
 
@@ -39,13 +39,13 @@ class Chosen:
 def run(setup: str, chosen: Chosen) -> list[Outcome]:
     """In a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        return asyncio.run(played(setup, chosen, Path(folder)))
+        return played(setup, chosen, Path(folder))
 
 
-async def played(setup: str, chosen: Chosen, folder: Path) -> list[Outcome]:
+def played(setup: str, chosen: Chosen, folder: Path) -> list[Outcome]:
     played = _Played(setup, chosen, folder)
     try:
-        return await played.all()
+        return asyncio.run(played.all())
     finally:
         for pool in played.pools:
             pool.close()
@@ -54,7 +54,9 @@ async def played(setup: str, chosen: Chosen, folder: Path) -> list[Outcome]:
 class _Played:
     def __init__(self, setup: str, chosen: Chosen, folder: Path) -> None:
         self._setup, self._chosen, self._folder = setup, chosen, folder
-        self.pools: list[Pool] = []
+        self.pools: list[Pool] = [Pool()]
+        if self._clustered:
+            self.pools[0].clustered()
         self._numbers, self._turn = count(), asyncio.Semaphore(AT_ONCE)
 
     @property
@@ -63,6 +65,8 @@ class _Played:
 
     async def all(self) -> list[Outcome]:
         found = scenes(NEWEST if self._clustered else self._setup, clustered=self._clustered)
+        if self._clustered:
+            found = [replicated(one) for one in found]
         wanted = [one for one in found if not self._chosen.scenes or one.name in self._chosen.scenes]
         smooth = await asyncio.gather(*(self._one(Case(one, Fault.NONE)) for one in wanted))
         cases = [
@@ -71,10 +75,15 @@ class _Played:
             for case in self._cases(scene, outcome)
         ]
         picked = cases[self._chosen.offset :: self._chosen.every]
-        return [*smooth, *await asyncio.gather(*(self._one(case, left) for case, left in picked))]
+        beside = [self._one(case, left) for case, left in picked if case.fault not in DEPOSING]
+        outcomes = [*smooth, *await asyncio.gather(*beside)]
+        for case, left in picked:  # a server that is gone is gone for everybody
+            if case.fault in DEPOSING:
+                outcomes.append(await self._one(case, left))
+        return outcomes
 
     def _cases(self, scene: Scene, smooth: Outcome) -> Iterator[Case]:
-        for fault in self._chosen.faults or SINGLE:
+        for fault in self._chosen.faults or (*SINGLE, *(sorted(DEPOSING) if self._clustered else ())):
             yield from (Case(scene, fault, point) for point in points(fault, smooth.asked))
 
     async def _one(self, case: Case, left: dict[str, list[str]] | None = None) -> Outcome:
@@ -90,6 +99,6 @@ class _Played:
 
     def _account(self, number: int) -> Account:
         """A pool ends a server when its accounts are used up, and somebody may still be at work there."""
-        if number % ACCOUNTS == 0:
+        if number % ACCOUNTS == ACCOUNTS - 1 and not self._clustered:
             self.pools.append(Pool())
         return self.pools[-1].clustered() if self._clustered else self.pools[-1].account(self._setup)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Sections = Mapping[str, Any]
@@ -144,6 +144,17 @@ def together(parts: Iterable[Scene]) -> Scene:
         worked_on=tuple(consumer for one in every for consumer in one.worked_on),
         edited=every[0].edited,
     )
+
+
+def replicated(scene: Scene) -> Scene:
+    """Every stream on three servers, so that what one of them has not yet written down is not lost when it is killed."""
+    return replace(scene, before=_on_three(scene.before), wanted=_on_three(scene.wanted))
+
+
+def _on_three(sections: Sections) -> Sections:
+    streams = {name: {"num_replicas": 3, **body} for name, body in sections["streams"].items()}
+    buckets = {name: {"num_replicas": 3, **body} for name, body in sections.get("kv_buckets", {}).items()}
+    return {**sections, "streams": streams, **({"kv_buckets": buckets} if buckets else {})}
 
 
 def _merged(sections: Iterable[Sections]) -> Sections:

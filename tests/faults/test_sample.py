@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,6 @@ SAMPLES = {
 def test_an_apply_ends_well_whatever_goes_wrong_where(minor: str, tmp_path: Path) -> None:
     scene, faults, every = SAMPLES[minor]
     chosen = Chosen(scenes=(scene,), faults=faults, every=every, offset=every // 2)
-    outcomes = asyncio.run(played(minor, chosen, tmp_path))
+    outcomes = played(minor, chosen, tmp_path)
     assert len(outcomes) > len(faults)
     assert wrongs(outcomes) == []
