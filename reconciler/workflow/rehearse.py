@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from reconciler.core.events import Finished
 from reconciler.core.plan import Plan, PlannedChange
+from reconciler.core.rehearsal import Missing, Rehearsal, Restarted
 from reconciler.core.resource import Json
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Target
@@ -21,51 +22,13 @@ from reconciler.server.observe import observe
 from reconciler.server.stage import Cast, Stage, stage
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, planned
-from reconciler.workflow.recreate import Missing, recreate
+from reconciler.workflow.recreate import recreate
 from reconciler.workflow.session import session
 
 Program = Callable[[str], Path]
 """Version → the nats-server to run."""
 T = TypeVar("T")
 CLUSTER = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restarted:
-    """What another version makes of the same stores."""
-
-    version: str
-    gone: tuple[str, ...] = ()
-    rewritten: tuple[tuple[str, str, Json, Json], ...] = ()
-    """Address, field, before, after."""
-    left: tuple[PlannedChange, ...] = ()
-    """What a plan wants to change there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
-    version: str
-    size: int
-    plan: Plan
-    """As made on the stage: nothing is stored there, so nothing is lost."""
-    finished: Finished
-    missing: tuple[Missing, ...] = ()
-    left: tuple[PlannedChange, ...] = ()
-    """What a second plan would still change."""
-    restarted: Restarted | None = None
-
-    @property
-    def is_fine(self) -> bool:
-        """Everything that was tried did what was to be expected."""
-        after = self.restarted
-        return self.finished.is_success and not self.left and not (after and (after.gone or after.left))
-
-    @property
-    def unrehearsed(self) -> list[str]:
-        """Changes that say nothing, since they were refused or something they are about could not be made again."""
-        lacking = {one.what.partition("/")[2] for one in self.missing if "/" in one.what}
-        names = {name.split("/")[0] for name in lacking}
-        return [one.address for one in self.plan.changes if one.is_blocked or one.address.split("/")[1] in names]
 
 
 def rehearse(topology: Topology, live: Snapshot, options: PlanOptions, program: Program, then: str | None) -> Rehearsal:

@@ -6,7 +6,7 @@ the rules that need no account, for the oldest server the files are written for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -76,10 +76,13 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
 
 def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
     bases = [*([pair.base] if pair.base else []), *pair.others]
-    target = nowhere(head if pair.head else pair.base or head, version)
-    outside = dict(_outside([*bases, head]))
-    snapshot = imagined.account(bases, target, outside)
+    snapshot = as_applied(bases, head if pair.head else pair.base or head, version)
     return _planned(head, replace(snapshot, unknown=dict(_unread(snapshot))), today)
+
+
+def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:
+    """The account that these leave behind, where `head` is to be applied."""
+    return imagined.account(bases, nowhere(head, version), dict(_outside([*bases, head])))
 
 
 def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

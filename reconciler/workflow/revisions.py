@@ -11,12 +11,13 @@ from pathlib import Path
 from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.resource import Address, Declared
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Version
+from reconciler.core.wire import Snapshot, Version
 from reconciler.documents.discover import Home, discover
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.git_tree import GitTree
 from reconciler.workflow.files import load
-from reconciler.workflow.review import Pair, Review, review
+from reconciler.workflow.review import Pair, Review, as_applied, review
+from reconciler.workflow.validate import versions
 
 NO_FILES = "XX520"
 
@@ -51,6 +52,14 @@ def review_files(
         base=older.commit,
         diagnostics=tuple(after.problems),
     )
+
+
+def before(topology: Topology, paths: Sequence[Path], base: str, server: Version | None) -> Snapshot:
+    """The account as these files left it at an earlier revision; on the newest server they may meet, if on no other."""
+    loaded = load(paths, GitTree.at(base, paths[0]))
+    if loaded.topology is None:
+        raise CannotContinue(*loaded.diagnostics)
+    return as_applied([loaded.topology], topology, versions(topology, server)[-1])
 
 
 @dataclass(frozen=True, slots=True)

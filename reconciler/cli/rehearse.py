@@ -1,0 +1,102 @@
+"""`reconciler rehearse`: the plan carried out for real, on throw-away servers that hold the account's configurations."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli import common, exits
+from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.planning import Selection, selection
+from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
+from reconciler.cli.screen import Progress, paper
+from reconciler.cli.sharing import takes
+from reconciler.core.rehearsal import Rehearsal
+from reconciler.core.wire import Snapshot, Version
+from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, setting
+from reconciler.server import programs
+from reconciler.server.observe import observe
+from reconciler.server.options import ConnectOptions
+from reconciler.workflow.files import read
+from reconciler.workflow.rehearse import rehearse as rehearse_
+from reconciler.workflow.revisions import before
+from reconciler.workflow.session import session
+
+app = common.app()
+
+
+@app.command()
+@takes(connection)
+@takes(selection)
+@takes(reports)
+def rehearse(
+    paths: common.Paths,
+    reports: Reports,
+    selection: Selection,
+    connection: Connection,
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="REV", help="Start from this revision of the files; needs no account."),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option("--on", metavar="VERSION", help="nats-server to rehearse on, if not the account's own."),
+    ] = None,
+    server_version: Annotated[
+        str | None,
+        typer.Option(
+            "--server-version", metavar="VERSION", help="Then start this one on the same stores, and compare."
+        ),
+    ] = None,
+    format_: ChosenFormat = Format.TEXT,
+    verbose: common.Verbose = False,
+    no_color: common.NoColor = False,
+) -> int:
+    """Carry the plan out for real on throw-away servers, and say what they answered. The account is only read."""
+    progress = Progress()
+    with reports.even_of_errors("rehearse", format_):
+        topology = read(paths)
+        wanted = common.version(on)
+        if base:
+            live = before(topology, paths, base, wanted or programs.installed(os.environ))
+        else:
+            live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
+        fetch = partial(_program, tell=progress.show)
+        progress.show(f"rehearsing on nats-server {live.target.version} …")
+        try:
+            found = rehearse_(topology, live, selection.options(), fetch, server_version)
+        finally:
+            progress.clear()
+    code = _code(found)
+    told = document(
+        command="rehearse", topology=topology.name, plan=found.plan, declared=topology,
+        title=f"{topology.name} {setting(found)}", goes_on=True, outcome=rehearsal_text(found),
+        paper=paper(verbose=verbose, no_color=no_color), own={"json": lambda _: rehearsal_json(found, code)},
+    )  # fmt: skip
+    reports.say(format_, told)
+    return code
+
+
+async def _look(options: ConnectOptions, tell: Callable[[str], None]) -> Snapshot:
+    tell("reading the account …")
+    async with session(options) as js:
+        return await observe(js)
+
+
+def _on(live: Snapshot, version: Version | None) -> Snapshot:
+    return replace(live, target=replace(live.target, version=version)) if version else live
+
+
+def _program(version: str, tell: Callable[[str], None]) -> Path:
+    return programs.wanted(version, os.environ, tell)
+
+
+def _code(found: Rehearsal) -> int:
+    return found.plan.exit_code if found.is_fine and not found.lacking else exits.FAILED

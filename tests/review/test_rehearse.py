@@ -1,0 +1,166 @@
+"""Plans carried out on throw-away servers: they hold what the account held, and say what the account would."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.events import Finished
+from reconciler.core.rehearsal import Rehearsal
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Snapshot
+from reconciler.report.rehearsal import rehearsal_text
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import PlanOptions, plan
+from reconciler.workflow.rehearse import rehearse
+from tests.cli.running import Shell
+from tests.support.accounts import Account
+from tests.support.binaries import VERSIONS, binary
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.repository import Repository
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+MINOR = {version: minor for minor, version in VERSIONS.items()}
+HELD = """
+streams:
+  ORIGIN: {subjects: [o.>], max_age: 7d, consumers: {c: {ack_policy: explicit, filter_subject: o.a}}}
+  COPY: {mirror: {name: ORIGIN}}
+  COLLECTS: {sources: [{name: COPY, filter_subject: o.b}, {name: ELSEWHERE}]}
+  DONE: {subjects: [d], sealed: true}
+  SHARED:
+    subjects: [s.*]
+    groups: {g: {type: elastic, max_members: 4, partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}], members: [a, b]}}
+kv_buckets: {CONFIG: {history: 3}}
+"""
+
+
+def program(version: str) -> Path:
+    return binary(MINOR[version])
+
+
+def rehearsed(topology: Topology, live: Snapshot, then: str | None = None) -> Rehearsal:
+    return rehearse(topology, live, PlanOptions(), program, then)
+
+
+def filled(account: Account, folder: Path, text: str) -> Snapshot:
+    """The account after applying this."""
+    wanted = read(folder / "held", text)
+
+    async def work(js: JetStream) -> Snapshot:
+        await make_stream(js, "ELSEWHERE", subjects=["e"])
+        await make_stream(js, "DONE", subjects=["d"])
+        done(await js.request("STREAM.UPDATE.DONE", {"name": "DONE", "subjects": ["d"], "sealed": True}))
+        made = await plan(wanted, js)
+        assert not made.plan.blocked
+        (finished,) = [event async for event in apply(made, js) if isinstance(event, Finished)]
+        assert finished.is_success
+        return await observe(js)
+
+    return talk(account, work)
+
+
+@on_every_version
+def test_an_account_is_made_again_as_it_was(account: Account, tmp_path: Path) -> None:
+    live = filled(account, tmp_path, HELD)
+    found = rehearsed(read(tmp_path / "same", HELD), live)
+    assert (found.missing, found.plan.changes, found.size) == ((), (), 1)
+    assert found.is_fine
+
+
+@on_every_version
+def test_a_change_is_carried_out_and_nothing_is_left(account: Account, tmp_path: Path) -> None:
+    live = filled(account, tmp_path, HELD)
+    wanted = HELD.replace("7d", "3d").replace("[a, b]", "[a, b, c]").replace("history: 3", "history: 5")
+    found = rehearsed(read(tmp_path / "wanted", wanted), live)
+    assert [str(change.action) for change in found.plan.changes] == ["update"] * 3
+    assert (found.is_fine, found.refused, found.lacking) == (True, [], [])
+    assert "holds what was predicted" in rehearsal_text(found)
+
+
+def test_the_account_itself_is_left_alone(account: Account, tmp_path: Path) -> None:
+    live = filled(account, tmp_path, HELD)
+    rehearsed(read(tmp_path / "wanted", HELD.replace("7d", "3d")), live)
+    after = talk(account, observe)
+    assert {name: info["config"] for name, info in after.streams.items()} == {
+        name: info["config"] for name, info in live.streams.items()
+    }
+
+
+def test_limits_of_the_account_hold_on_the_stage(account: Account, tmp_path: Path) -> None:
+    live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
+    few = replace(live, target=replace(live.target, limits={**live.target.limits, "max_streams": 3}))
+    wanted = "streams: {ONE: {subjects: [one]}, TWO: {subjects: [two]}}"
+    found = rehearsed(read(tmp_path / "wanted", wanted), few)
+    assert found.refused == ["stream/TWO"]
+
+
+def test_what_cannot_be_made_again_says_so(account: Account, tmp_path: Path) -> None:
+    live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
+    broken = {**live.streams["ONE"], "config": {**live.streams["ONE"]["config"], "of_the_future": 1, "storage": "tape"}}
+    strange = replace(live, streams={**live.streams, "ONE": broken})
+    found = rehearsed(read(tmp_path / "wanted", "streams: {ONE: {subjects: [one], max_age: 1h}}"), strange)
+    assert [one.what for one in found.missing] == ["stream/ONE"]
+    assert found.lacking == ["stream/ONE"]
+    assert "Not rehearsed: what the plan is about could not be made again" in rehearsal_text(found)
+
+
+@pytest.mark.parametrize("account", ["2.12"], indirect=True)
+def test_what_a_newer_version_makes_of_the_same_stores(account: Account, tmp_path: Path) -> None:
+    """2.14 does not open a stream that counts and schedules at once."""
+
+    async def work(js: JetStream) -> Snapshot:
+        await make_stream(js, "BOTH", subjects=["b"], allow_msg_counter=True, allow_msg_schedules=True)
+        await make_stream(js, "FINE", subjects=["f"])
+        await make_consumer(js, "FINE", "c")
+        return await observe(js)
+
+    live = talk(account, work)
+    found = rehearsed(
+        read(tmp_path, "streams: {FINE: {subjects: [f], consumers: {c: {ack_policy: explicit}}}}"), live, "2.15.1"
+    )
+    assert found.restarted is not None
+    assert found.restarted.gone == ("stream/BOTH",)
+    assert not found.is_fine
+    assert "  stream/BOTH is gone\n" in rehearsal_text(found)
+
+
+def test_replicas_are_rehearsed_in_a_cluster(account: Account, tmp_path: Path) -> None:
+    live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
+    wanted = "streams: {ONE: {subjects: [one]}, THREE: {subjects: [three], num_replicas: 3, placement: {tags: [ssd]}}}"
+    found = rehearsed(read(tmp_path / "wanted", wanted), live)
+    assert (found.size, found.is_fine, len(found.finished.done)) == (3, True, 1)
+
+
+def test_as_a_command_from_an_earlier_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = Repository.at(tmp_path / "repository")
+    head = 'reconciler: 1\ntopology: orders\nexpect: {account: ORDERS, cluster: prod, min_server: "2.12"}\n'
+    repository.commit({"o.yaml": head + HELD})
+    repository.write({"o.yaml": head + HELD.replace("7d", "3d")})
+    ran = Shell(repository.folder)("rehearse", "o.yaml", "--base", "HEAD", "--on", "2.12.8",
+                                   RECONCILER_NATS_SERVERS=str(binary("2.12").parents[2]))  # fmt: skip
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("orders on throw-away servers (nats-server 2.12.8, 3 nodes) without messages")
+    assert "The server did 1 step, and holds what was predicted.\n" in ran.out
+
+
+def test_a_version_that_does_not_exist(tmp_path: Path) -> None:
+    run = Shell(tmp_path)
+    run.write(f"reconciler: 1\ntopology: t\n{HELD}")
+    Repository(tmp_path).git("init", "--quiet", "--initial-branch=main")
+    Repository(tmp_path).commit({})
+    ran = run(
+        "rehearse",
+        "topology.yaml",
+        "--base",
+        "HEAD",
+        "--on",
+        "2.12.999",
+        RECONCILER_NATS_SERVERS=str(tmp_path / "none"),
+    )
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("nats-server 2.12.999 could not be installed: ")
