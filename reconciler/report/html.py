@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
+from reconciler.core.diagnostic import Severity
 from reconciler.core.plan import PlannedChange
 from reconciler.report.blocks import MARKS
 from reconciler.report.document import Document, findings
@@ -21,7 +22,7 @@ from reconciler.report.entries import Entry, Section, entries
 from reconciler.report.headline import heading, totals, what_next
 from reconciler.report.html_parts import change, finding, name_of
 from reconciler.report.judgements import standing, worst_first
-from reconciler.report.markup import Markup, element, escaped, together
+from reconciler.report.markup import Markup, element, escaped, prose, together
 from reconciler.report.picture import picture
 from reconciler.report.visible import inert
 
@@ -42,10 +43,11 @@ def render(document: Document) -> str:
         _header(document),
         element(
             "main",
-            _findings(document),
+            _findings(document, "What is wrong", Severity.ERROR),
             _stops(shown, anchors),
             _outcome(document),
             _happening(shown, anchors),
+            _findings(document, "Worth knowing", Severity.WARNING, Severity.NOTE),
             _drawing(document, anchors),
             _changes(document, shown, anchors),
         ),
@@ -105,15 +107,14 @@ def _command(line: str) -> Markup:
     return together(words, element("code", found + command) if found else None)
 
 
-def _findings(document: Document) -> Markup | None:
+def _findings(document: Document, title: str, *severities: Severity) -> Markup | None:
     """What is about no change: wrong files, consents nobody needs, what the run itself met."""
     own = {one.address for one in document.changes}
-    found = [one for one in findings(document) if one.address not in own or one.standing in ("error", "note")]
+    beside = (one for one in findings(document) if one.address not in own or one.standing in ("error", "note"))
+    found = [finding(one) for one in beside if one.severity in severities]
     if not found:
         return None
-    return element(
-        "section", element("h2", "Findings"), element("ul", *map(finding, found), class_="findings"), id="findings"
-    )
+    return element("section", element("h2", title), element("ul", *found, class_="findings"))
 
 
 def _outcome(document: Document) -> Markup | None:
@@ -142,7 +143,7 @@ def _stops(shown: Sequence[Entry], anchors: Mapping[str, str]) -> Markup | None:
 def _happening(shown: Sequence[Entry], anchors: Mapping[str, str]) -> Markup | None:
     """What it does to messages and clients, before anybody opens anything."""
     items = [
-        element("li", element("a", element("code", who), href=f"#{anchors[entry.first.address]}"), ": ", what)
+        element("li", element("a", element("code", who), href=f"#{anchors[entry.first.address]}"), ": ", prose(what))
         for entry in shown
         for who, what in effects(entry)
     ]

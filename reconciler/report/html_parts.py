@@ -13,7 +13,7 @@ from reconciler.report.document import Document, Finding
 from reconciler.report.effects import many
 from reconciler.report.entries import Entry, Section, is_bare
 from reconciler.report.judgements import consent_entry, sentence, standing, total, worst_first
-from reconciler.report.markup import Markup, element, together
+from reconciler.report.markup import Markup, element, prose, together
 from reconciler.report.names import with_children, without_kind
 from reconciler.report.paper import Paper
 from reconciler.report.partitions import SAME, columns_of, partition_lines
@@ -63,8 +63,8 @@ def _details(entry: Entry) -> Iterator[Markup]:
     for number, consequence in enumerate(first.consequences):
         yield from _consequence(consequence, [(one.address, one.consequences[number]) for one in entry.changes])
     if said := AT_REST.get(entry.section):
-        yield element("p", sentence(said), class_="quiet")
-    yield from (element("p", sentence(line.strip())) for line in asides(first, Paper(width=10_000)))
+        yield element("p", prose(sentence(said)), class_="quiet")
+    yield from (element("p", prose(sentence(line.strip()))) for line in asides(first, Paper(width=10_000)))
     if removal(first):
         yield element("p", removal(first).strip())
     if len(entry.changes) > 1:
@@ -102,9 +102,11 @@ def since(field: FieldChange) -> Markup | None:
 
 
 def _verdict(verdict: Verdict, same: Sequence[Verdict], change: PlannedChange) -> Markup:
-    said = [element("p", sentence(verdict.message, verdict.path))]
+    said = [element("p", prose(sentence(verdict.message, verdict.path)))]
     if len({one.message for one in same}) > 1:
-        each = (element("li", element("code", one.address), ": ", sentence(one.message)) for one in same[:_NAMES])
+        each = (
+            element("li", element("code", one.address), ": ", prose(sentence(one.message))) for one in same[:_NAMES]
+        )
         said = [element("p", total(one.quantities for one in same)), element("ul", *each)]
     word = standing(verdict)
     head = element("p", element("b", f"{verdict.code} {verdict.name}"), " ", element("span", word, class_="word"))
@@ -114,11 +116,11 @@ def _verdict(verdict: Verdict, same: Sequence[Verdict], change: PlannedChange) -
 
 def _way_out(verdict: Verdict, change: PlannedChange) -> Iterator[Markup]:
     if verdict.consented is not None:
-        yield element("p", f"Consented: {verdict.consented}")
+        yield element("p", "Consented: ", prose(verdict.consented))
         return
     words, allow, rest = (verdict.fix or "").partition("allow: [")
     if words.strip():
-        yield element("p", element("b", "Instead: "), words.strip())
+        yield element("p", element("b", "Instead: "), prose(words.strip()))
     if allow:
         yield element("pre", (allow + rest).strip())
     elif verdict.blocks and verdict.consentable:
@@ -130,10 +132,12 @@ def _consequence(consequence: Consequence, same: Sequence[tuple[str, Consequence
     if drawn := consequence.detail.get("partition_map"):
         yield partitions(drawn)
     if len({one.message for _, one in same}) == 1:
-        yield element("p", sentence(consequence.message), class_="consequence")
+        yield element("p", prose(sentence(consequence.message)), class_="consequence")
         return
     yield element("p", total(one.quantities for _, one in same), class_="consequence")
-    yield element("ul", *(element("li", element("code", name), ": ", one.message) for name, one in same[:_NAMES]))
+    yield element(
+        "ul", *(element("li", element("code", name), ": ", prose(one.message)) for name, one in same[:_NAMES])
+    )
 
 
 def partitions(drawn: Mapping[str, Json]) -> Markup:
@@ -168,11 +172,11 @@ def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Mark
 def finding(one: Finding) -> Markup:
     place = element("span", str(one.place), class_="place") if one.place else None
     about = together(" ", element("code", one.address)) if one.address else None
-    fix = element("p", element("b", "Instead: "), one.fix) if one.fix else None
+    fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None
     head = element(
         "p", element("b", f"{one.code} {one.name}"), " ", element("span", one.standing, class_="word"), about, place
     )
-    return element("li", head, element("p", sentence(one.message)), fix, class_=f"verdict {_style(one)}")
+    return element("li", head, element("p", prose(sentence(one.message))), fix, class_=f"verdict {_style(one)}")
 
 
 def _style(one: Finding) -> str:

@@ -118,7 +118,7 @@ def _finding(one: Finding) -> str:
     """Where, what, what now, as an item of a list."""
     place = f"{code(str(one.place))} " if one.place else ""
     about = f" {code(one.address)}" if one.address else ""
-    fix = f" Instead: {prose(sentence(one.fix))}" if one.fix else ""
+    fix = f" Instead: {prose(one.fix)}." if one.fix else ""
     return f"- {place}**{one.standing} {one.code}**{about}: {prose(sentence(one.message))}{fix}"
 
 

@@ -36,6 +36,14 @@ def escaped(text: str) -> Markup:
     return text if isinstance(text, Markup) else Markup(html.escape(shortened(visible(text), MOST)))
 
 
+def prose(text: str) -> Markup:
+    """A sentence; what stands between backticks is code."""
+    pieces = shortened(text, MOST).split("`")
+    if len(pieces) % 2 == 0:  # a backtick without its partner stands for itself
+        pieces[-2:] = [f"{pieces[-2]}`{pieces[-1]}"]
+    return together(*(element("code", one) if number % 2 else one for number, one in enumerate(pieces)))
+
+
 def together(*pieces: str | None) -> Markup:
     return Markup("".join(escaped(piece) for piece in pieces if piece is not None))
 

@@ -97,8 +97,8 @@ class Page:
     def type(self, text: str) -> None:
         self("Input.insertText", text=text)
 
-    def picture(self, *, whole: bool = False) -> bytes:
-        return base64.b64decode(self("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"])
+    def picture(self) -> bytes:
+        return base64.b64decode(self("Page.captureScreenshot", format="png")["data"])
 
 
 @contextmanager

@@ -162,8 +162,8 @@ def test_the_pictures_in_the_repository_are_of_this_page(
     browser: Page, folder: Path, dark: bool, update_golden: bool
 ) -> None:
     """Fonts differ from machine to machine, so only what does not depend on them is compared: the size, roughly."""
-    page = opened(browser, showcase(folder), folder, dark=dark)
-    picture, path = page.picture(whole=False), FOLDER / "showcase" / ("dark.png" if dark else "light.png")
+    page = opened(browser, showcase(folder), folder, height=1_500, dark=dark)
+    picture, path = page.picture(), FOLDER / "showcase" / ("dark.png" if dark else "light.png")
     if update_golden:
         path.write_bytes(picture)
     assert size_of(picture) == size_of(path.read_bytes())

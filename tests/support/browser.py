@@ -50,7 +50,8 @@ def find() -> Browser:
 
 def _is_stub(program: Path) -> bool:
     """Ubuntu's program of this name only says that there is a snap."""
-    start = program.resolve().open("rb").read(4096) if program.exists() else b""
+    with program.open("rb") as file:
+        start = file.read(4096)
     return start.startswith(b"#!") and b"snap" in start
 
 
