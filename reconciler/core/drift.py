@@ -41,7 +41,12 @@ class Standing(StrEnum):
 
     @property
     def is_drift(self) -> bool:
-        return self in (Standing.FOREIGN, Standing.MISSING, Standing.RECREATED, Standing.CHANGED)
+        return self.is_whole or self is Standing.CHANGED
+
+    @property
+    def is_whole(self) -> bool:
+        """It is the object that strayed, not some of its fields."""
+        return self in (Standing.FOREIGN, Standing.MISSING, Standing.RECREATED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +90,7 @@ class Item:
     @property
     def is_drift(self) -> bool:
         """Something strayed that nobody agreed to overlook."""
-        whole = self.standing.is_drift and self.standing is not Standing.CHANGED and not self.ignored
-        return whole or any(one.counts for one in self.fields)
+        return (self.standing.is_whole and not self.ignored) or any(one.counts for one in self.fields)
 
     @property
     def is_quiet(self) -> bool:
@@ -137,9 +141,14 @@ class Drift:
         return counts
 
     @property
+    def is_partial(self) -> bool:
+        """Part of it could not be read."""
+        return any(item.standing is Standing.UNKNOWN for item in self.items)
+
+    @property
     def exit_code(self) -> int:
         """1 where part of it could not be read, 3 where something strayed; 3 never hides 1."""
-        if any(item.standing is Standing.UNKNOWN for item in self.items) or any(d.is_error for d in self.diagnostics):
+        if self.is_partial or any(one.is_error for one in self.diagnostics):
             return 1
         return 3 if self.drifted else 0
 

@@ -42,7 +42,7 @@ def drift_text(
     paper = paper or Paper()
     shown = [item for item in drift.items if paper.verbose or not item.is_quiet]
     if not shown and not drift.diagnostics and not paper.verbose:
-        return f"{place(drift)}: no drift, {_in_sync(drift)}{_coverage(drift)}\n"
+        return f"{place(drift)}: no drift, {in_sync(drift)}{_coverage(drift)}\n"
     lines = [*_head(drift, paper, seconds), ""]
     if drift.diagnostics:
         lines += [*diagnostics.lines(drift.diagnostics, paper), ""]
@@ -192,11 +192,11 @@ def sums(drift: Drift) -> str:
     counts = drift.counts
     strayed = [f"{counts[one.value]:_} {one.value}" for one in Standing if one.is_drift and counts[one.value]]
     rest = [f"{counts[name]:_} {name}" for name in ("unknown", "pending", "orphaned", "ignored") if counts[name]]
-    parts = [", ".join(strayed) or "no drift", ", ".join(rest), _in_sync(drift) + _coverage(drift)]
+    parts = [", ".join(strayed) or "no drift", ", ".join(rest), in_sync(drift) + _coverage(drift)]
     return " · ".join(filter(None, parts))
 
 
-def _in_sync(drift: Drift) -> str:
+def in_sync(drift: Drift) -> str:
     return f"{counted(drift.in_sync, 'resource')} as declared"
 
 

@@ -44,7 +44,7 @@ def drift_data(drift: Drift) -> dict[str, Any]:
         "summary": {**drift.counts, "drifted_fields": sum(f.counts for item in drift.items for f in item.fields)},
         "coverage": _coverage(drift.coverage),
         "diagnostics": [diagnostic_data(one) for one in drift.diagnostics],
-        "items": [_item(one) for one in sorted(drift.items, key=lambda item: item.address)],
+        "items": [item_data(one) for one in sorted(drift.items, key=lambda item: item.address)],
         "read": dict(drift.read),
         "ledger_known": drift.ledger_known,
     }
@@ -59,18 +59,18 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
     }
 
 
-def _item(item: Item) -> dict[str, Any]:
+def item_data(item: Item) -> dict[str, Any]:
     return {
         "address": item.address,
         "standing": item.standing.value,
         "drift": item.is_drift,
-        "fields": [_field(one) for one in item.fields],
+        "fields": [field_data(one) for one in item.fields],
         **some(reason=item.reason, ignored=item.ignored),
         **present(span=span_data(item.span), applied_by=_owner(item.owned), by=_by(item.by)),
     }
 
 
-def _field(one: FieldDrift) -> dict[str, Any]:
+def field_data(one: FieldDrift) -> dict[str, Any]:
     change = one.change
     return {
         "path": one.path,

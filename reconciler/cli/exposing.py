@@ -1,0 +1,78 @@
+"""Metrics where others fetch them: a file that is never half written, and a page on a port of this machine."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from reconciler.cli import common
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.report.metrics import CONTENT_TYPE
+
+
+def write_file(path: Path, text: str) -> None:
+    """Whoever reads meanwhile gets the old file or the new one; a collector takes only names that end in `.prom`."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise common.cannot_write(path, error) from None
+
+
+def address(said: str) -> tuple[str, int]:
+    """`127.0.0.1:9099`, `:9099`, `[::1]:9099`"""
+    host, colon, port = said.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65_535:
+        raise common.Misused(f"--listen {said}: write HOST:PORT, for example 127.0.0.1:9099.")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+@contextmanager
+def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
+    """Served while the block lasts; its URL. Port 0 takes a free one."""
+
+    class Page(BaseHTTPRequestHandler):
+        timeout = 5.0
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            is_there = self.path.partition("?")[0] in ("/metrics", "/")
+            body = text().encode() if is_there else b"Only /metrics is here.\n"
+            self.send_response(200 if is_there else 404)
+            self.send_header("Content-Type", CONTENT_TYPE if is_there else "text/plain; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None:
+            """Who fetches metrics is no news."""
+
+    try:
+        server = ThreadingHTTPServer(at, Page)
+    except OSError as error:
+        raise CannotContinue(_taken(at, error)) from None
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{at[0]}:{server.server_address[1]}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _taken(at: tuple[str, int], error: OSError) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code="DR112", name="cannot-listen",
+        message=f"Cannot listen on {at[0]}:{at[1]}: {(error.strerror or str(error)).lower()}.",
+        fix="Choose another port, or end what uses it.",
+    )  # fmt: skip

@@ -1,0 +1,242 @@
+"""A watch looks when something changes, within a second, and asks nothing while nothing does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.core.drift import Drift
+from reconciler.server.api import JetStream
+from reconciler.workflow.plan import PlanOptions
+from reconciler.workflow.watch import Happening, Lost, Seen, Watch, Wrong
+from tests.cli.running import command, environment
+from tests.drift.account import Owner, authors, item, updating
+from tests.e2e.someone import login
+from tests.support.accounts import Account, accounts_config
+from tests.support.jetstream import done
+from tests.support.servers import NatsServer
+from tests.support.topologies import HEADER
+from tests.support.versions import on_every_version
+
+HOUR = 3_600_000_000_000
+SECOND = 1.0
+"""Within so much of a change it is told."""
+ORDERS = """
+streams:
+  S:
+    subjects: [s.*]
+    max_age: 7d
+    consumers:
+      c: {ack_policy: explicit, max_ack_pending: 500}
+    groups:
+      g:
+        type: elastic
+        max_members: 2
+        partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}]
+        members: [a, b]
+"""
+
+
+class Watching:
+    """A watch under way, and what it tells."""
+
+    def __init__(self, owner: Owner, every: float) -> None:
+        self.told: asyncio.Queue[Happening] = asyncio.Queue()
+        self.file = owner.folder / "watched.yaml"
+        self.file.write_text(HEADER + ORDERS)
+        self.watch = Watch(
+            paths=[self.file], connecting=owner.where, options=PlanOptions(), every=every, tell=self.told.put_nowait
+        )
+
+    async def next(self, kind: type[Any], within: float = 10) -> Any:
+        """What it tells next of this sort."""
+        async with asyncio.timeout(within):
+            while not isinstance(found := await self.told.get(), kind):
+                pass
+        return found
+
+    async def until(self, is_so: Callable[[Drift], bool], within: float = SECOND) -> Drift:
+        async with asyncio.timeout(within):
+            while not is_so(found := (await self.next(Seen)).drift):
+                pass
+        return found
+
+
+@asynccontextmanager
+async def watching(owner: Owner, every: float = 900) -> Any:
+    under_way = Watching(owner, every)
+    task = asyncio.create_task(under_way.watch.run())
+    try:
+        await under_way.next(Seen)
+        yield under_way
+    finally:
+        under_way.watch.stop.set()
+        await task
+
+
+@pytest.fixture
+def owner(account: Account, tmp_path: Path) -> Owner:
+    return Owner(account, tmp_path)
+
+
+async def as_alice(owner: Owner, deed: Callable[[JetStream], Awaitable[Any]]) -> None:
+    nc = await owner.account.connect(name="alice")
+    await deed(await JetStream.open(nc))
+    await nc.close()
+
+
+async def narrower(js: JetStream) -> None:
+    config = {**done(await js.request("CONSUMER.INFO.S.c"))["config"], "max_ack_pending": 5}
+    done(await js.request("CONSUMER.CREATE.S.c", {"stream_name": "S", "action": "update", "config": config}))
+
+
+async def fewer(js: JetStream) -> None:
+    record = {
+        "max_members": 2,
+        "partitioning_filters": [{"filter": "s.*", "partitioning_wildcards": [1]}],
+        "members": ["a"],
+    }
+    await js.put_entry("elastic-consumer-groups", "S.g", json.dumps(record).encode(), expected_revision=None)
+
+
+def strayed(drift: Drift, address: str) -> bool:
+    return any(one.address == address for one in drift.drifted)
+
+
+@on_every_version
+def test_each_sort_of_change_is_told_within_a_second_with_who_made_it(owner: Owner) -> None:
+    owner.apply(ORDERS)
+
+    async def work() -> None:
+        async with watching(owner) as watch:
+            await as_alice(owner, updating("S", max_age=HOUR))
+            drift = await watch.until(lambda drift: strayed(drift, "stream/S"))
+            assert authors(item(drift, "stream/S")) == {"max_age": "alice"}
+            await as_alice(owner, narrower)
+            drift = await watch.until(lambda drift: strayed(drift, "consumer/S/c"))
+            assert authors(item(drift, "consumer/S/c")) == {"max_ack_pending": "alice"}
+            await as_alice(owner, fewer)
+            drift = await watch.until(lambda drift: strayed(drift, "elastic_group/S/g"))
+            assert authors(item(drift, "elastic_group/S/g")) == {"members": "unknown"}
+            await as_alice(owner, updating("S", max_age=7 * 24 * HOUR))
+            await watch.until(lambda drift: not strayed(drift, "stream/S"))
+
+    asyncio.run(work())
+
+
+async def sent_by_watch(owner: Owner) -> int:
+    """How many messages the server got over the watch's connection."""
+    nc = await owner.account.connect_system()
+    said = await nc.request("$SYS.REQ.SERVER.PING.CONNZ", json.dumps({"auth": True, "limit": 1024}).encode(), timeout=5)
+    await nc.close()
+    found = json.loads(said.data)["data"]["connections"]
+    mine = [
+        one for one in found if one.get("name") == "reconciler" and one.get("authorized_user") == owner.account.user
+    ]
+    assert len(mine) == 1, found
+    return int(mine[0]["in_msgs"])
+
+
+def test_nothing_is_asked_while_nothing_happens(owner: Owner) -> None:
+    owner.apply(ORDERS)
+
+    async def work() -> tuple[int, int, int]:
+        async with watching(owner) as watch:
+            before = await sent_by_watch(owner)
+            await as_alice(owner, lambda js: js.request("STREAM.INFO.S"))
+            await as_alice(owner, lambda js: js.pipeline.request("s.a", b"x", within=5))
+            await asyncio.sleep(0.5)  # that nothing comes can only be waited for
+            at_rest = await sent_by_watch(owner)
+            await as_alice(owner, updating("S", max_age=HOUR))
+            await watch.until(lambda drift: strayed(drift, "stream/S"))
+            return before, at_rest, await sent_by_watch(owner)
+
+    before, at_rest, after = asyncio.run(work())
+    assert before == at_rest < after
+
+
+def test_everything_is_looked_at_every_so_often(owner: Owner) -> None:
+    owner.apply(ORDERS)
+
+    async def work() -> None:
+        async with watching(owner, every=0.3) as watch:
+            await watch.next(Seen, within=SECOND)
+
+    asyncio.run(work())
+
+
+def test_files_that_change_count_at_the_next_look_and_broken_ones_as_they_were(owner: Owner) -> None:
+    owner.apply(ORDERS)
+
+    async def work() -> None:
+        async with watching(owner) as watch:
+            watch.file.write_text(HEADER + ORDERS.replace("max_age: 7d", "max_age: 1h"))
+            await as_alice(owner, updating("S", max_age=HOUR))
+            assert not (await watch.next(Seen)).drift.drifted
+            watch.file.write_text("streams: [")
+            await as_alice(owner, updating("S", max_age=2 * HOUR))
+            assert (await watch.next(Wrong)).diagnostics
+            await watch.until(lambda drift: strayed(drift, "stream/S"))
+
+    asyncio.run(work())
+
+
+@pytest.fixture
+def server() -> Iterator[NatsServer]:
+    with NatsServer(config=accounts_config(1)) as started:
+        yield started
+
+
+def test_a_server_that_restarts_is_watched_again_and_nothing_is_missed(server: NatsServer, tmp_path: Path) -> None:
+    owner = Owner(Account(server=server, user="a0", password="a0"), tmp_path)
+    owner.apply(ORDERS)
+
+    async def work() -> None:
+        async with watching(owner) as watch:
+            await asyncio.to_thread(server.kill)
+            await watch.next(Lost)
+            server.start()
+            await as_alice(owner, updating("S", max_age=HOUR))
+            await watch.until(lambda drift: strayed(drift, "stream/S"), within=20)
+            assert watch.watch.reconnects >= 1
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_signal_ends_it_in_good_order(owner: Owner, number: signal.Signals, code: int) -> None:
+    owner.apply(ORDERS)
+    (owner.folder / "t.yaml").write_text(HEADER + ORDERS)
+    metrics = owner.folder / "drift.prom"
+    arguments = ("drift", "t.yaml", "--watch", "--format", "json", "--metrics", str(metrics), "--listen", "127.0.0.1:0")
+    with subprocess.Popen(
+        command(*arguments, *login(owner.account)), cwd=owner.folder, env=environment(owner.folder), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = json.loads(process.stdout.readline())
+        url = process.stderr.readline().split()[-1].rstrip(".")
+        asyncio.run(as_alice(owner, updating("S", max_age=HOUR)))
+        drifted = json.loads(process.stdout.readline())
+        with urllib.request.urlopen(url, timeout=5) as page:
+            fetched = page.read().decode()
+        process.send_signal(number)
+        assert process.wait(10) == code
+        assert process.stderr.read().count("\n") == 1  # what it looks at and when; nothing else
+    assert first["event"] == "watching"
+    assert (drifted["event"], drifted["address"], drifted["path"], drifted["by"]["client"]) == (
+        "drift", "stream/S", "max_age", "alice",
+    )  # fmt: skip
+    assert 'reconciler_drift{topology="orders",address="stream/S",standing="changed"} 1' in fetched
+    assert metrics.read_text() == fetched
+    assert [one.name for one in owner.folder.iterdir() if one.name.endswith(".tmp")] == []
