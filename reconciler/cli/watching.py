@@ -44,31 +44,26 @@ class Teller:
     is_lost: bool = False
 
     def __call__(self, what: Happening) -> None:
+        """The metrics first: whoever hears of something finds it there."""
+        lines = [*self._lines(what)]
         if isinstance(what, Seen):
-            self._seen(what)
-        elif isinstance(what, Wrong):
-            tell(report(what.diagnostics, paper()))
-        elif not self.is_lost:
-            self._lost(what)
+            self.drift, self.is_lost, self.looks = what.drift, False, self.looks + 1
+        self.is_lost = self.is_lost or isinstance(what, Lost)
         self._measure(what)
+        for line in lines:
+            say((line_json if self.as_json else line_text)(line, time.time()))
 
-    def _seen(self, what: Seen) -> None:
-        if self.is_lost:
-            self.is_lost = False
-            self._say(Line("back", "connected again", {}))
-        if self.drift is None or self.drift.diagnostics != what.drift.diagnostics:
-            tell(report(what.drift.diagnostics, paper()))
-        for line in changes(self.drift, what.drift):
-            self._say(line)
-        self.drift = what.drift
-        self.looks += 1
-
-    def _lost(self, what: Lost) -> None:
-        self.is_lost = True
-        self._say(Line("lost", f"{what.why.rstrip('.')}; connecting again", {"why": what.why}))
-
-    def _say(self, line: Line) -> None:
-        say((line_json if self.as_json else line_text)(line, time.time()))
+    def _lines(self, what: Happening) -> Iterator[Line]:
+        if isinstance(what, Wrong):
+            tell(report(what.diagnostics, paper()))
+        elif isinstance(what, Seen):
+            if self.is_lost:
+                yield Line("back", "connected again", {})
+            if self.drift is None or self.drift.diagnostics != what.drift.diagnostics:
+                tell(report(what.drift.diagnostics, paper()))
+            yield from changes(self.drift, what.drift)
+        elif not self.is_lost:
+            yield Line("lost", f"{what.why.rstrip('.')}; connecting again", {"why": what.why})
 
     def _measure(self, what: Happening) -> None:
         seen = what if isinstance(what, Seen) else None
