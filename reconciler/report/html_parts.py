@@ -169,14 +169,16 @@ def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Mark
     return element(name, text, class_=" ".join(filter(None, (style, "moved" if moved else ""))) or None)
 
 
-def finding(one: Finding) -> Markup:
+def finding(one: Finding, anchor: str) -> Markup:
     place = element("span", str(one.place), class_="place") if one.place else None
     about = together(" ", element("code", one.address)) if one.address else None
     fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None
     head = element(
         "p", element("b", f"{one.code} {one.name}"), " ", element("span", one.standing, class_="word"), about, place
     )
-    return element("li", head, element("p", prose(sentence(one.message))), fix, class_=f"verdict {_style(one)}")
+    return element(
+        "li", head, element("p", prose(sentence(one.message))), fix, class_=f"verdict {_style(one)}", id=anchor
+    )
 
 
 def _style(one: Finding) -> str:

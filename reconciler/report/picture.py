@@ -61,7 +61,7 @@ class Picture:
 
 
 def picture(document: Document) -> Picture:
-    sections = {change.address: section_of(change) for change in document.changes}
+    sections = {change.address: section_of(change) for change in document.changes} or _found(document)
     specs = {str(one.address): one.spec for one in document.declared.resources} if document.declared else {}
     known = {**dict.fromkeys(specs), **dict.fromkeys(sections)}
     arrows = _arrows(specs, document.changes, known)
@@ -78,6 +78,12 @@ def picture(document: Document) -> Picture:
         arrows=tuple(arrows),
         left_out=len(cards) - len(drawn),
     )
+
+
+def _found(document: Document) -> dict[str, Section]:
+    """Without a plan, what was found wrong is what is to be seen."""
+    errors = (one.address for one in document.diagnostics if one.is_error and one.address)
+    return dict.fromkeys((address for address in errors if "/" in address), Section.UPDATE)
 
 
 def _matters(card: Card) -> bool:

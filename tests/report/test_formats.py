@@ -51,6 +51,14 @@ def test_a_report_ends_in_one_newline(name: str) -> None:
 
 
 @every_format
+@every_trick
+def test_reports_of_several_topologies_are_one_text(name: str, trick: str) -> None:
+    text = FORMATS[name].several([hostile(trick), Document(topology="second", plan=everything()), Document()])
+    assert "ORDERS/dispatch" in text
+    assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n"] == []
+
+
+@every_format
 def test_there_is_a_report_of_nothing(name: str) -> None:
     assert FORMATS[name](Document(topology="orders", plan=plan(kept=3)))
     assert FORMATS[name](Document(summary="fine\n"))

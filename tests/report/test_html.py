@@ -92,6 +92,16 @@ def test_every_name_is_given_once_and_every_link_leads_somewhere(document: Docum
     assert {link.removeprefix("#") for link in page.all("href")} <= set(page.all("id"))
 
 
+def test_several_reports_share_a_page_and_no_name() -> None:
+    page = Parsed()
+    page.feed(FORMATS["html"].several(DOCUMENTS[:3]))
+    page.close()
+    assert (page.errors, page.open) == ([], [])
+    assert len(page.all("id")) == len(set(page.all("id")))
+    assert {link.removeprefix("#") for link in page.all("href")} <= set(page.all("id"))
+    assert page.all("id").count("filter") == 1
+
+
 def test_the_policy_lets_only_its_own_style_and_script_through() -> None:
     page = parsed(Document(topology="orders", plan=everything()))
     policy = next(str(said["content"]) for tag, said in page.elements if said.get("http-equiv"))
