@@ -29,6 +29,8 @@ class Terms:
     """Seconds after which a lease that nobody renews is free. Whole ones: servers know no others."""
     every: float = 5
     """Seconds between renewals."""
+    grace: float = 5
+    """Seconds beyond somebody else's term for which it is still waited."""
 
     @classmethod
     def usual(cls) -> Terms:
@@ -44,7 +46,7 @@ class Terms:
     @property
     def patience(self) -> float:
         """How long we wait for somebody else: by then whoever does not renew has lost it."""
-        return self.ttl + 5
+        return self.ttl + self.grace
 
 
 def now() -> float:

@@ -25,21 +25,22 @@ class Applier:
 
     @classmethod
     @asynccontextmanager
-    async def planned(cls, folder: Path, account: Account, text: str, ttl: int = TTL) -> AsyncIterator[Applier]:
-        """It has its plan and waits to be told; killed after the block, whatever it does then."""
+    async def started(cls, folder: Path, account: Account, text: str, ttl: int = TTL) -> AsyncIterator[Applier]:
+        """It makes its plan and waits to be told; killed after the block, whatever it does then."""
         file = written(folder, text)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.lease.applying", str(file), account.url, account.user, str(ttl),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment(folder),
         )  # fmt: skip
         try:
-            applier = cls(process)
-            assert await applier.says() == "planned"
-            yield applier
+            yield cls(process)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.communicate()
+
+    async def has_planned(self) -> None:
+        assert await self.says() == "planned"
 
     def goes(self) -> None:
         assert self.process.stdin is not None

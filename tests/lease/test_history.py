@@ -18,7 +18,8 @@ from reconciler.server.read_kv import entry, names
 from reconciler.workflow.plan import plan
 from reconciler.workflow.turn import others
 from tests.cli.running import Ran, Shell
-from tests.e2e.someone import Someone, login, start
+from tests.e2e.here import somebody
+from tests.e2e.someone import Someone, start
 from tests.lease.conftest import Applier, streams
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
@@ -30,14 +31,15 @@ HELD = json.dumps({"run": "x", "user": "ann", "host": "ci-7", "pid": 4, "since":
 
 
 @pytest.fixture
-def someone(tmp_path: Path, account: Account) -> Someone:
-    return Someone(Shell(tmp_path), account, login(account))
+def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    return somebody(tmp_path, account, monkeypatch)
 
 
 @on_every_version
-def test_an_apply_is_in_the_history_with_who_and_how_much(someone: Someone) -> None:
+def test_an_apply_is_in_the_history_with_who_and_how_much(someone: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTOR", "octocat")
     file = someone.write("streams: {A: {subjects: [a]}, B: {subjects: [b]}}\n")
-    assert someone("apply", file, "--yes", GITHUB_ACTOR="octocat").code == 0
+    assert someone("apply", file, "--yes").code == 0
     (run,) = json.loads(someone("history", "--format", "json").out)["runs"]
     assert (run["topology"], run["user"], run["outcome"], run["steps"]) == ("t", "octocat", "applied", 2)
     assert (run["counts"], run["outcomes"]) == ({"create": 2}, {"done": 2})
@@ -94,11 +96,12 @@ def test_a_run_that_was_killed_is_running_first_and_then_cut_off(
         return [run.outcome for run in runs]
 
     async def work() -> tuple[list[str], list[str]]:
-        async with Applier.planned(tmp_path / "a", account, streams(2000)) as first:
-            first.goes()
-            assert await first.says() == "began"
-            running = await asyncio.to_thread(talk, account, outcomes)
-        async with Applier.planned(tmp_path / "b", account, "streams: {OTHER: {subjects: [other]}}\n") as second:
+        async with Applier.started(tmp_path / "b", account, "streams: {OTHER: {subjects: [other]}}\n") as second:
+            async with Applier.started(tmp_path / "a", account, streams(1000)) as first:
+                await asyncio.gather(first.has_planned(), second.has_planned())
+                first.goes()
+                assert await first.says() == "began"
+                running = await asyncio.to_thread(talk, account, outcomes)
             second.goes()
             await second.last()
         return running, await asyncio.to_thread(talk, account, outcomes)
@@ -175,7 +178,7 @@ def test_unlock_shows_the_holder_and_removes_a_lease_that_was_left(someone: Some
 def test_a_waiting_apply_says_for_whom_and_goes_on_when_the_lease_is_free(someone: Someone) -> None:
     async def held_for_a_while(js: JetStream) -> None:
         await ledger.ensure(js, await observe(js))
-        await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=0, headers={"Nats-TTL": "4s"})
+        await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=0, headers={"Nats-TTL": "1s"})
 
     someone.ask(held_for_a_while)
     ran = someone.apply("streams: {A: {subjects: [a]}}\n")
@@ -188,7 +191,7 @@ def test_an_apply_on_another_topologys_stream_waits_for_that_topology_too(someon
 
     async def they_apply(js: JetStream) -> None:
         held = await js.put_entry(
-            "reconciler", lease_key("theirs"), HELD, expected_revision=None, headers={"Nats-TTL": "4s"}
+            "reconciler", lease_key("theirs"), HELD, expected_revision=None, headers={"Nats-TTL": "1s"}
         )
         assert isinstance(held, Stored)
 
