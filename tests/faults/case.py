@@ -124,7 +124,9 @@ class Playing:
         await self._seen_in_history()
         await self._again()
         await self.traffic.ends()
-        self.outcome.lost = len(await self.traffic.lost())
+        self.outcome.lost = len(lost := await self.traffic.lost())
+        if lost:
+            self.outcome.wrong.append(f"NEVER CAME: {sorted(lost)[:40]}; {await self.traffic.evidence()}")
         await self._converged()
         if await of_others(self.js) != theirs:
             self.outcome.wrong.append("TOUCHED WHAT IS NOT OURS")
@@ -308,7 +310,9 @@ class Playing:
         """Stopped, or seen by the next plan; else it was made when nothing could see it."""
         said = (self.folder / "said").read_text()
         address = "/".join(self.case.scene.edited[:2])
-        if not self._edited:
+        if self._was_planned_after():
+            self.outcome.word = "in the plan"
+        elif not self._edited:
             self.outcome.word = "nothing there to edit"
         elif "AP103" in said or self.outcome.code not in (0, None):
             self.outcome.word = "stopped"
@@ -316,6 +320,12 @@ class Playing:
             self.outcome.word = "in the next plan"
         else:
             self.outcome.word = "unseen"
+
+    def _was_planned_after(self) -> bool:
+        """The plan was made from what it is since; the first write comes after that."""
+        at, asked = self.case.at, self.outcome.asked
+        first = next((number for number, one in enumerate(asked) if one.is_write), len(asked))
+        return at is not None and at.request in asked[:first]
 
     async def _converged(self) -> None:
         """A group that resumes may need one more, when it has stored something."""

@@ -6,6 +6,7 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -64,6 +65,8 @@ class _Played:
         return self._setup == CLUSTER
 
     async def all(self) -> list[Outcome]:
+        # Every case waits for up to two processes in threads; with fewer of these, one waits for another.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(4 * AT_ONCE))
         found = scenes(NEWEST if self._clustered else self._setup, clustered=self._clustered)
         if self._clustered:
             found = [replicated(one) for one in found]

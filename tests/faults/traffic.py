@@ -79,6 +79,17 @@ class Traffic:
             pass
         return self.stored - self.processed
 
+    async def evidence(self) -> str:
+        """What the server says of those that should have given it."""
+        said = []
+        for stream, consumer in self.scene.readers:
+            info = await self.js.read(f"STREAM.INFO.{stream}")
+            one = await self.js.read(f"CONSUMER.INFO.{stream}.{consumer or 'looking'}")
+            if isinstance(info, dict) and isinstance(one, dict):
+                told = {name: one[name] for name in ("delivered", "ack_floor", "num_pending", "num_ack_pending")}
+                said.append(f"{stream} {info['state']} {info.get('sources')} {info['config'].get('sources')} {told}")
+        return "; ".join(said)
+
     async def _made(self, stream: str) -> None:
         await make_consumer(self.js, stream, "looking", max_ack_pending=-1)
 
