@@ -91,10 +91,10 @@ class Traffic:
         return "; ".join(said)
 
     async def _made(self, stream: str) -> None:
-        await make_consumer(self.js, stream, "looking", max_ack_pending=-1)
+        await make_consumer(self.js, stream, "looking", max_ack_pending=-1, ack_wait=3_000_000_000)
 
     async def _take(self, stream: str, consumer: str) -> None:
-        for message in await self._fetch(stream, consumer or "looking", 200, within=0.2):
+        for message in await self._fetch(stream, consumer or "looking", 200, within=1):
             await message.ack()
             self.processed.add(message.data.decode())
 
@@ -120,7 +120,7 @@ async def others(js: JetStream) -> None:
 async def of_others(js: JetStream) -> Any:
     """All of it, as the server tells it; not what changes without anybody's doing."""
     consumer = done(await js.read("CONSUMER.INFO.THEIRS.their_own"))
-    stable = {name: consumer[name] for name in ("config", "created", "delivered", "ack_floor", "num_pending")}
+    stable = {name: consumer[name] for name in ("config", "created", "delivered", "ack_floor")}
     return stable, [await _stream(js, name) for name in ("THEIRS", "KV_theirs")]
 
 
