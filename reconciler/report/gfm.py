@@ -42,17 +42,36 @@ def prose(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    return "".join(part if not part.strip() else _word(part) for part in re.split(r"(\s+)", text))
+    """What is not plainly a word becomes code, together with its neighbours of that sort: `max_age: 7d`."""
+    parts = re.split(r"(\s+)", text)
+    shown, names = "", list[str]()
+    for number in range(0, len(parts), 2):
+        word, gap = parts[number], "".join(parts[number + 1 : number + 2])
+        if word and not _is_plain(word):
+            names += [word, gap]
+            continue
+        shown += _names(names) + _plain(word) + gap
+        names = []
+    return shown + _names(names)
 
 
-def _word(word: str) -> str:
+def _is_plain(word: str) -> bool:
+    return _WORD.fullmatch(word) is not None or not any(map(str.isalnum, word))
+
+
+def _plain(word: str) -> str:
+    """A sign of its own is no heading, list, quote or rule."""
     if _WORD.fullmatch(word):
         return word
-    if not any(character.isalnum() for character in word):
-        return "".join(f"\\{c}" if c.isascii() else c for c in word)
-    tail = re.search(r"[.,;:!?]+$", word)
-    end = tail[0] if tail else ""
-    return code(word[: len(word) - len(end)]) + end
+    return "".join(f"\\{c}" if c.isascii() else c for c in word)
+
+
+def _names(pieces: list[str]) -> str:
+    """Without the stop that ends the sentence, and with the gap that follows."""
+    text = "".join(pieces)
+    body = text.strip()
+    end = body[len(body.rstrip(".,;:!?")) :]
+    return code(body[: len(body) - len(end)]) + end + text[len(text.rstrip()) :] if body else text
 
 
 def fenced(lines: list[str], language: str = "") -> list[str]:
@@ -77,4 +96,5 @@ def folded(title: str, lines: list[str], *, is_open: bool = False, is_markup: bo
     if not lines:
         return []
     summary = title if is_markup else markup(title)
+    lines = lines[1:] if lines[0] == "" else lines
     return [f"<details{' open' if is_open else ''}><summary>{summary}</summary>", "", *lines, "", "</details>"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from reconciler.core.diagnostic import Severity, SourceSpan
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.headline import heading, totals
-from reconciler.report.judgements import sentence
+from reconciler.report.judgements import instead, sentence
 from reconciler.report.visible import inert, visible
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -50,8 +50,8 @@ def _message(one: Finding) -> str:
     lines = [sentence(one.message, one.path)]
     if one.consented is not None:
         lines.append(f"Consented: {one.consented}")
-    elif one.fix:
-        lines += f"Instead: {one.fix}".splitlines()
+    else:
+        lines += instead(one.fix)
     return "\n".join(visible(line) for line in lines)[:MOST]
 
 

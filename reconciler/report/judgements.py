@@ -70,6 +70,11 @@ def verdict_head(verdict: Verdict) -> str:
     return f"{verdict.code} {verdict.name}, {_WORDS[verdict.outcome]}."
 
 
+def instead(fix: str) -> list[str]:
+    """The way out in lines, of which one may be copied whole."""
+    return f"Instead: {_ALLOW.sub(_BELOW, fix)}".splitlines() if fix else []
+
+
 def way_out(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, where: str) -> list[str]:
     """What to do instead, and how to consent where one may."""
     lines: list[str] = []

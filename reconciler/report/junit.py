@@ -19,7 +19,7 @@ from reconciler.report.document import Document, Finding, findings
 from reconciler.report.entries import Entry, Section, section_of
 from reconciler.report.gfm import shortened
 from reconciler.report.headline import heading, totals
-from reconciler.report.judgements import sentence
+from reconciler.report.judgements import instead, sentence
 from reconciler.report.paper import Paper
 from reconciler.report.visible import inert, visible
 
@@ -165,8 +165,8 @@ def _of_finding(one: Finding, document: Document) -> Case:
 
 def _told(one: Finding) -> str:
     place = f"{one.place.file}:{one.place.line}:{one.place.column}: " if one.place else ""
-    fix = f"\nInstead: {one.fix}" if one.fix else ""
-    return f"{place}{one.severity} {one.code} {one.name}: {sentence(one.message, one.path)}{fix}\n"
+    head = f"{place}{one.severity} {one.code} {one.name}: {sentence(one.message, one.path)}"
+    return "\n".join([head, *instead(one.fix)]) + "\n"
 
 
 def _said(one: Finding) -> str:

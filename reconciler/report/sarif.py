@@ -17,7 +17,7 @@ from reconciler.core.diagnostic import Severity, SourceSpan
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.headline import heading
 from reconciler.report.json import json_text
-from reconciler.report.judgements import sentence
+from reconciler.report.judgements import instead, sentence
 from reconciler.report.visible import visible
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -108,7 +108,7 @@ def _result(one: Finding, index: int, fingerprint: str) -> Data:
 
 def _message(one: Finding) -> str:
     about = f"{one.address}: " if one.address else ""
-    lines = [about + sentence(one.message, one.path), *(f"Instead: {one.fix}".splitlines() if one.fix else ())]
+    lines = [about + sentence(one.message, one.path), *instead(one.fix)]
     return "\n".join(visible(line) for line in lines)
 
 

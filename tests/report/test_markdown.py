@@ -119,11 +119,12 @@ def test_what_is_unknown_is_said_with_what_stops_it() -> None:
     ("text", "shown"),
     [
         ("max_age cannot change", "`max_age` cannot change"),
+        ("write priority_policy: pinned_client.", "write `priority_policy: pinned_client`."),
         ("ask @everyone, or see #12.", "ask `@everyone`, or see `#12`."),
         ("`orders.>` overlaps", "`orders.>` overlaps"),
         ("1_200_000 messages (40 GiB) go, 12%", "1_200_000 messages (40 GiB) go, 12%"),
         ("a ` alone", "a \\' alone"),
-        ("GH-12 www.example.org", "`GH-12` `www.example.org`"),
+        ("GH-12 www.example.org", "`GH-12 www.example.org`"),
         ("* - + # >", "\\* \\- + \\# \\>"),
         ("“quoted” isn’t – it's", "“quoted” isn’t – it's"),
     ],

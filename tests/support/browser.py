@@ -21,10 +21,11 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 PLACE = PROJECT / ".cache" / "chromium"
+ROOT, WHY_NOT = PLACE / "root", PLACE / "why-not"
 PACKAGES = ("chromium-headless-shell", "fonts-dejavu-core")
 INSTALLED = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE = 180.0
-"""Seconds for all packages."""
+PATIENCE = 90.0
+"""Seconds for each of three questions to a mirror."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +39,46 @@ class Browser:
 
 @cache
 def find() -> Browser:
+    """What is there now. Only `make setup` looks further."""
     if chosen := os.environ.get("RECONCILER_CHROMIUM"):
         return Browser(program=Path(chosen))
     for name in INSTALLED:
         if (found := shutil.which(name)) and not _is_stub(Path(found)):
             return Browser(program=Path(found))
+    if ROOT.exists():
+        return _inside(ROOT)
+    return Browser(
+        why_not=WHY_NOT.read_text(encoding="utf-8") if WHY_NOT.exists() else "there is none; see `make setup`"
+    )
+
+
+def obtain() -> Browser:
+    """The one that is there, or one unpacked now."""
+    if find().program:
+        return find()
+    PLACE.mkdir(parents=True, exist_ok=True)
+    with (PLACE / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if why := _unpacked():
+            WHY_NOT.write_text(why, encoding="utf-8")
+    find.cache_clear()
+    return find()
+
+
+def _unpacked() -> str:
+    """Why it could not be; empty: it could."""
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        return Browser(why_not="no Chromium is installed, and this is no Debian to take one from")
-    return _unpacked()
+        return "no Chromium is installed, and this is no Debian to take one from"
+    try:
+        if not ROOT.exists():
+            _fetch(ROOT)
+        WHY_NOT.unlink(missing_ok=True)
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr or error.stdout or "it said nothing").strip().splitlines()
+        return f"`{error.cmd[0]}` failed: {said[-1]}"
+    except subprocess.TimeoutExpired:
+        return f"its packages did not come within {PATIENCE:.0f} s"
+    return ""
 
 
 def _is_stub(program: Path) -> bool:
@@ -53,22 +86,6 @@ def _is_stub(program: Path) -> bool:
     with program.open("rb") as file:
         start = file.read(4096)
     return start.startswith(b"#!") and b"snap" in start
-
-
-def _unpacked() -> Browser:
-    PLACE.mkdir(parents=True, exist_ok=True)
-    with (PLACE / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes begin at once
-        try:
-            root = PLACE / "root"
-            if not root.exists():
-                _fetch(root)
-            return _inside(root)
-        except subprocess.CalledProcessError as error:
-            why = (error.stderr or error.stdout or "it said nothing").strip().splitlines()[-1]
-            return Browser(why_not=f"`{' '.join(map(str, error.cmd[:1]))}` failed: {why}")
-        except subprocess.TimeoutExpired:
-            return Browser(why_not=f"its packages did not come within {PATIENCE:.0f} s")
 
 
 def _fetch(root: Path) -> None:
@@ -88,7 +105,7 @@ def _fetch(root: Path) -> None:
 
 def _run(here: Path, *arguments: str) -> str:
     ours = {"Dir::State::Lists": here / "lists", "Dir::Cache": here / "cache", "Debug::NoLocking": 1,
-            "APT::Sandbox::User": "root"}  # fmt: skip
+            "APT::Sandbox::User": "root", "Acquire::Retries": 1, "Acquire::http::Timeout": 10}  # fmt: skip
     options = [part for name, value in ours.items() for part in ("-o", f"{name}={value}")]
     command = ["apt-get", *options, *arguments]
     done = subprocess.run(
@@ -120,5 +137,5 @@ def not_run(paths: Iterable[str], tests: Path) -> str | None:
 
 
 if __name__ == "__main__":
-    found = find()
+    found = obtain()
     sys.exit(0 if found.program else f"Tests in a browser will not be run: {found.why_not}")
