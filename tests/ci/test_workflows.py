@@ -1,0 +1,62 @@
+"""Every workflow we ship passes the linters people run over theirs, and lets nothing that others wrote become a script."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ci.runner import ACTION, ROOT, loaded
+
+WORKFLOWS = sorted((ROOT / "examples" / "ci" / "github").glob("*.yml"))
+SCHEMAS = {
+    "vendor.github-workflows": [*WORKFLOWS, *(ROOT / ".github" / "workflows").glob("*.yml")],
+    "vendor.github-actions": [ACTION / "action.yml"],
+    "vendor.gitlab-ci": [ROOT / "examples" / "ci" / "gitlab" / ".gitlab-ci.yml"],
+    "vendor.dependabot": [ROOT / ".github" / "dependabot.yml"],
+}
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_every_file_is_as_its_host_wants_it(schema: str) -> None:
+    done = run(sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *map(str, SCHEMAS[schema]))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_workflow_can_be_tricked() -> None:
+    """Injected expressions, credentials left on disk, wide permissions, dangerous triggers."""
+    zizmor = Path(sys.executable).parent / "zizmor"
+    config = str(ROOT / ".github" / "zizmor.yml")
+    done = run(str(zizmor), "--offline", "--no-progress", "--config", config, ".github", *map(str, WORKFLOWS))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_every_workflow_says_what_it_may_and_when_it_is_too_long(workflow: Path) -> None:
+    said = loaded(workflow)
+    assert said["permissions"] in ({}, {"contents": "read"})
+    assert all("timeout-minutes" in job for job in said["jobs"].values())
+
+
+def test_review_of_forks_has_no_secret_in_reach() -> None:
+    text = (ROOT / "examples" / "ci" / "github" / "review.yml").read_text()
+    assert "secrets." not in text
+    assert "environment:" not in text
+
+
+def test_the_pre_commit_hook_runs_what_it_says(tmp_path: Path) -> None:
+    (hook,) = loaded(ROOT / "examples" / "ci" / "pre-commit-config.yaml")["repos"][0]["hooks"]
+    (tmp_path / "streams").mkdir()
+    (tmp_path / "streams" / "o.yaml").write_text("reconciler: 1\ntopology: t\nstreams: {S: {subjectz: [s]}}\n")
+    done = subprocess.run(
+        [sys.executable, "-m", *hook["entry"].split()], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "subjectz" in done.stdout + done.stderr
