@@ -119,6 +119,8 @@ class Kind:
     """What replaces it may have another name under the same parent."""
     stands: Callable[[Change, View], bool] = lambda _change, _view: False
     """Is part of the old object still there, though itself is gone? Then its replacement goes on from the beginning."""
+    remains: Callable[[Address, Snapshot], bool] = lambda _address, _snapshot: False
+    """Is part of it still there, though itself is gone? Then a removal that was cut off goes on."""
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None
     """Why nobody can say what is live at this address; None when the snapshot can."""
 

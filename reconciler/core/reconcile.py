@@ -169,7 +169,9 @@ def _unwanted(
     ended = {one.address: one for one in topology.removed if one.until and today > one.until}
     for removed in topology.removed:
         if removed.address not in ended:
-            changes[removed.address] = _removal(removed, live.get(removed.address), ledger, registry, snapshot)
+            changes[removed.address] = _removal(
+                removed, live.get(removed.address), topology, ledger, registry, snapshot
+            )
     for forgotten in topology.forget:
         address = forgotten.address
         action = Action.FORGET if address in ours else Action.ABSENT
@@ -199,10 +201,19 @@ def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
     )
 
 
-def _removal(removed: Removed, live: Resource | None, ledger: Ledger, registry: Registry, snapshot: Snapshot) -> Change:
+def _removal(
+    removed: Removed,
+    live: Resource | None,
+    topology: Topology,
+    ledger: Ledger,
+    registry: Registry,
+    snapshot: Snapshot,
+) -> Change:
     address, owned = removed.address, ledger.get(removed.address)
     action, reason = Action.DELETE, removed.reason
     if live is None:
         why = registry.of(address).unknown(address, snapshot)
         action, reason = (Action.UNKNOWN, why) if why else (Action.FORGET if owned else Action.ABSENT, removed.reason)
+        if not why and owned and owned.topology == topology.name and registry.of(address).remains(address, snapshot):
+            action, reason = Action.DELETE, "a run that was removing it was cut off; this goes on where it stopped"
     return Change(address=address, action=action, live=live, owned=owned, where=removed.where, reason=reason)

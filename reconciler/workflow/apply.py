@@ -120,6 +120,10 @@ class _Book:
             if step.undoes is None and (address := Address.parse(step.address)) in records:
                 book.waiting.setdefault(address, set()).add(step.id)
                 book.owners.setdefault(step.id, []).append(address)
+        for address in records.keys() - book.waiting.keys():  # what goes with its stream is ours until that has gone
+            if records[address] is None and (whole := _deletion_of(address, plan)):
+                book.waiting[address] = {whole}
+                book.owners.setdefault(whole, []).append(address)
         book.at_once = {address: record for address, record in records.items() if address not in book.waiting}
         return book
 
@@ -148,3 +152,9 @@ class _Book:
 def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> ledger.Record:
     seen = identity.seen_in(snapshot, REGISTRY.of(address).primary(address))
     return replace(record, seen=seen) if record and seen else record
+
+
+def _deletion_of(address: Address, plan: Plan) -> str | None:
+    """The step that deletes the stream something stands on."""
+    on = (address.stream,) if len(address.names) > 1 else None
+    return next((step.id for step in plan.steps if step.call is Call.STREAM_DELETE and step.on == on), None)

@@ -12,7 +12,7 @@ from tests.faults.report import wrongs
 from tests.support.binaries import MINORS
 
 SAMPLES = {
-    "2.11": ("replaced on workqueue", (Fault.KILLED, Fault.TRANSIENT, Fault.EDITED), 12),
+    "2.11": ("removal", (Fault.KILLED, Fault.TRANSIENT, Fault.EDITED), 12),
     "2.12": ("replaced on interest", (Fault.DISCONNECTED, Fault.DELAYED, Fault.DOUBLED), 16),
     "2.14": ("group made anew", (Fault.KILLED, Fault.SUSPENDED, Fault.PERMANENT), 16),
     "2.15": ("everything", SINGLE, 120),

@@ -145,6 +145,14 @@ def _delete(change: Change, view: View) -> Sequence[Step]:
     return (*marker, gate, calls.delete_stream(change, name, after=(gate.id,)))
 
 
+def _remains(address: Address, snapshot: Snapshot) -> bool:
+    """Its queue is, when the record was deleted and the run cut off then; it would go on taking messages in."""
+    info = snapshot.streams.get(derived.stream_name(*address.names))
+    config = info["config"] if info else {}
+    origins = [origin["name"] for origin in config.get("sources") or ()]
+    return origins == [address.stream] and config.get("retention") == "workqueue" and not config.get("subjects")
+
+
 ELASTIC_GROUP = Kind(
     name="elastic_group",
     family="EG",
@@ -165,6 +173,7 @@ ELASTIC_GROUP = Kind(
     ),
     replace=recreate.how,
     stands=recreate.stands,
+    remains=_remains,
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
     rules=RULES,
 )

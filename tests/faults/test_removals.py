@@ -1,0 +1,73 @@
+"""What the faults found about removals: wherever one is cut off, the next apply can go on and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from reconciler.core.events import Finished
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Call
+from reconciler.server.api import JetStream
+from reconciler.server.execute import execute
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import Planned, plan
+from reconciler.workflow.predict import forms
+from tests.faults.case import OPTIONS
+from tests.faults.scenes import REMOVED, Sections
+from tests.support.accounts import Account
+from tests.support.jetstream import done, talk
+from tests.support.topologies import from_files
+
+
+def declared(folder: Path, sections: Sections) -> Topology:
+    file = folder / "topology.yaml"
+    file.write_text(json.dumps({"reconciler": 1, "topology": "t", **sections}))
+    return from_files(file)
+
+
+async def planned(js: JetStream, folder: Path, sections: Sections) -> Planned:
+    return await plan(declared(folder, sections), js, OPTIONS)
+
+
+async def applied(js: JetStream, folder: Path, sections: Sections) -> None:
+    events = [event async for event in apply(await planned(js, folder, sections), js)]
+    assert isinstance(events[-1], Finished)
+    assert events[-1].is_success, events[-1]
+
+
+def after_a_cut(account: Account, folder: Path, cut: Callable[[JetStream, Planned], Awaitable[None]]) -> list[str]:
+    """The streams that are there in the end."""
+
+    async def work(js: JetStream) -> list[str]:
+        await applied(js, folder, REMOVED.before)
+        await cut(js, await planned(js, folder, REMOVED.wanted))
+        await applied(js, folder, REMOVED.wanted)
+        assert (await planned(js, folder, REMOVED.wanted)).plan.changes == ()
+        return sorted(done(await js.request("STREAM.NAMES"))["streams"])
+
+    return talk(account, work)
+
+
+LEFT = ["KEEP", "KV_elastic-consumer-groups", "KV_reconciler"]
+
+
+def test_the_queue_of_a_group_whose_record_is_gone_already_goes_too(account: Account, tmp_path: Path) -> None:
+    async def only_the_record(js: JetStream, made: Planned) -> None:
+        steps = [step for step in made.plan.steps if step.call is Call.ENTRY_DELETE]
+        async for _ in execute(js, steps, forms=forms(made.snapshot)):
+            pass
+
+    assert after_a_cut(account, tmp_path, only_the_record) == LEFT
+
+
+def test_what_goes_with_its_stream_is_ours_until_that_has_gone(account: Account, tmp_path: Path) -> None:
+    async def stopped_before_the_first_step(js: JetStream, made: Planned) -> None:
+        stop = asyncio.Event()
+        stop.set()
+        async for _ in apply(made, js, stop=stop):
+            pass
+
+    assert after_a_cut(account, tmp_path, stopped_before_the_first_step) == LEFT
