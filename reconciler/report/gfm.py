@@ -17,6 +17,7 @@ _WORD = re.compile(
     r"|[→←·…–—±×+]",
     re.IGNORECASE,
 )
+_HARMLESS = frozenset(";,?.'\"/")
 _MOST = 600
 """Characters of one value or sentence; a description may have 100,000."""
 
@@ -63,7 +64,7 @@ def _plain(word: str) -> str:
     """A sign of its own is no heading, list, quote or rule."""
     if _WORD.fullmatch(word):
         return word
-    return "".join(f"\\{c}" if c.isascii() else c for c in word)
+    return "".join(f"\\{c}" if c.isascii() and c not in _HARMLESS else c for c in word)
 
 
 def _names(pieces: list[str]) -> str:

@@ -55,10 +55,10 @@ def joined(documents: Sequence[Document]) -> str:
 
 
 def _suite(document: Document, cases: Sequence[Case], root: Element) -> None:
-    suite = SubElement(root, "testsuite", {"name": _text(document.topology or "files"), **_counts(cases)})
+    suite = SubElement(root, "testsuite", {"name": _line(document.topology or "files"), **_counts(cases)})
     properties = SubElement(suite, "properties")
     for name, value in (("target", heading(document)), ("summary", totals(document))):
-        SubElement(properties, "property", {"name": name, "value": _text(value)})
+        SubElement(properties, "property", {"name": name, "value": _line(value)})
     for case in cases:
         _write(case, suite)
 
@@ -82,11 +82,11 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
 
 
 def _write(case: Case, suite: Element) -> None:
-    place = {"file": _text(case.place.file), "line": str(case.place.line)} if case.place else {}
-    said = {"name": _text(case.name), "classname": _text(case.group), "time": "0", **place}
+    place = {"file": _line(case.place.file), "line": str(case.place.line)} if case.place else {}
+    said = {"name": _line(case.name), "classname": _line(case.group), "time": "0", **place}
     test = SubElement(suite, "testcase", said)
     if case.verdict:
-        words = {"message": _text(case.message), **({"type": case.type} if case.type else {})}
+        words = {"message": _line(case.message), **({"type": case.type} if case.type else {})}
         SubElement(test, case.verdict, words).text = _text(case.body)
     elif case.body:
         SubElement(test, "system-out").text = _text(case.body)
@@ -171,6 +171,11 @@ def _told(one: Finding) -> str:
 
 def _said(one: Finding) -> str:
     return f"{one.code} {one.name}: {one.message}"
+
+
+def _line(text: str) -> str:
+    """An attribute is one line."""
+    return _text(visible(text))
 
 
 def _text(text: str) -> str:

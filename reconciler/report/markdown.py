@@ -8,6 +8,8 @@ is right either way. What does not fit is counted too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
 from urllib.parse import quote
 
 from reconciler.core.plan import PlannedChange
@@ -25,11 +27,22 @@ from reconciler.report.visible import inert, visible
 LIMIT = 65_536
 _RESERVE = 1_024
 """Bytes left for whoever puts something above or below, and for what is said about the cut."""
-_OUTCOME = 100
-"""Lines of what was done, from the end."""
+_OUTCOME = 12_000
+"""Bytes of what was done, from the end."""
+_LEAST = 4_096
+"""Bytes below which a report among several says nothing."""
 _STOPPED = (Section.REFUSED, Section.CONSENT, Section.UNKNOWN)
 
-Sections = Iterator[tuple[str, Sequence[str]]]
+
+class Piece(NamedTuple):
+    """What is shown whole or not at all."""
+
+    text: str
+    about: int = 1
+    """So many things."""
+
+
+Section_ = tuple[str, Sequence[Piece]]
 
 
 def render(document: Document) -> str:
@@ -39,8 +52,15 @@ def render(document: Document) -> str:
 def joined(documents: Sequence[Document]) -> str:
     """One comment under a marker of its own; each report has an equal share of the room."""
     head = f"<!-- reconciler:{documents[0].command} -->"
-    share = (LIMIT - _size(head)) // len(documents)
-    return "\n".join([head, *(_one(document, share) for document in documents)])
+    share = max(_LEAST, (LIMIT - _size(head)) // len(documents))
+    shown, room = [head], LIMIT - _size(head) - _RESERVE
+    for number, document in enumerate(documents):
+        shown.append(_one(document, share))
+        room -= _size(shown[-1])
+        if room < 0:
+            shown[-1] = f"**{len(documents) - number:_} more reports did not fit into one comment.**\n"
+            break
+    return "\n".join(shown)
 
 
 def _one(document: Document, limit: int) -> str:
@@ -58,9 +78,15 @@ def _head(document: Document) -> list[str]:
 
 
 def _foot(document: Document) -> str:
-    done = [*fenced(document.outcome.strip().splitlines()[-_OUTCOME:])] if document.outcome else []
+    done = fenced(_last_lines(document.outcome)) if document.outcome else []
     commands = [_command(line) for line in what_next(document).splitlines()]
     return "\n".join([*folded("What was done", done, is_open=True), "", "\\\n".join(commands)]).strip()
+
+
+def _last_lines(outcome: str) -> list[str]:
+    lines = [visible(line) for line in outcome.strip().splitlines()]
+    sizes = list(accumulate(_size(line) for line in reversed(lines)))
+    return lines[len(lines) - sum(size < _OUTCOME for size in sizes) :]
 
 
 def _command(line: str) -> str:
@@ -69,18 +95,18 @@ def _command(line: str) -> str:
     return prose(words) + (code(found + command) if found else "")
 
 
-def _fitting(head: str, sections: Sequence[tuple[str, Sequence[str]]], foot: str, limit: int) -> str:
+def _fitting(head: str, sections: Sequence[Section_], foot: str, limit: int) -> str:
     """Pieces in the order of what a reviewer needs, as many as fit; the rest is counted."""
     room = limit - _RESERVE - _size(head) - _size(foot)
     shown, left = [head], 0
     for title, pieces in sections:
         room -= _size(title)
         for number, piece in enumerate(pieces):
-            room -= _size(piece)
+            room -= _size(piece.text)
             if room < 0:
-                left += len(pieces) - number
+                left += sum(one.about for one in pieces[number:])
                 break
-            shown += [title, piece] if number == 0 else [piece]
+            shown += [title, piece.text] if number == 0 else [piece.text]
     if left:
         shown.append(f"**{left:_} more did not fit into one comment.** The command itself prints them all.")
     return _joined([*shown, foot])
@@ -100,46 +126,52 @@ def _size(text: str) -> int:
     return len(text.encode()) + text.count("\n") + 4
 
 
-def _sections(document: Document) -> Sections:
+def _sections(document: Document) -> Iterator[Section_]:
     changes = entries(document.changes)
     own = {change.address for change in document.changes}
     found = [one for one in findings(document) if one.address not in own or one.standing in ("error", "note")]
     wrong = [one for one in found if one.standing == "error"]
     stopped = [entry for entry in changes if entry.section in _STOPPED]
-    yield "#### What stops it", [*map(_finding, wrong), *(_stopped(entry, document) for entry in stopped)]
+    yield (
+        "#### What stops it" if document.plan else "#### What was found",
+        [*map(_finding, wrong), *(_stopped(entry, document) for entry in stopped)],
+    )
     rest = [entry for entry in changes if entry.section not in _STOPPED]
-    yield "#### What it does to messages and clients", [line for entry in rest for line in happening(entry)]
-    known = [line for entry in rest for line in warnings(entry)]
+    yield "#### What it does to messages and clients", [Piece(line) for entry in rest for line in happening(entry)]
+    known = [Piece(line) for entry in rest for line in warnings(entry)]
     yield "#### Worth knowing", [*(_finding(one) for one in found if one.standing != "error"), *known]
     yield "#### Changes", [piece for section in Section for piece in _changes(section, rest, document)]
 
 
-def _finding(one: Finding) -> str:
+def _finding(one: Finding) -> Piece:
     """Where, what, what now, as an item of a list."""
     place = f"{code(str(one.place))} " if one.place else ""
     about = f" {code(one.address)}" if one.address else ""
     fix = f" Instead: {prose(one.fix)}." if one.fix else ""
-    return f"- {place}**{one.standing} {one.code}**{about}: {prose(sentence(one.message))}{fix}"
+    return Piece(f"- {place}**{one.standing} {one.code}**{about}: {prose(sentence(one.message))}{fix}")
 
 
-def _stopped(entry: Entry, document: Document) -> str:
+def _stopped(entry: Entry, document: Document) -> Piece:
+    about = len(entry.changes)
     if entry.section is Section.UNKNOWN:
-        return f"- **unknown**: {_named(entry, document)}: {prose(sentence(entry.first.reason))}"
+        return Piece(f"- **unknown**: {_named(entry, document)}: {prose(sentence(entry.first.reason))}", about)
     lines = [f"**{mark(entry)}** {_named(entry, document)}", *details(entry)]
-    return "\n".join([*lines, *verdicts(entry), *(f"{line}" for line in happening(entry))])
+    effects = ["", *happening(entry)]
+    return Piece("\n".join([*lines, *verdicts(entry), *(effects if effects[1:] else [])]), about)
 
 
-def _changes(section: Section, changes: Sequence[Entry], document: Document) -> Iterator[str]:
+def _changes(section: Section, changes: Sequence[Entry], document: Document) -> Iterator[Piece]:
     """What has something to look at is folded by itself; the rest of a section is one list."""
     here = [entry for entry in changes if entry.section is section]
-    yield from (_entry(entry, document) for entry in here if not _is_plain(entry))
+    yield from (Piece(_entry(one, document), len(one.changes)) for one in here if not _is_plain(one))
     lines = [_line(entry, document) for entry in here if _is_plain(entry)]
     if len(lines) <= 5:
-        yield from lines
+        yield from map(Piece, lines)
         return
     for start in range(0, len(lines), 50):
         part = lines[start : start + 50]
-        yield "\n".join(folded(f"{section.name.lower()}: {counted(len(part), 'resource')}", part))
+        title = f"{section.name.lower()}: {counted(len(part), 'resource')}"
+        yield Piece("\n".join(folded(title, part)), len(part))
 
 
 def _is_plain(entry: Entry) -> bool:

@@ -72,6 +72,26 @@ def test_what_does_not_fit_is_counted_and_the_next_command_stays() -> None:
     assert text.endswith("`reconciler apply streams/`\n")
 
 
+def test_what_is_cut_out_of_a_list_is_counted_by_the_resource() -> None:
+    text = said(Document(topology="orders", plan=plan(*(create(f"stream/{'S' * 40}{n:05}") for n in range(2_000)))))
+    left = int(re.search(r"\*\*([\d_]+) more did not fit", text)[1].replace("_", ""))  # type: ignore[index]
+    assert text.count("- `+` `stream/S") + left == 2_000
+
+
+@pytest.mark.parametrize("count", [2, 20, 200])
+def test_several_reports_share_one_comment(count: int) -> None:
+    text = FORMATS["markdown"].several([Document(topology=f"t{n}", plan=many(500)) for n in range(count)])
+    assert len(text.encode()) + text.count("\n") < LIMIT
+    assert "### Plan: orders" in text
+    assert text.count("<details") == text.count("</details>")
+
+
+def test_a_long_account_of_what_was_done_leaves_room_for_the_rest() -> None:
+    text = said(Document(topology="orders", plan=many(10), outcome="failed: some step or other\n" * 9_000))
+    assert len(text.encode()) < LIMIT
+    assert "stream/S00009" in text
+
+
 def test_what_is_cut_leaves_every_fold_closed() -> None:
     text = said(Document(topology="orders", plan=many(5_000)))
     assert text.count("<details") == text.count("</details>")
@@ -123,7 +143,7 @@ def test_what_is_unknown_is_said_with_what_stops_it() -> None:
         ("ask @everyone, or see #12.", "ask `@everyone`, or see `#12`."),
         ("`orders.>` overlaps", "`orders.>` overlaps"),
         ("1_200_000 messages (40 GiB) go, 12%", "1_200_000 messages (40 GiB) go, 12%"),
-        ("a ` alone", "a \\' alone"),
+        ("a ` alone", "a ' alone"),
         ("GH-12 www.example.org", "`GH-12 www.example.org`"),
         ("* - + # >", "\\* \\- + \\# \\>"),
         ("“quoted” isn’t – it's", "“quoted” isn’t – it's"),
