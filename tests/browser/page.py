@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
+import select
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,18 @@ FLAGS = (
     "--disable-background-networking", "--force-device-scale-factor=1", "--font-render-hinting=none",
     "--remote-debugging-pipe",
 )  # fmt: skip
+
+
+HAND_OVER = """
+import os, sys
+ours = [os.dup(int(one)) for one in sys.argv[1:3]]
+os.dup2(os.dup(ours[0]), 3)
+os.dup2(os.dup(ours[1]), 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""A browser reads from descriptor 3 and writes to 4, whatever they were here."""
+PATIENCE = 30.0
+"""Seconds until a browser that says nothing is taken for stuck."""
 
 
 @dataclass(slots=True)
@@ -51,9 +64,10 @@ class Page:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            more = os.read(self.reading, 1 << 16)
+            ready, _, _ = select.select([self.reading], [], [], PATIENCE)
+            more = os.read(self.reading, 1 << 16) if ready else b""
             if not more:
-                raise AssertionError("the browser ended")
+                raise AssertionError("the browser ended" if ready else "the browser is stuck")
             self._rest += more
         text, _, self._rest = self._rest.partition(b"\0")
         message: dict[str, Any] = json.loads(text)
@@ -103,20 +117,14 @@ class Page:
 
 @contextmanager
 def browsing(browser: Browser) -> Iterator[Page]:
-    """A browser with one page, which ends with the block. It reads from descriptor 3 and writes to 4."""
-    to_browser, from_us = map(_out_of_the_way, os.pipe())
-    to_us, from_browser = map(_out_of_the_way, os.pipe())
-    assert browser.program
-
-    def hand_over() -> None:
-        os.dup2(to_browser, 3)
-        os.dup2(from_browser, 4)
-
+    """A browser with one page, which ends with the block."""
+    to_browser, from_us = os.pipe()
+    to_us, from_browser = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         running = subprocess.Popen(
-            [str(browser.program), *FLAGS, f"--user-data-dir={home}"],
-            env={**os.environ, **browser.environment}, pass_fds=(3, 4),
-            preexec_fn=hand_over,  # noqa: PLW1509 - it only copies descriptors
+            [sys.executable, "-SEc", HAND_OVER, str(to_browser), str(from_browser), str(browser.program), *FLAGS,
+             f"--user-data-dir={home}"],
+            env={**os.environ, **browser.environment}, pass_fds=(to_browser, from_browser),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(to_browser)
@@ -128,10 +136,3 @@ def browsing(browser: Browser) -> Iterator[Page]:
             running.wait()
             os.close(from_us)
             os.close(to_us)
-
-
-def _out_of_the_way(descriptor: int) -> int:
-    """3 and 4 are for the browser."""
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 20)
-    os.close(descriptor)
-    return moved
