@@ -17,6 +17,12 @@ _SINCE = {
 }
 
 
+def paths(fields: Sequence[FieldChange], most: int = 5) -> str:
+    """`max_age, max_bytes and 3 more`"""
+    shown = ", ".join(field.path for field in fields[:most])
+    return f"{shown} and {len(fields) - most} more" if len(fields) > most else shown
+
+
 def field_lines(fields: Sequence[FieldChange], paper: Paper, indent: int = 4) -> list[str]:
     """All fields of a change, their values in one column."""
     names = [visible(change.path) for change in fields]

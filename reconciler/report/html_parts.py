@@ -12,8 +12,9 @@ from reconciler.report.blocks import AT_REST, asides, mark, removal
 from reconciler.report.document import Document, Finding
 from reconciler.report.effects import many
 from reconciler.report.entries import Entry, Section, is_bare
+from reconciler.report.fields import paths
 from reconciler.report.judgements import consent_entry, sentence, standing, total, worst_first
-from reconciler.report.markup import Markup, element, prose, together
+from reconciler.report.markup import Markup, element, escaped, prose, together
 from reconciler.report.names import with_children, without_kind
 from reconciler.report.paper import Paper
 from reconciler.report.partitions import SAME, columns_of, partition_lines
@@ -36,7 +37,7 @@ def change(entry: Entry, anchor: str, word: str, document: Document) -> Markup:
         element("span", mark(entry), class_="mark", aria_hidden="true"),
         element("span", word, class_="word"),
         element("code", name_of(entry), class_="address"),
-        element("span", ", ".join(field.path for field in first.fields) or removal(first).strip(), class_="about"),
+        element("span", paths(first.fields) or removal(first).strip(), class_="about"),
         *(
             element("span", code, class_="code")
             for code in dict.fromkeys(one.code for one in worst_first(first.verdicts))
@@ -144,7 +145,8 @@ def partitions(drawn: Mapping[str, Json]) -> Markup:
     """Whose each partition is before and after; a colour and a name for each member."""
     columns = columns_of(drawn)
     if len(columns) > _WIDE:
-        return element("pre", Markup("\n").join(map(together, partition_lines(drawn, Paper(width=100), 0))))
+        lines = partition_lines(drawn, Paper(width=100), 0)
+        return element("pre", Markup("\n".join(map(escaped, lines))))
     members = list(dict.fromkeys(name for one in columns for name in (one.now, one.then)))
     tables = [_rows(columns[start : start + _PER_ROW], members) for start in range(0, len(columns), _PER_ROW)]
     return element("div", *tables, class_="wide")

@@ -105,6 +105,14 @@ def _stops(shown: Sequence[Entry], anchors: Mapping[str, str]) -> Markup | None:
         for one in worst_first(entry.first.verdicts)
         if one.blocks
     ]  # fmt: skip
+    items += [
+        element(
+            "li", element("a", element("code", name_of(entry)), href=f"#{anchors[entry.first.address]}"), " ",
+            element("b", "unknown"), f": {entry.first.reason}",
+        )
+        for entry in shown
+        if entry.section is Section.UNKNOWN
+    ]  # fmt: skip
     if not items:
         return None
     return element("section", element("h2", "What stops it"), element("ul", *items))

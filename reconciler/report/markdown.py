@@ -17,6 +17,7 @@ from reconciler.report.blocks import mark, removal
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.effects import many
 from reconciler.report.entries import Entry, Section, entries, is_bare
+from reconciler.report.fields import paths
 from reconciler.report.gfm import code, fenced, folded, markup, prose
 from reconciler.report.headline import heading, totals, what_next
 from reconciler.report.judgements import sentence
@@ -179,12 +180,13 @@ def _is_plain(entry: Entry) -> bool:
 
 
 def _line(entry: Entry, document: Document) -> str:
-    return f"- {code(mark(entry))} {_named(entry, document)}{along(entry)}{_reason(entry.first)}"
+    waits = f" waits for {code(entry.first.blocked_by)}" if entry.first.blocked_by else ""
+    return f"- {code(mark(entry))} {_named(entry, document)}{along(entry)}{waits}{_reason(entry.first)}"
 
 
 def _entry(entry: Entry, document: Document) -> str:
-    paths = ", ".join(field.path for field in entry.first.fields)
-    title = f"{markup(mark(entry))} <code>{markup(_name(entry))}</code> {markup(paths)}".rstrip()
+    about = markup(paths(entry.first.fields))
+    title = f"{markup(mark(entry))} <code>{markup(_name(entry))}</code> {about}".rstrip()
     lines = [*details(entry), *verdicts(entry), *_asides(entry.first)]
     place = document.place(entry.first.span)
     lines += ["", f"namely {names_of(entry)}"] if len(entry.changes) > 1 else ["", code(str(place))] if place else []

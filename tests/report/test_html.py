@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.core.diff import Action, Consequence
 from reconciler.core.resource import Address, Declared
 from reconciler.core.topology import Topology
 from reconciler.kinds import REGISTRY
@@ -19,7 +20,7 @@ from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.picture import MOST_CARDS, picture
 from tests.report.hostile import TRICKS, hostile, many
-from tests.report.plans import create, everything, members_moved, plan
+from tests.report.plans import create, everything, members_moved, plan, planned, update
 
 VOID = {"meta", "input", "br"}
 every_trick = pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
@@ -123,6 +124,18 @@ def test_partitions_are_shown_before_and_after() -> None:
     assert rows[0] == ["now", *["b1"] * 4, *["b2"] * 4, *["b3"] * 4]
     assert rows[1] == ["then", "·", "·", "·", "b2", "·", "·", "b3", "b3", "·", "b4", "b4", "b4"]
     assert rows[2] == ["queued", "0", "12", "3", "0", "410", "0", "0", "71", "9", "?", "0", "699"]
+
+
+def test_a_group_too_large_to_draw_is_told_in_lines() -> None:
+    drawn = {"now": ["a"] * 200 + ["b"] * 200, "then": ["a"] * 100 + ["b"] * 300, "queued": [1] * 400}
+    moved = Consequence(message="100 of 400 partitions move", detail={"partition_map": drawn})
+    page = parsed(Document(plan=plan(update("elastic_group/A/g", consequences=(moved,)))))
+    assert page.texts["pre"] == "a → b: partitions 100-199, 100 queued"
+
+
+def test_what_nobody_can_tell_is_among_what_stops_the_plan() -> None:
+    text = FORMATS["html"](Document(plan=plan(planned("stream/FAR", Action.UNKNOWN, reason="n3 did not answer"))))
+    assert "<b>unknown</b>: n3 did not answer" in text
 
 
 def streams(**said: object) -> Document:
