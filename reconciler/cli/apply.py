@@ -76,7 +76,7 @@ def apply_(
         with reports.even_of_errors("apply"):
             return asyncio.run(SavedRun(manner, paths[0], connection).through())
     with reports.even_of_errors("apply"):
-        return asyncio.run(_Run(manner).through(paths, connection.options(), selection, arguments))
+        return asyncio.run(Run(manner).through(paths, connection.options(), selection, arguments))
 
 
 def _alone(paths: Sequence[Path], selection: Selection) -> None:
@@ -119,7 +119,7 @@ class Manner:
         return bool(plan.steps or plan.records)
 
 
-class _Run:
+class Run:
     """One apply from reading the account to the last line."""
 
     def __init__(self, manner: Manner) -> None:
@@ -127,17 +127,21 @@ class _Run:
 
     async def through(self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> int:
         async with making(paths, options, chosen, arguments) as (made, js):
-            plan, manner = made.planned.plan, self._manner
-            document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
-            if not manner.shows(document):
-                return exits.FAILED
-            if not manner.goes_ahead(plan):
-                self._say_nothing_done(plan)
-                return plan.exit_code
-            if not manner.yes and not confirmed(plan):
-                tell("Nothing was changed.\n")
-                return exits.FAILED
-            return await self._carry_out(made, js, document)
+            return await self.offered(made, js)
+
+    async def offered(self, made: Made, js: JetStream) -> int:
+        """Shown, asked about, and carried out."""
+        plan, manner = made.planned.plan, self._manner
+        document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
+        if not manner.shows(document):
+            return exits.FAILED
+        if not manner.goes_ahead(plan):
+            self._say_nothing_done(plan)
+            return plan.exit_code
+        if not manner.yes and not confirmed(plan):
+            tell("Nothing was changed.\n")
+            return exits.FAILED
+        return await self._carry_out(made, js, document)
 
     def _say_nothing_done(self, plan: Plan) -> None:
         if self._manner.format is common.Format.JSON:

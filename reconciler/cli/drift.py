@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +13,12 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common
+from reconciler.cli.apply import Manner
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.exposing import address, write_file
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
 from reconciler.cli.screen import Progress, paper
+from reconciler.cli.settling import accepting, restoring
 from reconciler.cli.sharing import takes
 from reconciler.cli.watching import Outlets, Teller, through
 from reconciler.core.diagnostic import CannotContinue
@@ -42,16 +45,19 @@ class Part:
 
     only: tuple[str, ...]
     exclude: tuple[str, ...]
+    allow: tuple[str, ...] = ()
+    """For what is put back."""
 
     def options(self) -> PlanOptions:
-        return PlanOptions(only=self.only, exclude=self.exclude)
+        return PlanOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
 
     def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
         return connection.arguments(*map(str, paths), options=(("--only", self.only), ("--exclude", self.exclude)))
 
 
-def part(only: common.Only = None, exclude: common.Exclude = None) -> Part:
-    return Part(only=tuple(only or ()), exclude=tuple(exclude or ()))
+def part(only: common.Only = None, exclude: common.Exclude = None, allow: common.Allow = None) -> Part:
+    common.consents(allow)
+    return Part(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()))
 
 
 @app.command(name="drift")
@@ -63,6 +69,13 @@ def drift_(
     reports: Reports,
     part: Part,
     connection: Connection,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Write the live values into the files; comments and layout stay.")
+    ] = False,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Put back what strayed, and nothing else: a plan, asked about.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --restore: do not ask.")] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Stay, and tell what changes as soon as it does. Ctrl-C ends it.")
     ] = False,
@@ -80,30 +93,56 @@ def drift_(
     no_color: common.NoColor = False,
 ) -> int:
     """Show what is live and no longer as it was last applied: exit 3. What is merged and not applied yet is no drift."""
+    _check_together(accept, restore, watch)
+    if listen and not watch:
+        raise common.Misused("--listen serves metrics while watching; add --watch, or write a file with --metrics.")
+    if accept or restore or watch:
+        _check_told(format_, reports)
+    if part.allow and not restore:
+        raise common.Misused("--allow is consent to what --restore changes; add that, or leave it out.")
+    if restore:
+        return _restore(paths, part, connection, yes, format_, paper(verbose=verbose, no_color=no_color))
     if watch:
-        _check(format_, reports)
         outlets = Outlets(file=metrics, listen=address(listen) if listen else None)
         teller = Teller(as_json=format_ is Format.JSON, outlets=outlets)
         at = connection.options()
         return through(
             Watch(paths=paths, connecting=at, options=part.options(), every=_seconds(every), tell=teller), teller
         )
-    if listen:
-        raise common.Misused("--listen serves metrics while watching; add --watch, or write a file with --metrics.")
     made: list[tuple[Looked, float]] = []
     with reports.even_of_errors("drift", format_):
         asyncio.run(_look(made, paths, connection.options(), part))
     found, seconds = made[0]
     look = paper(verbose=verbose, no_color=no_color)
+    if accept:
+        said = part.arguments(paths, connection)
+        return accepting(found, paths, part.options(), look=look, arguments=said, as_json=format_ is Format.JSON)
     if metrics:
         write_file(metrics, metrics_text(Gauges(drift=found.drift, at=time.time(), seconds=seconds)))
     reports.say(format_, _document(found, look, part.arguments(paths, connection), seconds))
     return found.drift.exit_code
 
 
-def _check(format_: Format, reports: Reports) -> None:
+def _restore(paths: Sequence[Path], part: Part, connection: Connection, yes: bool, format_: Format, look: Paper) -> int:
+    arguments = part.arguments(paths, connection)
+    if not yes and not sys.stdin.isatty():
+        raise common.Misused(
+            f"There is no terminal to ask on. Look first with `reconciler drift {arguments}`, then add --yes to put it "
+            "back without being asked."
+        )
+    told = common.Format.JSON if format_ is Format.JSON else common.Format.TEXT
+    manner = Manner(yes=yes, partial=False, format=told, paper=look, reports=Reports())
+    return restoring(paths, connection.options(), part.options(), manner, arguments)
+
+
+def _check_together(*chosen: bool) -> None:
+    if sum(chosen) > 1:
+        raise common.Misused("--accept, --restore and --watch are different things to do; choose one of them.")
+
+
+def _check_told(format_: Format, reports: Reports) -> None:
     if format_ not in (Format.TEXT, Format.JSON) or reports.wanted:
-        raise common.Misused("--watch tells what happens as text or, with --format json, as JSON lines.")
+        raise common.Misused("--accept, --restore and --watch tell what happens as text, or with --format json.")
 
 
 def _seconds(text: str) -> float:

@@ -99,6 +99,15 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A field that the file now says as it is live."""
+
+    address: str
+    field: FieldDrift
+    span: SourceSpan | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """How much of what is live anybody declares."""
 

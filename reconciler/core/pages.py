@@ -104,6 +104,7 @@ DRIFT = {
     "DR102": Page("ignore-expired", "An `ignore_drift` entry whose last day is over; it covers nothing any more.", "remove it, or judge anew and date it anew"),
     "DR111": Page("watch-hears-nothing", "This user may not subscribe to advisories, so a watch would never learn of a change.", "allow subscribing to $JS.EVENT.ADVISORY.>, or run `drift` from time to time"),
     "DR112": Page("cannot-listen", "The page of metrics has no port to stand on.", "choose another port, or end what uses it"),
+    "DR121": Page("not-accepted", "What is live could not be written into the file: an anchor or alias shares the lines, the file changed a neighbouring value too, or no file can say it.", "edit it by hand"),
     "DR201": Page("drifted", "A field that somebody changed outside since it was last applied.", "`drift --restore` puts it back, `drift --accept` writes it into the file"),
     "DR202": Page("changed-on-both-sides", "A field that somebody changed outside, and that the file changed too since it was last applied.", "decide which of the three values is right; `drift --restore` goes back to the applied one"),
     "DR203": Page("missing", "Something that was applied, or that others are expected to keep, and is not there.", "`drift --restore` makes it again, `removed` in the file lets it go"),

@@ -6,7 +6,7 @@ characters are exchanged; the result is read again, and must say what was wanted
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from reconciler.core.resource import Json
 from reconciler.documents import nodes
@@ -15,17 +15,35 @@ from reconciler.documents.splices import CannotEdit, Splicing, is_same, plain, s
 from reconciler.documents.tree import read_tree
 
 
-def edited(file: str, text: str, path: Sequence[str], changes: Mapping[str, Json]) -> str:
+def edited(
+    file: str, text: str, path: Sequence[str], changes: Mapping[str, Json], ordered: Collection[str] = ()
+) -> str:
     """The text with other values under these keys of the mapping at `path`; None removes a key.
 
-    Lists keep the items they had, where they stood; items that are mappings are told apart by their first key.
+    Lists keep the items they had, where they stood; items that are mappings are told apart by their first key. Under
+    `ordered` keys a list that could not stay in order that way is written anew.
     """
     root, problems = read_tree(file, text)
     if root is None or problems:
         raise CannotEdit(f"{file} cannot be read")
-    result = spliced(text, Splicing(text).mapping(_at(root, path, file), changes))
+    within, inner = path, dict(changes)
+    while within and _is_whole(root, within, inner, file):  # nothing stands there yet, or nothing would any more
+        *within, name = within
+        inner = {name: {key: value for key, value in inner.items() if value is not None}}
+    result = spliced(text, Splicing(text, ordered).mapping(_at(root, within, file), inner))
     _check(file, result, root, path, changes)
     return result
+
+
+def _is_whole(root: Node, path: Sequence[str], changes: Mapping[str, Json], file: str) -> bool:
+    """Is the value at `path` to be written as a whole, since it has no keys of its own to work with?"""
+    above = _at(root, path[:-1], file)
+    node = above.get(path[-1])
+    if node is not None and nodes.is_null(node):
+        return True
+    if not isinstance(node, nodes.Mapping):
+        return False
+    return not any(value is not None for value in changes.values()) and not node.entries.keys() - changes.keys()
 
 
 def _at(root: Node, path: Sequence[str], file: str) -> nodes.Mapping:
@@ -42,8 +60,10 @@ def _check(file: str, result: str, before: Node, path: Sequence[str], changes: M
     after, problems = read_tree(file, result)
     wanted = plain(before)
     inner = wanted
-    for key in path:
+    for key in path[:-1]:
         inner = inner[key]
+    if path:
+        inner[path[-1]] = inner = inner[path[-1]] if isinstance(inner[path[-1]], dict) else {}
     inner |= {key: texts(value) for key, value in changes.items() if value is not None}
     for key in (key for key, value in changes.items() if value is None):
         inner.pop(key, None)

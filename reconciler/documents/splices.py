@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.core.resource import Json
@@ -65,7 +65,9 @@ def is_same(one: Json, other: Json) -> bool:
 class Splicing:
     """Knows the text, and turns changes of its nodes into splices."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, ordered: Collection[str] = ()) -> None:
+        """`ordered`: keys of lists whose order says something."""
+        self._ordered = ordered
         self._text = text
         breaks = list(_LINE.finditer(text))
         self._starts = [0, *(found.end() for found in breaks)]
@@ -110,12 +112,21 @@ class Splicing:
             yield self._without(own[name], node, list(own.values()))
 
     def _value(self, key: Scalar, value: Node, wanted: Json) -> Iterator[Splice]:
-        if not self._is_here(value, key) or isinstance(value, Scalar):
-            yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
-        elif isinstance(value, nodes.Mapping):
-            yield from self.mapping(value, wanted)
+        if self._is_here(value, key) and isinstance(value, nodes.Mapping):
+            yield from self._inside(key, value, wanted)
+        elif self._is_here(value, key) and isinstance(value, nodes.Sequence) and _is_list(wanted):
+            yield from self._items(value, wanted, strictly=key.text in self._ordered)
         else:
-            yield from self._items(value, wanted)
+            yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
+
+    def _inside(self, key: Scalar, value: nodes.Mapping, wanted: Json) -> Iterator[Splice]:
+        """Key by key; what nothing is left of, or what was something else, is written anew."""
+        own = {name for name, pair in value.entries.items() if self._is_here(pair[0], value)}
+        if not isinstance(wanted, Mapping) or not own & wanted.keys():
+            yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
+            return
+        gone = dict.fromkeys(own - wanted.keys())
+        yield from self.mapping(value, {**gone, **{n: v for n, v in wanted.items() if not self._says(value, n, v)}})
 
     def _value_end(self, key: Scalar, value: Node) -> int:
         if self._is_here(value, key) and not nodes.is_null(value):
@@ -130,7 +141,8 @@ class Splicing:
     def _added(self, node: nodes.Mapping, own: list[tuple[Scalar, Node]], new: Mapping[str, Json]) -> Splice:
         if not own:
             raise CannotEdit("everything here comes from another place by an alias or a merge key")
-        end = max(self._value_end(*pair) for pair in own)
+        beside = [pair for pair in own if not _is_section(pair[1])] or own  # above what is nested, where people look
+        end = max(self._value_end(*pair) for pair in beside)
         column = own[0][0].column
         if node.flow:
             return Splice(end, end, ", " + self._entries(new, node, column))
@@ -156,9 +168,10 @@ class Splicing:
             return f"{name}: {flow(value)}"
         return f"{name}:" + "".join(f"{self._break}{' ' * column}- {flow(item)}" for item in value)
 
-    def _items(self, node: nodes.Sequence, wanted: Sequence[Json]) -> Iterator[Splice]:
-        if not all(self._is_here(item, node) for item in node.items):
-            yield from self._whole_list(node, wanted)
+    def _items(self, node: nodes.Sequence, wanted: Sequence[Json], *, strictly: bool) -> Iterator[Splice]:
+        is_here = all(self._is_here(item, node) for item in node.items)
+        if not is_here or (strictly and not _stays_in_order(node, wanted)):
+            yield from self._whole_list(node, wanted, is_here=is_here)
             return
         left = list(wanted)
         kept = []
@@ -171,18 +184,19 @@ class Splicing:
 
     def _item(self, item: Node, wanted: Json) -> Iterator[Splice]:
         if isinstance(item, nodes.Mapping) and not is_same(plain(item), texts(wanted)):
-            yield from self.mapping(
-                item, {name: value for name, value in wanted.items() if not self._says(item, name, value)}
-            )
+            gone = dict.fromkeys(name for name in item.entries if name not in wanted)
+            said = {name: value for name, value in wanted.items() if not self._says(item, name, value)}
+            yield from self.mapping(item, {**gone, **said})
 
     def _says(self, item: nodes.Mapping, name: str, value: Json) -> bool:
         found = item.get(name)
         return found is not None and is_same(plain(found), texts(value))
 
-    def _whole_list(self, node: nodes.Sequence, wanted: Sequence[Json]) -> Iterator[Splice]:
-        if not node.flow:
+    def _whole_list(self, node: nodes.Sequence, wanted: Sequence[Json], *, is_here: bool) -> Iterator[Splice]:
+        if not (node.flow or is_here):
             raise CannotEdit("this list has items that stand elsewhere (aliases)")
-        yield Splice(self._start(node), self._end(node), flow(list(wanted)))
+        lines = f"{self._break}{' ' * node.column}".join(f"- {flow(item)}" for item in wanted)
+        yield Splice(self._start(node), self._end(node), flow(list(wanted)) if node.flow or not wanted else lines)
 
     def _flow_items(self, node: nodes.Sequence, kept: list[bool], added: list[Json]) -> Iterator[Splice]:
         spans = [(self._start(item), self._end(item)) for item in node.items]
@@ -222,6 +236,17 @@ class Splicing:
         """Below the line that ends what stands at `at`, with its comment."""
         end = self._line_end(at - 1)
         return Splice(end, end, lines + self._break if end in self._starts else self._break + lines)
+
+
+def _is_section(value: Node) -> bool:
+    return isinstance(value, nodes.Mapping) and not value.flow
+
+
+def _stays_in_order(node: nodes.Sequence, wanted: Sequence[Json]) -> bool:
+    """Are those that stay, and then those that come, the wanted list as it is?"""
+    names = [_name(texts(one)) for one in wanted]
+    stay = [name for item in node.items if (name := _name(plain(item))) in names]
+    return stay + [name for name in names if name not in stay] == names
 
 
 def _name(plain: Json) -> Json:

@@ -125,7 +125,7 @@ _SAYS = {
 def _fields(fields: Sequence[FieldDrift], paper: Paper) -> list[str]:
     names = [visible(one.path) for one in fields]
     width = min(max(map(columns, names), default=0), 40)
-    values = [_values(one) for one in fields]
+    values = [arrow(one) for one in fields]
     wide = min(max(map(columns, values), default=0), 40)
     lines: list[str] = []
     for name, value, one in zip(names, values, fields, strict=True):
@@ -136,7 +136,7 @@ def _fields(fields: Sequence[FieldDrift], paper: Paper) -> list[str]:
 
 def said_of_field(one: FieldDrift) -> str:
     """`max_age 7d → 3d, changed outside`"""
-    return f"{one.path} {_values(one)}, {_words(one)}"
+    return f"{one.path} {arrow(one)}, {_words(one)}"
 
 
 def _beside(left: str, words: str, margin: int, paper: Paper) -> list[str]:
@@ -146,7 +146,7 @@ def _beside(left: str, words: str, margin: int, paper: Paper) -> list[str]:
     return [left.rstrip(), *paper.wrapped(words, margin)]
 
 
-def _values(one: FieldDrift) -> str:
+def arrow(one: FieldDrift) -> str:
     """As applied → as found; what waits to be applied: as it is → as the file says."""
     info = one.change.info
     live = show_side(one.change.live, info)

@@ -123,7 +123,8 @@ def _schema() -> Schema:
                 "items": list_of("item"),
                 "read": COUNTS,
                 "ledger_known": FLAG,
-            }
+            },
+            accepted=list_of("accepted"),
         ),
         "$defs": {**places(), **_parts()},
     }
@@ -144,6 +145,7 @@ def _parts() -> dict[str, Schema]:
             {"path": TEXT, "class": one_of(FieldClass), "drift": FLAG, "unit": one_of_texts(*get_args(Unit))},
             applied=VALUE, live=VALUE, desired=VALUE, default=VALUE, ignored=TEXT, by=ref("by"),
         ),
+        "accepted": fixed({"address": ADDRESS, "field": ref("field")}, span=ref("span")),
         "by": {
             "oneOf": [
                 fixed({"at": TEXT, "request": TEXT}, client=TEXT, user=TEXT, account=TEXT, host=TEXT),

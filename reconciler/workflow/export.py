@@ -117,7 +117,7 @@ def _entry(resource: Resource, kind: Kind, snapshot: Snapshot, live: Mapping[Add
     if left := _beyond_words(rendered, said, resource, kind, context):
         said["unmanaged"] = left
     shown = {
-        name: _shown(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()
+        name: in_units(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()
     }
     return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
 
@@ -150,7 +150,7 @@ def _settled(said: Mapping[str, Json], resource: Resource, kind: Kind, context: 
     return kind.settle(Declared(address=resource.address, spec=kind.spec.model_validate(said)), context)
 
 
-def _shown(value: Json, unit: str) -> Json:
+def in_units(value: Json, unit: str) -> Json:
     if unit == "durations":
         return [show_duration(item) for item in value]
     show = SHOWN.get(unit)

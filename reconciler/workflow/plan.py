@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -62,21 +62,29 @@ async def plan(topology: Topology, js: JetStream, options: PlanOptions | None = 
 
 
 async def planned(
-    topology: Topology, snapshot: Snapshot, js: JetStream | None, options: PlanOptions, registry: Registry = REGISTRY
+    topology: Topology,
+    snapshot: Snapshot,
+    js: JetStream | None,
+    options: PlanOptions,
+    registry: Registry = REGISTRY,
+    narrow: Callable[[World], World] = lambda world: world,
 ) -> Planned:
-    """The same from a snapshot already taken. Without a connection, what depends on the changes stays unanswered."""
+    """The same from a snapshot already taken. Without a connection, what depends on the changes stays unanswered.
+    `narrow` leaves only part of what is wanted."""
     check_place(topology, snapshot.target)
     owned = ledger.read(snapshot)
     known = snapshot.unknown_bucket(BUCKET) is None
     origin_ = options.came_from or came_from(topology)
-    world = reconcile(
-        topology,
-        snapshot,
-        owned.records,
-        registry,
-        ledger_known=known,
-        today=options.today,
-        take_over=options.take_over,
+    world = narrow(
+        reconcile(
+            topology,
+            snapshot,
+            owned.records,
+            registry,
+            ledger_known=known,
+            today=options.today,
+            take_over=options.take_over,
+        )
     )
     view = View(
         target=snapshot.target,

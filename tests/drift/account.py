@@ -14,6 +14,7 @@ from reconciler.core.drift import Drift, Item
 from reconciler.core.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
+from reconciler.workflow.plan import Planned
 from tests.cli.running import EXAMPLES
 from tests.support.accounts import Account
 from tests.support.jetstream import done
@@ -43,6 +44,9 @@ class Owner:
 
     def _apply(self, topology: Topology) -> None:
         assert reconciler.apply(reconciler.plan(topology, self.where), self.where).is_success
+
+    def carry_out(self, planned: Planned) -> None:
+        assert reconciler.apply(planned, self.where).is_success
 
     def drift(self, topology: Topology) -> Drift:
         return reconciler.drift(topology, self.where)

@@ -1,0 +1,72 @@
+"""`drift --accept` and `drift --restore`: what strayed goes into the files, or back to what was applied."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from reconciler.cli import exits
+from reconciler.cli.apply import Manner, Run
+from reconciler.cli.common import Format
+from reconciler.cli.planning import Made
+from reconciler.cli.screen import paper, say, tell
+from reconciler.core.drift import Standing
+from reconciler.core.events import Finished
+from reconciler.report.accepted import accepted_json, accepted_text
+from reconciler.report.diagnostics import report
+from reconciler.report.drift import drift_text
+from reconciler.report.outcome_json import outcome_json
+from reconciler.report.paper import Paper
+from reconciler.server.options import ConnectOptions
+from reconciler.workflow.accepting import accept
+from reconciler.workflow.both import both
+from reconciler.workflow.drift import Looked, looked
+from reconciler.workflow.plan import PlanOptions
+from reconciler.workflow.restoring import restore
+
+
+def accepting(
+    found: Looked, paths: Sequence[Path], options: PlanOptions, *, look: Paper, arguments: str, as_json: bool
+) -> int:
+    """0: all of it is in the files now; 3: something is left that no file can take; 1: a file could not be edited."""
+    made = accept(found, paths, options)
+    if as_json:
+        say(accepted_json(made.written, made.left.drift))
+    else:
+        say(accepted_text(made.written, made.left.drift, look, arguments=arguments))
+    if made.refused:
+        tell(report(made.refused, paper()))
+    return exits.FAILED if made.refused else made.left.drift.exit_code
+
+
+def restoring(
+    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str
+) -> int:
+    return asyncio.run(_restored(paths, connecting, options, manner, arguments))
+
+
+async def _restored(
+    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str
+) -> int:
+    """As an apply: shown, asked about, carried out. What is not ours to put back stays drift."""
+    began = time.monotonic()
+    async with both(paths, connecting) as here:
+        found = looked(here.topology, here.snapshot, options)
+        theirs = [item for item in found.drift.drifted if item.standing is Standing.FOREIGN]
+        if found.drift.is_partial or len(theirs) == len(found.drift.drifted):
+            _say_nothing_done(found, manner, arguments)
+            return found.drift.exit_code
+        planned = await restore(found, here.js, options)
+        made = Made(planned=planned, topology=here.topology, arguments=arguments, seconds=time.monotonic() - began)
+        code = await Run(manner).offered(made, here.js)
+        return exits.DRIFT if code == exits.FINE and theirs else code
+
+
+def _say_nothing_done(found: Looked, manner: Manner, arguments: str) -> None:
+    drift = found.drift
+    if manner.format is Format.JSON:
+        say(outcome_json(Finished(), topology=drift.topology, exit_code=drift.exit_code))
+    else:
+        say(drift_text(drift, manner.paper, arguments=arguments, goes_on=True))

@@ -1,0 +1,20 @@
+"""`drift --restore`: a plan that puts back what strayed and nothing else, from the same look at the account."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reconciler.core import restoring
+from reconciler.kinds import REGISTRY
+from reconciler.server.api import JetStream
+from reconciler.workflow.drift import Looked
+from reconciler.workflow.plan import Planned, PlanOptions, planned
+
+
+async def restore(found: Looked, js: JetStream, options: PlanOptions) -> Planned:
+    """What an apply would carry out: with rules, consent, lease and journal, as any other plan."""
+    only = replace(options, only=restoring.patterns(found.drift), exclude=())
+    made = await planned(
+        found.topology, found.snapshot, js, only, narrow=lambda world: restoring.narrowed(world, found.drift, REGISTRY)
+    )
+    return replace(made, plan=restoring.as_before(made.plan, found.world, found.drift))

@@ -1,0 +1,142 @@
+"""`drift --accept`: the live value stands in the file afterwards, and nothing else of the file is different."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.core.drift import Standing
+from reconciler.report.accepted import accepted_json
+from reconciler.server.observe import observe
+from reconciler.workflow.accepting import Accepted, accept
+from reconciler.workflow.drift import looked
+from reconciler.workflow.plan import PlanOptions
+from tests.drift.account import Owner, asking, updating
+from tests.drift.test_watch import fewer
+from tests.support.accounts import Account
+from tests.support.jetstream import done, talk
+from tests.support.topologies import HEADER, from_files
+
+DAY = 86_400_000_000_000
+TEXT = """# orders, all of it
+streams:
+  S:                      # the big one
+    subjects: [s.*]
+    max_age: 7d           # a week
+    metadata: {team: a}   # ours
+
+    consumers:
+      west: {ack_policy: explicit, max_ack_pending: 500}   # the west
+      east:
+      backs:
+        ack_policy: explicit
+        max_deliver: 5
+        backoff: [1s, 2s]
+    groups:
+      g:
+        type: elastic
+        max_members: 2
+        partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}]
+        members:
+          - a             # since 2021
+          - b
+kv_buckets:
+  CONFIG: {history: 5}
+"""
+
+
+@pytest.fixture
+def owner(account: Account, tmp_path: Path) -> Owner:
+    return Owner(account, tmp_path)
+
+
+def accepted(owner: Owner, text: str = TEXT, now: str | None = None) -> tuple[Accepted, str]:
+    """What became of the file `now` (as applied, if not given)."""
+    file = owner.folder / "orders.yaml"
+    file.write_text(HEADER + (now or text))
+    found = looked(from_files(file), talk(owner.account, observe))
+    return accept(found, [file], PlanOptions()), file.read_text().removeprefix(HEADER)
+
+
+def consumer(name: str, **fields: Any) -> Callable[..., Any]:
+    async def deed(js: Any) -> None:
+        config = {**done(await js.request(f"CONSUMER.INFO.S.{name}"))["config"], **fields}
+        body = {"stream_name": "S", "action": "update", "config": config}
+        done(await js.request(f"CONSUMER.CREATE.S.{name}", body))
+
+    return deed
+
+
+def test_every_sort_of_value_is_written_where_it_stands(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(
+        ("alice", updating("S", max_age=3 * DAY, max_bytes=10 << 30, metadata={"team": "b", "other": "theirs"})),
+        ("alice", updating("KV_CONFIG", max_msgs_per_subject=7)),
+        ("alice", consumer("west", max_ack_pending=5)), ("alice", consumer("east", description="e: \"1\"")),
+        ("alice", consumer("backs", backoff=[2_000_000_000, 4_000_000_000])), ("alice", fewer),
+    )  # fmt: skip
+    made, text = accepted(owner)
+    wanted = (
+        TEXT.replace("max_age: 7d  ", "max_age: 3d  ").replace("{team: a}   # ours\n", "{team: b}   # ours\n    max_bytes: 10GiB\n")
+        .replace("max_ack_pending: 500", "max_ack_pending: 5").replace("      east:\n", '      east: {description: "e: \\"1\\""}\n')
+        .replace("backoff: [1s, 2s]", "backoff: [2s, 4s]").replace("          - b\n", "").replace("history: 5", "history: 7")
+    )  # fmt: skip
+    assert text == wanted
+    assert (made.refused, made.left.drift.drifted) == ((), ())
+    assert len(made.written) == 9
+
+
+def test_the_live_value_wins_where_the_file_changed_too_and_other_pending_changes_stay(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", updating("S", max_age=3 * DAY)))
+    now = TEXT.replace("max_age: 7d", "max_age: 9d").replace("history: 5", "history: 6")
+    made, text = accepted(owner, now=now)
+    assert text == now.replace("max_age: 9d", "max_age: 3d")
+    assert [one.standing for one in made.left.drift.items] == [Standing.PENDING]
+
+
+def test_a_field_that_is_back_at_its_default_leaves_the_file(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", updating("S", max_age=0, metadata={})))
+    made, text = accepted(owner)
+    assert text == TEXT.replace("    max_age: 7d           # a week\n    metadata: {team: a}   # ours\n", "")
+    assert not made.left.drift.drifted
+
+
+def test_a_list_whose_order_says_something_keeps_the_live_order(owner: Owner) -> None:
+    text = "streams:\n  A: {}\n  B: {subjects: []}\n  S:\n    sources:\n      - name: A   # first\n      - name: B\n"
+    owner.apply(text.replace("B: {subjects: []}", "B: {}"))
+    owner.meddle(("alice", updating("S", sources=[{"name": "B"}, {"name": "A"}])))
+    made, written = accepted(owner, text.replace("B: {subjects: []}", "B: {}"))
+    assert not made.left.drift.drifted, written
+
+
+def test_what_an_anchor_shares_is_left_to_a_person(owner: Owner) -> None:
+    text = "streams:\n  S: &all {max_age: 7d}\n  T: *all\n"
+    owner.apply(text)
+    owner.meddle(("alice", updating("S", max_age=DAY)))
+    made, written = accepted(owner, text)
+    assert (written, [one.code for one in made.refused]) == (text, ["DR121"])
+
+
+def test_what_is_missing_is_no_field_and_stays_drift(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", asking("CONSUMER.DELETE.S.west")))
+    made, written = accepted(owner)
+    assert (written, made.written) == (TEXT, ())
+    assert [one.standing for one in made.left.drift.drifted] == [Standing.MISSING]
+
+
+def test_json_says_what_was_written_and_what_is_left(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", updating("S", max_age=3 * DAY)))
+    made, _ = accepted(owner)
+    said = json.loads(accepted_json(made.written, made.left.drift))
+    assert [(one["address"], one["field"]["path"], one["span"]["line"]) for one in said["accepted"]] == [
+        ("stream/S", "max_age", 7)
+    ]
+    assert said["summary"]["changed"] == 0

@@ -1,0 +1,122 @@
+"""`drift --restore`: what strayed is as it was applied, and nothing else is different; with rules, consent and journal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.diff import Action
+from reconciler.core.drift import Standing
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.workflow.drift import looked
+from reconciler.workflow.plan import Planned, PlanOptions
+from reconciler.workflow.restoring import restore
+from tests.drift.account import Owner, asking, updating
+from tests.drift.test_accept import DAY, TEXT, consumer
+from tests.drift.test_watch import fewer
+from tests.e2e.someone import Someone
+from tests.support.accounts import Account
+from tests.support.jetstream import talk
+from tests.support.topologies import HEADER
+from tests.support.versions import on_every_version
+
+
+@pytest.fixture
+def owner(account: Account, tmp_path: Path) -> Owner:
+    return Owner(account, tmp_path)
+
+
+def back(owner: Owner, text: str) -> Planned:
+    topology = owner.topology(text)
+
+    async def work(js: JetStream) -> Planned:
+        return await restore(looked(topology, await observe(js)), js, PlanOptions())
+
+    return talk(owner.account, work)
+
+
+MEDDLING = (
+    ("alice", updating("S", max_age=3 * DAY, max_bytes=10 << 30, metadata={"team": "b", "other": "theirs"})),
+    ("alice", updating("KV_CONFIG", max_msgs_per_subject=7)),
+    ("alice", consumer("west", max_ack_pending=5)),
+    ("alice", asking("CONSUMER.DELETE.S.backs")),
+    ("alice", fewer),
+)
+
+
+@on_every_version
+def test_everything_is_as_applied_again_and_what_the_file_changed_since_still_waits(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(*MEDDLING)
+    since = TEXT.replace("max_age: 7d", "max_age: 9d").replace("east:", "east: {description: new}")
+    since = since.replace("kv_buckets:", "  NEW: {subjects: [new]}\nkv_buckets:").replace("500", "600")
+    owner.carry_out(back(owner, since))
+    found = owner.drift(owner.topology(since))
+    assert found.drifted == ()
+    assert {one.address: [f.path for f in one.fields] for one in found.items if one.standing is Standing.PENDING} == {
+        "stream/S": ["max_age"], "consumer/S/west": ["max_ack_pending"], "consumer/S/east": ["description"],
+        "stream/NEW": [],
+    }  # fmt: skip
+    assert owner.drift(owner.topology(TEXT)).items == ()  # what is remembered is what was applied, not the new file
+
+
+def test_metadata_of_others_stays(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", updating("S", metadata={"team": "b", "other": "theirs"})))
+    owner.carry_out(back(owner, TEXT))
+    info = talk(owner.account, lambda js: js.request("STREAM.INFO.S"))
+    assert isinstance(info, dict)
+    own = {key: value for key, value in info["config"]["metadata"].items() if not key.startswith("_nats.")}
+    assert own == {"team": "a", "other": "theirs"}
+
+
+def test_the_plan_holds_nothing_but_the_way_back(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", updating("S", max_bytes=10 << 30)))
+    plan = back(owner, TEXT.replace("max_age: 7d", "max_age: 9d").replace("history: 5", "history: 6")).plan
+    assert [(one.address, one.action, [f.path for f in one.fields]) for one in plan.changes] == [
+        ("stream/S", Action.UPDATE, ["max_bytes"])
+    ]
+    assert plan.hidden == 2
+
+
+def test_putting_back_what_would_drop_messages_needs_consent_like_everything_else(owner: Owner) -> None:
+    owner.apply("streams:\n  S: {subjects: [s.*], max_msgs: 2}\n")
+
+    async def fill(js: JetStream) -> None:
+        for _ in range(5):
+            await js.pipeline.request("s.a", b"x", within=5)
+
+    owner.meddle(("alice", updating("S", max_msgs=100)), ("alice", fill))
+    plan = back(owner, "streams:\n  S: {subjects: [s.*], max_msgs: 2}\n").plan
+    assert (plan.exit_code, plan.steps) == (4, ())
+
+
+def test_what_is_left_out_of_the_selection_stays(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", updating("S", max_age=DAY)), ("alice", updating("KV_CONFIG", max_msgs_per_subject=7)))
+    topology = owner.topology(TEXT)
+
+    async def work(js: JetStream) -> Planned:
+        options = PlanOptions(only=("stream/*",))
+        return await restore(looked(topology, await observe(js), options), js, options)
+
+    owner.carry_out(talk(owner.account, work))
+    assert [one.address for one in owner.drift(topology).drifted] == ["kv_bucket/CONFIG"]
+
+
+def test_from_a_shell_it_is_an_apply_with_lease_and_journal(someone: Someone, owner: Owner) -> None:
+    file = someone.write(HEADER + TEXT)
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(("alice", updating("S", max_age=DAY)))
+    assert someone("drift", file).code == 3
+    unasked = someone("drift", file, "--restore")
+    restored = someone("drift", file, "--restore", "--yes")
+    assert (unasked.code, restored.code, someone("drift", file).code) == (64, 0, 0), restored
+    runs = json.loads(someone("history", "--format", "json").out)
+    assert len(runs["runs"]) == 2, runs
+    again = someone("drift", file, "--restore", "--yes")
+    assert (again.code, "no drift" in again.out) == (0, True)
