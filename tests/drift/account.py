@@ -43,10 +43,11 @@ class Owner:
         self._apply(from_files(EXAMPLES / "audit.yaml"))
 
     def _apply(self, topology: Topology) -> None:
-        assert reconciler.apply(reconciler.plan(topology, self.where), self.where).is_success
+        self.carry_out(reconciler.plan(topology, self.where))
 
     def carry_out(self, planned: Planned) -> None:
-        assert reconciler.apply(planned, self.where).is_success
+        finished = reconciler.apply(planned, self.where)
+        assert finished.is_success, finished
 
     def drift(self, topology: Topology) -> Drift:
         return reconciler.drift(topology, self.where)
