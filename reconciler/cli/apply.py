@@ -159,11 +159,9 @@ class Run:
         code = exit_of(finished, plan)
         manner = self._manner
         told = partial(outcome_text, finished, arguments=made.arguments, seconds=took, left=left)
-        if manner.format is common.Format.JSON:
-            say(outcome_json(finished, topology=plan.topology, exit_code=code))
-        else:
-            say("\n" + told(manner.paper))
-        manner.reports.write(carried_out(document, finished, told()))
+        data = outcome_json(finished, topology=plan.topology, exit_code=code)
+        say(data if manner.format is common.Format.JSON else "\n" + told(manner.paper))
+        manner.reports.write(carried_out(document, finished, told(), data))
         return code
 
 

@@ -103,9 +103,10 @@ class SavedRun:
         seconds: float | None = None,
         beside: tuple[Diagnostic, ...] = (),
     ) -> None:
+        topology = saved.plan.topology
+        data = outcome_json(finished, topology=topology, as_wanted=as_wanted, exit_code=code, beside=beside)
         if self._manner.format is common.Format.JSON:
-            topology = saved.plan.topology
-            say(outcome_json(finished, topology=topology, as_wanted=as_wanted, exit_code=code, beside=beside))
+            say(data)
         if seconds is None:
             return
         paper, left = self._manner.paper, len(saved.plan.blocked) + saved.plan.hidden
@@ -113,7 +114,7 @@ class SavedRun:
         if self._manner.format is common.Format.TEXT:
             say("".join(f"\n{part}" for part in (diagnostics.report(beside, paper), told(paper)) if part))
         shown = self._document(saved, goes_on=True)
-        self._manner.reports.write(carried_out(shown, finished, told(), beside))
+        self._manner.reports.write(carried_out(shown, finished, told(), data, beside))
 
     def _again(self, saved: Saved) -> str:
         """What to give `plan`, to see what is there now."""

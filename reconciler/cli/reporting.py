@@ -120,12 +120,14 @@ def document(**said: Any) -> Document:
     return Document(**{"from_root": from_root, "explain": _page_of, "version": __version__, **said})
 
 
-def carried_out(before: Document, finished: Finished, text: str, beside: Iterable[Diagnostic] = ()) -> Document:
-    """The report of a plan, with what became of it."""
+def carried_out(
+    before: Document, finished: Finished, text: str, data: str, beside: Iterable[Diagnostic] = ()
+) -> Document:
+    """The report of a plan, with what became of it: the `text` for people, the `data` for tools."""
     settled: tuple[Failed | InDoubt, ...] = (*finished.failed, *finished.in_doubt)
     went_wrong = (replace(one.reason, address=one.step.address) for one in settled)
     found = (*before.diagnostics, *beside, *went_wrong, *finished.warnings)
-    return replace(before, diagnostics=found, outcome=text)
+    return replace(before, diagnostics=found, outcome=text, own={"json": lambda _: data})
 
 
 @cache

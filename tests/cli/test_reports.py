@@ -11,9 +11,17 @@ from xml.etree import ElementTree
 import pytest
 
 from reconciler.cli.common import Misused
-from reconciler.cli.reporting import reports
+from reconciler.cli.reporting import carried_out, reports
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.events import Failed, Finished
+from reconciler.core.wire import Call, Step
+from reconciler.report.document import Document
+from reconciler.report.formats import FORMATS
+from reconciler.report.outcome import outcome_text
+from reconciler.report.outcome_json import outcome_json
 from tests.cli.running import Shell
 from tests.cli.test_with_server import SMALL, applied, target
+from tests.report.plans import everything
 from tests.support.accounts import Account
 
 ALL = ("text", "json", "markdown", "github", "sarif", "junit", "html")
@@ -122,3 +130,14 @@ def test_without_reports_no_format_is_even_imported(shell: Shell) -> None:
     assert not {"html", "sarif", "junit", "markdown", "github"} & set(
         loaded.replace("'", "").replace("]", "").split(".")
     )
+
+
+def test_a_step_that_failed_fails_its_resource_in_every_report() -> None:
+    reason = Diagnostic(severity=Severity.ERROR, code="AP102", name="refused", message="subjects overlap (10065)")
+    step = Step(id="s1", call=Call.STREAM_CREATE, on=("NEW",), address="stream/NEW")
+    finished = Finished(failed=(Failed(step=step, reason=reason, nothing_done=True),))
+    before = Document(command="apply", topology="orders", plan=everything())
+    after = carried_out(before, finished, outcome_text(finished), outcome_json(finished, topology="t", exit_code=1))
+    failed = [one.get("name") for one in ElementTree.fromstring(FORMATS["junit"](after)).iterfind(".//failure/..")]
+    assert "stream/NEW" in failed
+    assert [name for name, tell in FORMATS.items() if "overlap" not in tell(after)] == []
