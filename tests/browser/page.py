@@ -92,7 +92,10 @@ class Page:
         self("Emulation.setEmulatedMedia", features=[scheme])
         self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self("Page.navigate", url=file.as_uri())
-        while (event := self._next()).get("method") != "Page.loadEventFired":
+        self.wait_for("Page.loadEventFired")
+
+    def wait_for(self, happening: str) -> None:
+        while (event := self._next()).get("method") != happening:
             self._note(event)
 
     def says(self, script: str) -> Any:

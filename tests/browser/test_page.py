@@ -88,8 +88,10 @@ def test_the_tab_key_reaches_a_change_and_enter_opens_it(page: Page) -> None:
 
 
 def test_a_card_of_the_drawing_leads_to_its_change(page: Page) -> None:
-    page.says("document.querySelector('svg .reader a[href]').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
-    page.says("new Promise(done => setTimeout(done, 50))")
+    page.says("""new Promise((done) => {
+        addEventListener("hashchange", () => done(true), { once: true });
+        document.querySelector("svg .reader a[href]").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    })""")
     assert page.says("document.activeElement.closest('details').open")
     assert page.says("location.hash.slice(1)") == page.says(FOCUSED)
 
@@ -98,8 +100,7 @@ def test_without_scripts_everything_is_there_to_be_read(browser: Page, folder: P
     page = opened(browser, showcase(folder), folder)
     page("Emulation.setScriptExecutionDisabled", value=True)
     page("Page.reload")
-    while page._next().get("method") != "Page.loadEventFired":
-        pass
+    page.wait_for("Page.loadEventFired")
     nodes = page("DOM.getDocument", depth=0)["root"]["nodeId"]
     assert len(page("DOM.querySelectorAll", nodeId=nodes, selector=".change:not([hidden])")["nodeIds"]) == 14
     assert len(page("DOM.querySelectorAll", nodeId=nodes, selector="#controls[hidden]")["nodeIds"]) == 1
