@@ -10,6 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+TOPOLOGIES = sorted(path.name for path in EXAMPLES.iterdir() if path.name != "ci")
+"""Everything there but the pipelines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
