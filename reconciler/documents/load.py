@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from reconciler.documents.nodes import Mapping, shape_of, span
 from reconciler.documents.place import Place
 from reconciler.documents.resources import Collector, Section
 from reconciler.documents.tree import read_tree
+
+_NAMED = re.compile(r"^topology:[ \t]+([\w.-]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,8 @@ class _Loading:
     header: Header = field(init=False)
     collector: Collector = field(init=False)
     roots: list[Place] = field(default_factory=list)
+    name: str = ""
+    """The topology's, as far as text that is no YAML tells."""
     is_complete: bool = field(init=False)
     """Every file could be read to its end, so that what is missing really is."""
 
@@ -63,6 +68,8 @@ class _Loading:
                 start = SourceSpan(file, 1, 1, 1, 1)
                 problems = [complain("XX512", "yaml-documents", "this file holds nothing; remove it or fill it", start)]
         self.problems += problems
+        if root is None and (said := _NAMED.search(text)):
+            self.name = said[1]
         if isinstance(root, Mapping):
             self._sections(file, root)
         else:
@@ -89,7 +96,7 @@ class _Loading:
         problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
         problems += self._astray()
         if any(problem.is_error for problem in problems):
-            return Loaded(topology=None, diagnostics=tuple(ordered(problems)), name=self.header.known_name)
+            return Loaded(topology=None, diagnostics=tuple(ordered(problems)), name=self.header.known_name or self.name)
         topology = Topology(
             name=self.header.name, expect=self.header.expect, resources=tuple(self.collector.resources),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),

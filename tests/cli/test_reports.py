@@ -19,6 +19,7 @@ from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.outcome import outcome_text
 from reconciler.report.outcome_json import outcome_json
+from reconciler.workflow.files import load
 from tests.cli.running import Shell
 from tests.cli.test_with_server import SMALL, applied, target
 from tests.report.plans import everything
@@ -60,6 +61,12 @@ def test_wrong_files_are_reported_before_any_server_is_asked(shell: Shell) -> No
     assert annotations(ran.out)[0].startswith("::error file=topology.yaml,line=4,col=7,")
     assert report(shell, "markdown").startswith("<!-- reconciler:plan:t -->\n")
     assert [name for name in ALL if "ST501" not in report(shell, name)] == []
+
+
+def test_a_file_that_is_no_yaml_still_says_whose_comment_to_replace(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text("reconciler: 1\ntopology: orders   # ours\nstreams: {A: [\n", encoding="utf-8")
+    loaded = load([tmp_path / "t.yaml"])
+    assert (loaded.topology, loaded.name) == (None, "orders")
 
 
 def test_an_unreachable_server_is_reported_too(shell: Shell) -> None:
