@@ -19,11 +19,9 @@ from reconciler.core.audit import Client as Speaker
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.kind import Raw
 from reconciler.core.pages import PAGES
-from reconciler.core.records import BUCKET
 from reconciler.server.api import JetStream
+from reconciler.server.reach import ADVISORIES, HEARD
 
-ADVISORIES = "$JS.EVENT.ADVISORY.>"
-BUCKETS = ("static-consumer-groups", "elastic-consumer-groups")
 MOST = 5_000
 """Changes that are remembered, to say who made them."""
 
@@ -96,9 +94,8 @@ async def listen(js: JetStream, nc: Client) -> Ear:
     await nc.subscribe(ADVISORIES, cb=ear.advisory)
     if await _is_refused(nc):
         raise CannotContinue(_deaf())
-    for bucket in (*BUCKETS, BUCKET):
-        key = "owned.>" if bucket == BUCKET else ">"
-        await nc.subscribe(js.entry_subject(bucket, key), cb=ear.written)
+    for bucket, keys in HEARD.items():
+        await nc.subscribe(js.entry_subject(bucket, keys), cb=ear.written)
     await nc.flush()
     return ear
 

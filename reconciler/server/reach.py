@@ -48,6 +48,9 @@ STEPS: Mapping[Call, tuple[str, ...]] = {
     Call.GATE_MEMBERS_BACK: (),
     Call.GATE_IN_FLIGHT_DONE: ("CONSUMER.INFO.{on}",),
 }
+ADVISORIES = "$JS.EVENT.ADVISORY.>"
+HEARD: Mapping[str, str] = {"static-consumer-groups": ">", "elastic-consumer-groups": ">", BUCKET: "owned.>"}
+"""Keys whose writes a watch hears, by bucket."""
 MEMBER = "CONSUMER.INFO.{stream}.{on}"
 CHANGES = "what apply changes"
 BACKUP = "STREAM.SNAPSHOT.{stream}"
@@ -122,6 +125,12 @@ class Api:
         for stream in streams:
             yield from self.needs("backups", (BACKUP,), stream=stream)
             yield Need(subject=CHUNK.format(stream=stream), why="backups")
+
+    def hearing(self) -> Iterator[Need]:
+        """For `drift --watch`: what tells of changes, and writes to buckets as they pass."""
+        yield Need(subject=ADVISORIES, why="what changes, for --watch")
+        for bucket, keys in HEARD.items():
+            yield from self.needs("what changes, for --watch", ("$KV.{bucket}.{keys}",), bucket=bucket, keys=keys)
 
     def answers(self) -> Need:
         return Need(subject=f"{self.inbox}.>", why="answers")

@@ -74,7 +74,8 @@ def permissions(
         publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
         if backup:
             publish += api.backing_up(dict.fromkeys(_kept_in(raw) for one in about for raw in sorted(one.raws)))
-    return Needs(publish=least(publish), subscribe=(api.answers(),))
+    heard = api.hearing() if purpose is Purpose.DRIFT else ()
+    return Needs(publish=least(publish), subscribe=(api.answers(), *heard))
 
 
 def _about(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_May]:

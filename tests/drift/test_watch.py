@@ -14,8 +14,12 @@ from typing import Any
 
 import pytest
 
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.drift import Drift
+from reconciler.report.permissions import config_block
 from reconciler.server.api import JetStream
+from reconciler.server.reach import Api
+from reconciler.workflow.permissions import Purpose, permissions
 from reconciler.workflow.plan import PlanOptions
 from reconciler.workflow.watch import Happening, Lost, Seen, Watch, Wrong
 from tests.cli.running import command, environment
@@ -24,7 +28,7 @@ from tests.e2e.someone import login
 from tests.support.accounts import Account, accounts_config
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
-from tests.support.topologies import HEADER
+from tests.support.topologies import HEADER, from_files
 from tests.support.versions import on_every_version
 
 HOUR = 3_600_000_000_000
@@ -75,10 +79,15 @@ class Watching:
 async def watching(owner: Owner, every: float = 900) -> Any:
     under_way = Watching(owner, every)
     task = asyncio.create_task(under_way.watch.run())
+    first = asyncio.create_task(under_way.next(Seen))
     try:
-        await under_way.next(Seen)
+        await asyncio.wait([task, first], return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+        await first
         yield under_way
     finally:
+        first.cancel()
         under_way.watch.stop.set()
         await task
 
@@ -240,3 +249,36 @@ def test_a_signal_ends_it_in_good_order(owner: Owner, number: signal.Signals, co
     assert 'reconciler_drift{topology="orders",address="stream/S",standing="changed"} 1' in fetched
     assert metrics.read_text() == fetched
     assert [one.name for one in owner.folder.iterdir() if one.name.endswith(".tmp")] == []
+
+
+PRINTED = """
+accounts {{ A: {{ jetstream: enabled, users: [
+  {{user: a0, password: a0}}
+  {{user: watcher, password: watcher, {permissions}}}
+  {{user: deaf, password: deaf, permissions: {{subscribe: {{allow: "_INBOX.>"}}}}}}
+] }} }}
+"""
+
+
+def test_printed_permissions_are_enough_to_watch_and_who_hears_nothing_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "t.yaml"
+    file.write_text(HEADER + ORDERS)
+    block = config_block(permissions(from_files(file), Purpose.DRIFT, Api()), "drift")
+    with NatsServer(config=PRINTED.format(permissions=block.replace("permissions {", "permissions: {"))) as server:
+        admin, watcher, deaf = (
+            Owner(Account(server=server, user=user, password=user), tmp_path) for user in ("a0", "watcher", "deaf")
+        )
+        admin.apply(ORDERS)
+
+        async def work() -> None:
+            async with watching(watcher) as watch:
+                await as_alice(admin, fewer)
+                await watch.until(lambda drift: strayed(drift, "elastic_group/S/g"))
+                await as_alice(admin, updating("S", max_age=HOUR))
+                await watch.until(lambda drift: strayed(drift, "stream/S"))
+            with pytest.raises(CannotContinue) as refused:
+                async with watching(deaf):
+                    pass
+            assert refused.value.diagnostics[0].code == "DR111"
+
+        asyncio.run(work())
