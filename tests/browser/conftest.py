@@ -12,7 +12,7 @@ from tests.support.browser import find
 collect_ignore_glob = [] if find().program else ["test_*.py"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Page]:
     """One for all tests of a process; each opens a page of its own."""
     with browsing(find()) as page:

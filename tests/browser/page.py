@@ -19,8 +19,8 @@ from tests.support.browser import Browser
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage",
-    "--disable-background-networking", "--force-device-scale-factor=1", "--font-render-hinting=none",
-    "--remote-debugging-pipe",
+    "--disable-breakpad", "--disable-crash-reporter", "--disable-background-networking",
+    "--force-device-scale-factor=1", "--font-render-hinting=none", "--remote-debugging-pipe",
 )  # fmt: skip
 
 
@@ -43,6 +43,8 @@ class Page:
     reading: int
     writing: int
     session: str = ""
+    target: str = ""
+    """The page that is open."""
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     _sent: int = 0
@@ -84,8 +86,10 @@ class Page:
 
     def open(self, file: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         self.session = ""
-        target = self("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        if self.target:
+            self("Target.closeTarget", targetId=self.target)
+        self.target = self("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self(f"{domain}.enable")
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}

@@ -23,7 +23,7 @@ PROJECT = Path(__file__).parents[2]
 PLACE = PROJECT / ".cache" / "chromium"
 ROOT, WHY_NOT = PLACE / "root", PLACE / "why-not"
 PACKAGES = ("chromium-headless-shell", "fonts-dejavu-core")
-INSTALLED = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome", "google-chrome-stable")
+INSTALLED = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 90.0
 """Seconds for each of three questions to a mirror."""
 
