@@ -76,11 +76,16 @@ def _alike(items: Sequence[Item]) -> list[list[Item]]:
 
 def _sameness(item: Item) -> object:
     fields = tuple(
-        (f.path, repr(f.change.live), repr(f.change.desired), repr(f.applied), f.drifted, f.ignored, f.by)
+        (f.path, repr(f.change.live), repr(f.change.desired), repr(f.applied), f.drifted, f.ignored, _person(f.by))
         for f in item.fields
     )
     reason = item.reason if item.standing is not Standing.RECREATED else item.address
-    return (item.address.split("/")[0], item.standing, reason, item.ignored, item.by, fields)
+    return (item.address.split("/")[0], item.standing, reason, item.ignored, _person(item.by), fields)
+
+
+def _person(by: Attribution | None) -> object:
+    """Whoever it was, whenever that was."""
+    return (by.actor.client, by.actor.user, by.actor.host) if by and by.actor else by
 
 
 def _entry(items: Sequence[Item], paper: Paper) -> list[str]:

@@ -6,17 +6,19 @@ Read without a consumer, in direct batches: those leave no audit event of their 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from reconciler.core.audit import SUBJECT, Event, event
 from reconciler.core.resource import Json
 from reconciler.core.wire import Snapshot
 from reconciler.server.api import JetStream, NoAnswer, encoded
+from reconciler.server.pipeline import Reply
 from reconciler.server.read_kv import STALL, ends, is_unbroken
 
 BATCH = 2_000
-MOST = 200_000
-"""Events that are read at most; every request of every client leaves one."""
+MOST = 50_000
+"""Events that are read at most, the newest; every request of every client leaves one."""
 
 
 def capture(snapshot: Snapshot) -> str | None:
@@ -58,23 +60,41 @@ def reaches_back_to(info: Mapping[str, Json], when: datetime) -> bool:
     return since is not None and since <= when
 
 
-async def events_since(js: JetStream, stream: str, when: datetime, margin: timedelta) -> list[Event] | str:
-    """Everything that was changed from a little before then on, in order; or why that cannot be told."""
-    found: list[Event] = []
-    wanted: dict[str, Json] = {"start_time": (when - margin).isoformat().replace("+00:00", "Z")}
-    subject, read = f"{js.prefix}DIRECT.GET.{stream}", 0
-    while read < MOST:
-        replies = await js.pipeline.stream(
-            subject, encoded({**wanted, "batch": BATCH, "next_by_subj": SUBJECT}), within=STALL, ends=ends
-        )
-        if isinstance(replies, NoAnswer):
-            return f"stream {stream} could not be read ({replies}); it needs allow_direct: true"
-        *messages, end = replies
-        if end.status not in ("204", "404") or not is_unbroken(messages):
-            return f"stream {stream} could not be read to its end"
-        found += [one for message in messages if (one := event(message.data)) is not None]
-        if end.status == "404" or not messages or end.headers.get("Nats-Num-Pending", "0") == "0":
-            return found
-        read += len(messages)
-        wanted = {"seq": int(messages[-1].headers["Nats-Sequence"]) + 1}
-    return f"stream {stream} holds more than {MOST:_} events since then"
+@dataclass(frozen=True, slots=True)
+class Captured:
+    events: list[Event]
+    """In order."""
+    is_cut: bool
+    """There were too many: these are the newest."""
+
+
+async def events_since(js: JetStream, stream: str, when: datetime, *, last: int) -> Captured | str:
+    """Everything that was changed from then on; or why that cannot be told. `last`: the newest message there is."""
+    said = await _batch(js, stream, {"start_time": when.isoformat().replace("+00:00", "Z")}, 1)
+    if isinstance(said, str):
+        return said
+    first = _sequence(said[0]) if said else last + 1
+    start, found = max(first, last - MOST), list[Event]()
+    while start <= last:
+        said = await _batch(js, stream, {"seq": start}, BATCH)
+        if isinstance(said, str):
+            return said
+        found += [one for message in said if (one := event(message.data)) is not None]
+        start = _sequence(said[-1]) + 1 if said else last + 1
+    return Captured(found, is_cut=first < last - MOST)
+
+
+async def _batch(js: JetStream, stream: str, begin: Mapping[str, Json], number: int) -> list[Reply] | str:
+    """So many events from there on; fewer only where there are no more."""
+    wanted = encoded({**begin, "batch": number, "next_by_subj": SUBJECT})
+    replies = await js.pipeline.stream(f"{js.prefix}DIRECT.GET.{stream}", wanted, within=STALL, ends=ends)
+    if isinstance(replies, NoAnswer):
+        return f"stream {stream} could not be read ({replies}); it needs allow_direct: true, and permission"
+    *messages, end = replies
+    if end.status not in ("204", "404") or not is_unbroken(messages):
+        return f"stream {stream} could not be read to its end"
+    return messages
+
+
+def _sequence(message: Reply) -> int:
+    return int(message.headers["Nats-Sequence"])

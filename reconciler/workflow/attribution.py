@@ -6,9 +6,10 @@ and that it was otherwise before. What was applied counts as seen where the trai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from reconciler.core import audit
 from reconciler.core.attribution import Attribution
@@ -58,28 +59,36 @@ async def attributed(found: Looked, js: JetStream, heard: Heard | None = None) -
     """The same drift with who did it. Only what strayed is asked about, and nothing where nothing did."""
     if not found.drift.drifted:
         return found
-    items = [await _item(item, found, js, heard) if item.is_drift else item for item in found.drift.items]
-    drift: Drift = replace(found.drift, items=tuple(items))
+    heard_trail = heard.trail() if heard else None
+    named = {item.address: _heard(item, heard_trail, found.snapshot) for item in found.drift.drifted}
+    asked = [item for item in named.values() if not _is_settled(item)]
+    trails = await _trails(asked, found.snapshot, js) if asked else {}
+    named |= {item.address: _captured(item, trails[item.address], found.snapshot) for item in asked}
+    drift: Drift = replace(found.drift, items=tuple(named.get(item.address, item) for item in found.drift.items))
     return replace(found, drift=drift)
 
 
-async def _item(item: Item, found: Looked, js: JetStream, heard: Heard | None) -> Item:
+def _raw(item: Item) -> Raw:
     address = Address.parse(item.address)
-    raw = REGISTRY.of(address).primary(address)
-    if raw.type == "entry":
+    return REGISTRY.of(address).primary(address)
+
+
+def _heard(item: Item, trail: Trail | None, snapshot: Snapshot) -> Item:
+    if _raw(item).type == "entry":
         return _by(item, lambda _: KV_WRITES, KV_WRITES)
-    named = _named(item, raw, heard.trail(), found.snapshot) if heard else _by(item, lambda _: NO_TRAIL, NO_TRAIL)
-    if all(by.actor for by in _said(named)):
-        return named
-    captured = await _captured(item, found.snapshot, js)
-    if isinstance(captured, Attribution):
-        return _merged(named, _by(item, lambda _: captured, captured))
-    return _merged(named, _named(item, raw, captured, found.snapshot))
+    return _named(item, trail, snapshot) if trail else _by(item, lambda _: NO_TRAIL, NO_TRAIL)
 
 
-def _said(item: Item) -> Iterator[Attribution]:
-    yield from ([item.by] if item.by else [])
-    yield from (one.by for one in item.fields if one.counts and one.by)
+def _is_settled(item: Item) -> bool:
+    """Everybody is named, or nobody ever will be."""
+    said = [*([item.by] if item.by else []), *(one.by for one in item.fields if one.counts and one.by)]
+    return _raw(item).type == "entry" or all(by.actor for by in said)
+
+
+def _captured(item: Item, trail: Trail | Attribution, snapshot: Snapshot) -> Item:
+    if isinstance(trail, Attribution):
+        return _merged(item, _by(item, lambda _: trail, trail))
+    return _merged(item, _named(item, trail, snapshot))
 
 
 def _merged(one: Item, other: Item) -> Item:
@@ -90,40 +99,50 @@ def _merged(one: Item, other: Item) -> Item:
     return replace(one, fields=fields, by=one.by if one.by and one.by.actor else other.by)
 
 
-async def _captured(item: Item, snapshot: Snapshot, js: JetStream) -> Trail | Attribution:
-    """What a stream holds since the object was recorded; without a record, since ever, and then nothing is known before."""
+async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> dict[str, Trail | Attribution]:
+    """What a stream holds since each of them was recorded, read once for all."""
     stream = capture(snapshot)
     if stream is None:
-        return NO_TRAIL
-    address, owned = Address.parse(item.address), item.owned
-    said = await dated(js, BUCKET, encode_key(address)) if owned else None
-    since = moment(said[1]) if isinstance(said, tuple) else None
-    begin = since or moment(str(snapshot.streams[stream].get("created") or ""))
+        return {item.address: NO_TRAIL for item in items}
+    info = snapshot.streams[stream]
+    found = await asyncio.gather(*(_recorded(item, js) for item in items))
+    times = dict(zip((item.address for item in items), found, strict=True))
+    begins = [when or moment(str(info.get("created") or "")) for when in times.values()]
+    begin = min((when for when in begins if when), default=None)
     if begin is None:
-        return Attribution(unknown="nobody can say when it was applied")
-    events = await events_since(js, stream, begin, MARGIN)
-    if isinstance(events, str):
-        return Attribution(unknown=events)
-    raw = REGISTRY.of(address).primary(address)
-    if (
-        owned is None
-        or since is None
-        or not reaches_back_to(snapshot.streams[stream], since)
-        or _earlier(events, raw, said)
-    ):
+        return {item.address: Attribution(unknown="nobody can say when it was applied") for item in items}
+    said = await events_since(js, stream, begin - MARGIN, last=int(info["state"]["last_seq"]))
+    if isinstance(said, str):
+        return {item.address: Attribution(unknown=said) for item in items}
+    reach = None if said.is_cut else info
+    return {item.address: _trail(item, said.events, times[item.address], reach) for item in items}
+
+
+async def _recorded(item: Item, js: JetStream) -> datetime | None:
+    """When what was applied was written down."""
+    if item.owned is None:
+        return None
+    said = await dated(js, BUCKET, encode_key(Address.parse(item.address)))
+    return moment(said[1]) if isinstance(said, tuple) else None
+
+
+def _trail(item: Item, events: Sequence[Event], recorded: datetime | None, info: Mapping[str, Json] | None) -> Trail:
+    """Where it reaches back to the record, it begins with what was applied, unless earlier events tell what it was."""
+    owned = item.owned
+    if owned is None or recorded is None or info is None or not reaches_back_to(info, recorded):
+        return Trail(events=events)
+    if _earlier(events, _raw(item), recorded):
         return Trail(events=events)
     return Trail(events=events, before=lambda _address, path: value_in(owned.fields, path))
 
 
-def _earlier(events: Sequence[Event], raw: Raw, said: object) -> bool:
-    """Was it changed just before it was recorded? Then those events themselves tell what it was."""
-    recorded = moment(said[1]) if isinstance(said, tuple) else None
+def _earlier(events: Sequence[Event], raw: Raw, recorded: datetime) -> bool:
     times = (moment(one.actor.at) for one in events if one.on == raw)
-    return recorded is not None and any(when is not None and when <= recorded for when in times)
+    return any(when is not None and when <= recorded for when in times)
 
 
-def _named(item: Item, raw: Raw, trail: Trail, snapshot: Snapshot) -> Item:
-    address = Address.parse(item.address)
+def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
+    address, raw = Address.parse(item.address), _raw(item)
     kind = REGISTRY.of(address)
 
     def of(one: FieldDrift) -> Attribution:
