@@ -1,0 +1,112 @@
+"""Drift as it is read: by people, by tools with the published schema, by viewers of findings at their lines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from reconciler.core.attribution import Actor, Attribution
+from reconciler.core.drift import Drift
+from reconciler.report.drift import drift_text
+from reconciler.report.drift_findings import drift_findings
+from reconciler.report.drift_json import drift_json, drift_schema
+from reconciler.report.paper import Paper
+from tests.drift.looking import APPLIED, look, seen
+from tests.support.topologies import scene
+
+DAY = 86_400_000_000_000
+WIDER = APPLIED.replace("max_age: 7d", "max_age: 9d")
+ALICE = Actor(
+    at="2026-06-01T10:00:00.123456789Z",
+    request="$JS.API.STREAM.UPDATE.S",
+    client="nats CLI",
+    user="ops",
+    host="10.0.0.5",
+)
+
+
+def by(drift: Drift, who: Attribution) -> Drift:
+    items = tuple(replace(one, fields=tuple(replace(f, by=who) for f in one.fields)) for one in drift.items)
+    return replace(drift, items=items)
+
+
+def every_sort(folder: Path) -> list[Drift]:
+    gone = {"streams": {"S": None}}
+    return [
+        look(folder / "a"), look(folder / "b", outside={"max_age": DAY}), look(folder / "c", WIDER, outside={"max_age": DAY}),
+        look(folder / "d", WIDER), look(folder / "e", raw=gone), look(folder / "f", owner="billing"),
+        look(folder / "g", raw={**gone, "unknown": {"stream/S": "no answer"}}), look(folder / "h", owner=None, raw=gone),
+        look(folder / "i", f"{APPLIED}ignore_drift: [{{address: stream/S, reason: r}}]\n", outside={"max_age": DAY}),
+        by(look(folder / "j", outside={"max_age": DAY}), Attribution(actor=ALICE)),
+        by(look(folder / "k", outside={"max_age": DAY}), Attribution(unknown="nobody listened")),
+    ]  # fmt: skip
+
+
+def test_json_of_every_sort_is_as_published(tmp_path: Path) -> None:
+    schema = json.loads(drift_schema())
+    for drift in every_sort(tmp_path):
+        jsonschema.validate(json.loads(drift_json(drift)), schema)
+
+
+def test_no_drift_is_one_line(tmp_path: Path) -> None:
+    assert (
+        drift_text(look(tmp_path)) == "orders → account ORDERS (nats-server 2.12.0): no drift, 1 resource as declared\n"
+    )
+
+
+def test_a_field_shows_what_was_applied_what_is_live_and_what_the_file_says_now(tmp_path: Path) -> None:
+    text = drift_text(look(tmp_path, WIDER, outside={"max_age": DAY, "max_msgs": 6}), arguments="orders")
+    assert "    max_age   7d → 1d  changed outside; the file now says 9d\n" in text
+    assert "    max_msgs  5 → 6    changed outside\n" in text
+    assert text.endswith(
+        "To put it back: reconciler drift orders --restore\nTo keep it, in the files: reconciler drift orders --accept\n"
+    )
+
+
+def test_who_did_it_stands_beside_what_was_done(tmp_path: Path) -> None:
+    text = drift_text(by(look(tmp_path, outside={"max_age": DAY}), Attribution(actor=ALICE)), Paper(width=120))
+    assert "max_age  7d → 1d  changed outside by nats CLI (user ops, 10.0.0.5), 2026-06-01 10:00:00Z\n" in text
+
+
+def test_why_nobody_is_named_is_said_once(tmp_path: Path) -> None:
+    found = by(look(tmp_path, outside={"max_age": DAY, "max_msgs": 6}), Attribution(unknown="nobody listened"))
+    text = drift_text(found)
+    assert (text.count("changed outside by unknown\n"), text.count("By unknown: nobody listened.")) == (2, 1)
+
+
+def test_equal_drift_of_many_objects_is_one_entry(tmp_path: Path) -> None:
+    streams = "streams:\n" + "".join(f"  S{n:02}: {{max_age: 7d}}\n" for n in range(40))
+    raw = {"streams": {f"S{n:02}": {"config": {"max_age": DAY}} for n in range(40)}}
+    text = drift_text(seen(scene(tmp_path, streams, streams, raw=raw)))
+    assert "~ 40 streams" in text
+    assert text.count("7d → 1d") == 1
+    assert len(text.splitlines()) < 12
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "two\nlines", "\u202eturned"])
+def test_what_others_wrote_cannot_command_a_terminal(tmp_path: Path, name: str) -> None:
+    who = Attribution(actor=replace(ALICE, client=name, user=name, host=name))
+    found = by(look(tmp_path, outside={"description": name}), who)
+    for text in (drift_text(found), drift_json(found)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    assert not any("two\nlines" in one.message for one in drift_findings(found))
+
+
+def test_findings_stand_at_the_line_of_each_field(tmp_path: Path) -> None:
+    found = look(
+        tmp_path,
+        WIDER.replace("{", "\n    ").replace(", ", "\n    ").replace("}", ""),
+        outside={"max_age": DAY, "max_msgs": 6},
+    )
+    assert [(one.code, one.span and one.span.line) for one in drift_findings(found)] == [("DR202", 5), ("DR201", 6)]
+
+
+def test_a_partial_look_is_no_clean_bill(tmp_path: Path) -> None:
+    drift = look(tmp_path, raw={"streams": {"S": None}, "unknown": {"stream/S": "no answer"}})
+    assert "?" in drift_text(drift)
+    assert [one.code for one in drift_findings(drift)] == ["DR207"]
