@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,14 @@ from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.screen import paper, say, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.cli.writing import Overwrite, write
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.documents.new_files import strangers
 from reconciler.report.diagnostics import report
+from reconciler.report.values import counted
+from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
-from reconciler.workflow.export import Exported, exported
+from reconciler.workflow.export import Exported, ExportedFolder, Layout, exported, exported_folder
 from reconciler.workflow.session import session
 
 app = common.app()
@@ -33,40 +38,83 @@ def export_(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file, instead of stdout.")
     ] = None,
+    into: Annotated[
+        Path | None, typer.Option("--into", metavar="DIR", help="A folder with a file for each owner or stream.")
+    ] = None,
+    layout: Annotated[Layout, typer.Option("--layout", help="With --into: a file for each of these.")] = Layout.OWNER,
+    overwrite: Overwrite = False,
     only: common.Only = None,
     exclude: common.Exclude = None,
 ) -> int:
-    """Write what is live as YAML: only what differs from the server's defaults, in units people read."""
-    if output is not None and output.exists():
-        raise _cannot_write(output, "it exists, and what it says might be lost")
-    found = asyncio.run(_exported(connection.options(), topology, tuple(only or ()), tuple(exclude or ())))
+    """Write what is live as YAML: only what differs from the server's defaults, in units people read.
+
+    The same account gives the same bytes. Owners are the topologies that bucket `reconciler` remembers; what nobody
+    owns yet goes to --topology, else to `exported`.
+    """
+    if output is not None and into is not None:
+        raise common.Misused("--output names one file and --into a folder; give one of them.")
+    wanted = _Wanted(connection.options(), topology, tuple(only or ()), tuple(exclude or ()))
+    if into is not None:
+        folder = asyncio.run(wanted.folder(layout))
+        _write_folder(folder, into, connection, overwrite=overwrite)
+        return _ended(folder.left_out)
+    found = asyncio.run(wanted.file())
     if output is None:
         say(found.text)
     else:
-        _write(output, found.text)
+        write({output: found.text}, overwrite=overwrite)
         tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}\n")
-    tell(report(found.left_out, paper(sys.stderr)) if found.left_out else "")
-    return exits.FAILED if any(one.is_error for one in found.left_out) else exits.FINE
+    return _ended((*_several(found), *found.left_out))
 
 
-def _write(output: Path, text: str) -> None:
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _cannot_write(output, (error.strerror or str(error)).lower()) from None
+class _Wanted:
+    """What is to be exported, and from where."""
+
+    def __init__(
+        self, options: ConnectOptions, topology: str | None, only: tuple[str, ...], exclude: tuple[str, ...]
+    ) -> None:
+        self._options, self._topology, self._only, self._exclude = options, topology, only, exclude
+
+    async def file(self) -> Exported:
+        async with session(self._options) as js:
+            return await exported(js, topology=self._topology, only=self._only, exclude=self._exclude)
+
+    async def folder(self, layout: Layout) -> ExportedFolder:
+        async with session(self._options) as js:
+            return await self._folder(js, layout)
+
+    async def _folder(self, js: JetStream, layout: Layout) -> ExportedFolder:
+        return await exported_folder(js, layout, topology=self._topology, only=self._only, exclude=self._exclude)
 
 
-async def _exported(
-    options: ConnectOptions, topology: str | None, only: tuple[str, ...], exclude: tuple[str, ...]
-) -> Exported:
-    async with session(options) as js:
-        return await exported(js, topology=topology, only=only, exclude=exclude)
+def _write_folder(found: ExportedFolder, into: Path, connection: Connection, *, overwrite: bool) -> None:
+    files = {into / path: text for path, text in found.files.items()}
+    write(files, overwrite=overwrite)
+    tell(f"Wrote {counted(len(files), 'file')} into {into}.\n")
+    tell("".join(f"Next: reconciler plan {connection.arguments(str(into / plan))}\n" for plan in found.plans))
+    tell(report(_left_over(into, files), paper(sys.stderr)))
 
 
-def _cannot_write(path: Path, why: str) -> CannotContinue:
-    return CannotContinue(
+def _left_over(into: Path, files: Mapping[Path, str]) -> list[Diagnostic]:
+    return [
         Diagnostic(
-            severity=Severity.ERROR, code="XX902", name="cannot-write", message=f"Cannot write {path}: {why}.",
-            fix="Name a new file, in a folder that you may write to.",
+            severity=Severity.WARNING, code="XX909", name="not-of-this-export",
+            message=f"{path} is in the folder and was not written now; what it says may not be live any more",
+            fix="remove it, or export into a new folder",
         )
-    )  # fmt: skip
+        for path in strangers(into, files)
+    ]  # fmt: skip
+
+
+def _several(found: Exported) -> Iterator[Diagnostic]:
+    if len(found.owners) > 1:
+        yield Diagnostic(
+            severity=Severity.WARNING, code="XX910", name="several-owners",
+            message=f"this is owned by {', '.join(found.owners)}; a file of one topology is refused what others own",
+            fix="write a file for each of them: --into DIR",
+        )  # fmt: skip
+
+
+def _ended(problems: tuple[Diagnostic, ...]) -> int:
+    tell(report(problems, paper(sys.stderr)))
+    return exits.FAILED if any(one.is_error for one in problems) else exits.FINE

@@ -94,6 +94,8 @@ PLANNING = {
     "XX906": Page("output-not-written", "The output could not be written to where it was sent.", "check the disk or the pipe"),
     "XX907": Page("selects-nothing", "A pattern of --only or --exclude that no address and no label here matches.", "write stream/ORDERS, 'consumer/ORDERS/*' or team=orders"),
     "XX908": Page("unknown-scope", "What is live at an address could not be read: no answer, no permission, or a cluster that does not know. Nothing is done there, nor to what depends on it.", "plan again when it answers, or as a user who may read it; `apply --partial` does the rest"),
+    "XX909": Page("not-of-this-export", "YAML in a folder that `export --into` did not write now, but that a plan of the folder reads.", "remove it, or export into a new folder"),
+    "XX910": Page("several-owners", "One exported file holds what several topologies own.", "write a file for each of them: `export --into DIR`"),
     "XX915": Page("takes-nothing-over", "--take-over names somebody who owns nothing that is declared or removed here.", "leave it out, or name the owner as the refusal does"),
     "XX911": Page("plan-altered", "A saved plan whose fingerprint does not fit its contents: it was edited, cut off or damaged. The fingerprint notices accidents; it is no signature.", "make it anew with the plan command"),
     "XX912": Page("another-target", "A saved plan that was made for another account, cluster or domain. The address of a server says nothing: the account's name and the random id in its bucket `reconciler` do.", "connect to where it was made for, or plan anew"),

@@ -22,9 +22,9 @@ from reconciler.documents.edit import edited
 from reconciler.documents.splices import CannotEdit
 from reconciler.kinds import REGISTRY
 from reconciler.workflow.drift import Looked, looked
-from reconciler.workflow.export import in_units
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import PlanOptions
+from reconciler.workflow.sections import in_units
 
 MARK = b"\xef\xbb\xbf"
 

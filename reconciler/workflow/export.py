@@ -1,25 +1,36 @@
-"""Account → YAML whose plan is empty at once: only what differs from the server's defaults, in units people read."""
+"""Account → YAML whose plan is empty at once: in one file, in one for each owner, or in one for each stream."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.kind import Context, Kind, Registry
-from reconciler.core.reconcile import recognised
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Address, Declared, Json, Resource
+from reconciler.core.kind import Registry
+from reconciler.core.records import BUCKET, Owned
+from reconciler.core.resource import Address, Json
 from reconciler.core.wire import Scope, Snapshot
+from reconciler.documents.file_names import file_names
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives.values import show_bytes, show_duration
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
+from reconciler.workflow.sections import Writer
 
-SHOWN = {"duration": show_duration, "bytes": show_bytes}
+NOBODYS = "exported"
+"""The name of a topology for what nobody owns yet."""
+
+
+class Layout(StrEnum):
+    """What stands in one file of a folder."""
+
+    OWNER = "owner"
+    """Everything of one topology."""
+    STREAM = "stream"
+    """One stream, bucket or store with all that hangs on it, in a folder for its topology."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +38,18 @@ class Exported:
     """A file, and what is live but could not be written into it."""
 
     text: str
+    left_out: tuple[Diagnostic, ...] = ()
+    owners: tuple[str, ...] = ()
+    """Of what stands in it, as far as the account remembers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFolder:
+    """Files by their paths inside the folder."""
+
+    files: Mapping[str, str]
+    plans: tuple[str, ...] = ()
+    """What a plan is made of: one path inside the folder for each topology."""
     left_out: tuple[Diagnostic, ...] = ()
 
 
@@ -41,11 +64,74 @@ async def exported(
     js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> Exported:
     """The same with what had to be left out, so that nobody takes a part for the whole."""
-    snapshot = await observe(js)
-    return Exported(
-        text=dump(topology or _owner(snapshot), sections(snapshot, REGISTRY, only, exclude)),
-        left_out=(*_unread(snapshot), *_broken(recognised(snapshot, REGISTRY, {}), only, exclude)),
-    )
+    account = await _account(js, only, exclude)
+    owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
+    name = topology or (owners[0] if len(owners) == 1 else NOBODYS)
+    text = dump(name, account.writer.sections(set(account.chosen).__contains__))
+    return Exported(text=text, left_out=account.left_out, owners=owners)
+
+
+async def exported_folder(
+    js: JetStream, layout: Layout, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> ExportedFolder:
+    """The same as files of a folder; what nobody owns goes to `topology`."""
+    account = await _account(js, only, exclude, unowned=topology or NOBODYS)
+    owners = sorted({account.owner(address) for address in account.chosen})
+    stems = file_names(owners)
+    files: dict[str, str] = {}
+    for owner in owners:
+        own = account.writer.sections({a for a in account.chosen if account.owner(a) == owner}.__contains__)
+        parts = {f"{stems[owner]}.yaml": own} if layout is Layout.OWNER else _apart(own, stems[owner])
+        files |= {path: dump(owner, sections) for path, sections in parts.items()}
+    plans = tuple(f"{stems[owner]}.yaml" if layout is Layout.OWNER else stems[owner] for owner in owners)
+    return ExportedFolder(files=files, plans=plans, left_out=account.left_out)
+
+
+def _apart(sections: Mapping[str, Json], folder: str) -> dict[str, dict[str, Json]]:
+    """A file for each name in each section."""
+    parts: dict[str, dict[str, Json]] = {}
+    for section, entries in sections.items():
+        stems = file_names(entries)
+        for name, entry in entries.items():
+            parts[f"{folder}/{section}/{stems[name]}.yaml"] = {section: {name: entry}}
+    return parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Account:
+    """What was read, and which part of it is wanted."""
+
+    writer: Writer
+    chosen: tuple[Address, ...]
+    records: Mapping[Address, Owned]
+    left_out: tuple[Diagnostic, ...] = field(default=())
+    unowned: str = NOBODYS
+
+    def owner(self, address: Address) -> str:
+        record = self.records.get(address)
+        return record.topology if record else self.unowned
+
+
+async def _account(js: JetStream, only: Sequence[str], exclude: Sequence[str], *, unowned: str = NOBODYS) -> _Account:
+    return account(await observe(js), REGISTRY, only, exclude, unowned=unowned)
+
+
+def account(
+    snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
+) -> _Account:
+    records = ledger.read(snapshot).records
+    protected = {address: {"protect": True} for address, record in records.items() if record.protected}
+    writer = Writer(snapshot, registry, protected)
+    chosen = tuple(address for address in writer.addresses if selected(str(address), only, exclude))
+    left_out = (*_unread(snapshot), *_broken(writer, only, exclude), *_idle(writer, only, exclude))
+    return _Account(
+        writer=writer, chosen=chosen, records=records, left_out=left_out, unowned=unowned or NOBODYS
+    )  # fmt: skip
+
+
+def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
+    wanted = not only or any(fnmatchcase(address, pattern) for pattern in only)
+    return wanted and not any(fnmatchcase(address, pattern) for pattern in exclude)
 
 
 def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
@@ -59,99 +145,22 @@ def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _broken(live: Mapping[Address, Resource], only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
-    for address in sorted(live):
-        if (why := live[address].state.get("broken")) and _selected(str(address), only, exclude):
+def _broken(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
+    for address, found in sorted(writer.live.items()):
+        if (why := found.state.get("broken")) and selected(str(address), only, exclude):
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX905", name="not-exported", address=str(address),
                 message=f"left out of the file: {why}", fix="repair or delete its record, with all members stopped",
             )  # fmt: skip
 
 
-def _owner(snapshot: Snapshot) -> str:
-    """Whose the account is: a file in another name would be refused what it says."""
-    owners = {record.topology for record in ledger.read(snapshot).records.values()}
-    return owners.pop() if len(owners) == 1 else "exported"
-
-
-def sections(
-    snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> dict[str, Json]:
-    """Top-level sections of a file; what hangs on a stream stands inside it."""
-    live = recognised(snapshot, registry, {})
-    chosen = sorted(a for a in live if _selected(str(a), only, exclude) and not live[a].state.get("broken"))
-    found: dict[str, Json] = {}
-    for kind in registry.within(None):
-        own = {a.name: _entry(live[a], kind, snapshot, live) for a in chosen if a.kind == kind.name}
-        for address in chosen:
-            if registry.of(address).place.within == kind.name:
-                _nest(own, address, live, snapshot, registry)
-        if own:
-            found[kind.place.section] = own
-    return found
-
-
-def _selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
-    wanted = not only or any(fnmatchcase(address, pattern) for pattern in only)
-    return wanted and not any(fnmatchcase(address, pattern) for pattern in exclude)
-
-
-def _nest(
-    parents: dict[str, Json], address: Address, live: Mapping[Address, Resource], snapshot: Snapshot, registry: Registry
-) -> None:
-    """A child of a stream that is not part of the export stands under that stream as someone else's."""
-    kind = registry.of(address)
-    if kind.place.within is None or Address(kind.place.within, address.names[:-1]) not in live:
-        return  # a record left behind by a stream that is gone: nothing a file could declare
-    parent = parents.setdefault(address.names[0], {"external": True})
-    entry = _entry(live[address], kind, snapshot, live)
-    parent.setdefault(kind.place.section, {})[address.name] = entry
-
-
-def _entry(resource: Resource, kind: Kind, snapshot: Snapshot, live: Mapping[Address, Resource]) -> dict[str, Json]:
-    known, rendered = kind.spec.model_fields, kind.render(resource)
-    said = {name: value for name, value in rendered.items() if name in known}
-    parent = live.get(Address(kind.place.within, resource.address.names[:-1])) if kind.place.within else None
-    context = Context(target=snapshot.target, parent=parent, snapshot=snapshot)
-    said = _without_filled(said, resource, kind, context)
-    if left := _beyond_words(rendered, said, resource, kind, context):
-        said["unmanaged"] = left
-    shown = {
-        name: in_units(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()
-    }
-    return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
-
-
-def _beyond_words(
-    rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
-) -> list[str]:
-    """Live fields that no file of this kind can say: they stay as found, or the plan of the export would change them."""
-    fills = _settled(said, resource, kind, context).open
-    strange = sorted(rendered.keys() - kind.spec.model_fields.keys())
-    return [name for name in strange if not (name in fills and fills[name](rendered[name]))]
-
-
-def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:
-    """Leave out what the server fills in by itself: a left-out field equals it."""
-    bare = {name: value for name, value in said.items() if name not in _openable(kind, said, resource, context)}
-    settled = _settled(bare, resource, kind, context)
-    filled = {name for name in said.keys() - bare.keys() if name in settled.open and settled.open[name](said[name])}
-    return {name: value for name, value in said.items() if name not in filled}
-
-
-def _openable(kind: Kind, said: Mapping[str, Json], resource: Resource, context: Context) -> frozenset[str]:
-    required = {
-        name: said[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in said
-    }
-    return frozenset(_settled(required, resource, kind, context).open)
-
-
-def _settled(said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:
-    return kind.settle(Declared(address=resource.address, spec=kind.spec.model_validate(said)), context)
-
-
-def in_units(value: Json, unit: str) -> Json:
-    if unit == "durations":
-        return [show_duration(item) for item in value]
-    show = SHOWN.get(unit)
-    return show(value) if show and isinstance(value, int) else value
+def _idle(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
+    """A misspelt selection must not pass for an account that holds nothing."""
+    for option, patterns in (("--only", only), ("--exclude", exclude)):
+        for pattern in patterns:
+            if not any(fnmatchcase(str(address), pattern) for address in writer.live):
+                yield Diagnostic(
+                    severity=Severity.WARNING, code="XX907", name="selects-nothing",
+                    message=f"{option} {pattern} matches nothing that is live",
+                    fix="an address is written stream/ORDERS or 'consumer/ORDERS/*'; labels stand in files alone",
+                )  # fmt: skip

@@ -1,0 +1,34 @@
+"""How commands that write files say so, and refuse to write over what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli import common
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.documents.new_files import InTheWay, write_files
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also where a file of that name exists already.")]
+
+
+def write(files: Mapping[Path, str], *, overwrite: bool) -> None:
+    try:
+        write_files(files, overwrite=overwrite)
+    except InTheWay as there:
+        raise _exists(str(there)) from None
+    except OSError as error:
+        raise common.cannot_write(Path(error.filename or next(iter(files))), error) from None
+
+
+def _exists(paths: str) -> CannotContinue:
+    return CannotContinue(
+        Diagnostic(
+            severity=Severity.ERROR, code="XX902", name="cannot-write",
+            message=f"There is something already, and what it says might be lost: {paths}. Nothing was written.",
+            fix="Name a new file or folder, or say --overwrite.",
+        )
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""Live resources → what stands in a file for them: only what differs from the server's defaults, in units people read.
+
+Used for an account (`export`) and for what another tool's files describe (`import`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reconciler.core.kind import Context, Kind, Registry
+from reconciler.core.reconcile import recognised
+from reconciler.core.resource import Address, Config, Declared, Json, Resource
+from reconciler.core.wire import Snapshot
+from reconciler.kinds.primitives.values import show_bytes, show_duration
+
+SHOWN = {"duration": show_duration, "bytes": show_bytes}
+
+Chosen = Callable[[Address], bool]
+Beside = Mapping[Address, Config]
+"""What a file says about a resource that no server holds, or though it is the default."""
+
+
+class Writer:
+    """What a snapshot holds, ready to be written in one file or in several."""
+
+    def __init__(self, snapshot: Snapshot, registry: Registry, beside: Beside | None = None) -> None:
+        self.live = recognised(snapshot, registry, {})
+        self._snapshot, self._registry, self._beside = snapshot, registry, beside or {}
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Everything a file can say, in its order."""
+        return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))
+
+    def _is_sayable(self, address: Address, found: Resource) -> bool:
+        """Not broken, and no record left behind by a stream that is gone."""
+        above = parent_of(address, self._registry)
+        return not found.state.get("broken") and (above is None or above in self.live)
+
+    def sections(self, chosen: Chosen = lambda _: True) -> dict[str, Json]:
+        """Top-level sections of a file; what hangs on a stream stands inside it."""
+        wanted = [address for address in self.addresses if chosen(address)]
+        found: dict[str, dict[str, Any]] = {}
+        for kind in self._registry.within(None):
+            own = {a.name: self._entry(a, kind) for a in wanted if a.kind == kind.name}
+            for address in wanted:
+                if self._registry.of(address).place.within == kind.name:
+                    self._nest(own, address)
+            if own:
+                found[kind.place.section] = own
+        return found
+
+    def _nest(self, parents: dict[str, Any], address: Address) -> None:
+        """A child of a stream that is not part of the file stands under that stream as someone else's."""
+        kind = self._registry.of(address)
+        parent = parents.setdefault(address.stream, {"external": True})
+        parent.setdefault(kind.place.section, {})[address.name] = self._entry(address, kind)
+
+    def _entry(self, address: Address, kind: Kind) -> dict[str, Any]:
+        above = parent_of(address, self._registry)
+        parent = self.live.get(above) if above else None
+        context = Context(target=self._snapshot.target, parent=parent, snapshot=self._snapshot)
+        return _entry(self.live[address], kind, context, self._beside.get(address, {}))
+
+
+def parent_of(address: Address, registry: Registry) -> Address | None:
+    within = registry.of(address).place.within
+    return Address(within, address.names[:-1]) if within else None
+
+
+def _entry(resource: Resource, kind: Kind, context: Context, beside: Config) -> dict[str, Any]:
+    known, rendered = kind.spec.model_fields, kind.render(resource)
+    said = {name: value for name, value in rendered.items() if name in known}
+    said = _without_filled(said, resource, kind, context)
+    if left := _beyond_words(rendered, said, resource, kind, context):
+        said["unmanaged"] = left
+    shown = {
+        name: in_units(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()
+    }
+    shown |= {name: value for name, value in beside.items() if name not in shown}
+    return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
+
+
+def _beyond_words(
+    rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
+) -> list[str]:
+    """Live fields that no file of this kind can say: they stay as found, or the plan of the export would change them."""
+    fills = _settled(said, resource, kind, context).open
+    strange = sorted(rendered.keys() - kind.spec.model_fields.keys())
+    return [name for name in strange if not (name in fills and fills[name](rendered[name]))]
+
+
+def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:
+    """Leave out what the server fills in by itself: a left-out field equals it."""
+    bare = {name: value for name, value in said.items() if name not in _openable(kind, said, resource, context)}
+    settled = _settled(bare, resource, kind, context)
+    filled = {name for name in said.keys() - bare.keys() if name in settled.open and settled.open[name](said[name])}
+    return {name: value for name, value in said.items() if name not in filled}
+
+
+def _openable(kind: Kind, said: Mapping[str, Json], resource: Resource, context: Context) -> frozenset[str]:
+    required = {
+        name: said[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in said
+    }
+    return frozenset(_settled(required, resource, kind, context).open)
+
+
+def _settled(said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:
+    return kind.settle(Declared(address=resource.address, spec=kind.spec.model_validate(said)), context)
+
+
+def in_units(value: Json, unit: str) -> Json:
+    if unit == "durations":
+        return [show_duration(item) for item in value]
+    show = SHOWN.get(unit)
+    return show(value) if show and isinstance(value, int) else value
