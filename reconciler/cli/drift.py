@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -110,7 +111,7 @@ def drift_(
             Watch(paths=paths, connecting=at, options=part.options(), every=_seconds(every), tell=teller), teller
         )
     made: list[tuple[Looked, float]] = []
-    with reports.even_of_errors("drift", format_):
+    with reports.even_of_errors("drift", format_), _down_where_nothing_is_seen(metrics):
         asyncio.run(_look(made, paths, connection.options(), part))
     found, seconds = made[0]
     look = paper(verbose=verbose, no_color=no_color)
@@ -121,6 +122,17 @@ def drift_(
         write_file(metrics, metrics_text(Gauges(drift=found.drift, at=time.time(), seconds=seconds)))
     reports.say(format_, _document(found, look, part.arguments(paths, connection), seconds))
     return found.drift.exit_code
+
+
+@contextmanager
+def _down_where_nothing_is_seen(metrics: Path | None) -> Iterator[None]:
+    """Metrics of an earlier look must not pass for those of now."""
+    try:
+        yield
+    except CannotContinue as problem:
+        if metrics:
+            write_file(metrics, metrics_text(Gauges(drift=None, up=False, topology=problem.topology, looks=0)))
+        raise
 
 
 def _restore(paths: Sequence[Path], part: Part, connection: Connection, yes: bool, format_: Format, look: Paper) -> int:

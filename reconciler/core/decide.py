@@ -81,7 +81,7 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
         diagnostics=(
             *_consent_leftovers(world, verdicts, options),
             *guards.leftovers(tallies, world, options.today),
-            *_idle_patterns(world, options),
+            *idle_patterns(world, options),
             *handover.idle(options.take_over, world.ledger),
         ),
         kept=sum(change.action is Action.KEEP for change in world.changes.values())
@@ -267,7 +267,7 @@ def _consent_leftovers(
         yield from consent.leftovers(resource, verdicts.get(address, ()), options.today)
 
 
-def _idle_patterns(world: World, options: Options) -> Iterable[Diagnostic]:
+def idle_patterns(world: World, options: Options) -> Iterable[Diagnostic]:
     """A misspelt selection must not pass for a plan with nothing to do."""
     for option, patterns in (("--only", options.only), ("--exclude", options.exclude)):
         for pattern in patterns:

@@ -6,6 +6,7 @@ as it was if it should not be read as wanted then.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,7 +61,8 @@ class _Editing:
 
     def undo(self) -> None:
         for file, data in self.before.items():
-            file.write_bytes(data)
+            with contextlib.suppress(OSError):  # what could not be written is as it was
+                file.write_bytes(data)
 
 
 def accept(found: Looked, paths: Sequence[Path], options: PlanOptions) -> Accepted:
@@ -81,7 +83,11 @@ def accept(found: Looked, paths: Sequence[Path], options: PlanOptions) -> Accept
 
 def _again(editing: _Editing, found: Looked, paths: Sequence[Path], options: PlanOptions) -> Looked:
     """Written, and read once more beside the same account."""
-    editing.write()
+    try:
+        editing.write()
+    except OSError as error:
+        editing.undo()
+        raise CannotContinue(_not_written(error)) from None
     loaded = load(paths)
     if loaded.topology is None:
         editing.undo()
@@ -166,6 +172,15 @@ def _refused(item: Item, why: str) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name, address=item.address, span=item.span,
         message=f"the file was not edited here: {why}", fix="edit it by hand",
+    )  # fmt: skip
+
+
+def _not_written(error: OSError) -> Diagnostic:
+    why = (error.strerror or str(error)).lower()
+    return Diagnostic(
+        severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name,
+        message=f"Cannot write {error.filename or 'a file'}: {why}. The files were put back as they were.",
+        fix="See that it may be written, or edit it by hand.",
     )  # fmt: skip
 
 

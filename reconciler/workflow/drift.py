@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from reconciler.core.decide import Options, selected
+from reconciler.core.decide import Options, idle_patterns, selected
+from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.drift import Drift, drift
 from reconciler.core.kind import Registry
 from reconciler.core.reconcile import World, reconcile
@@ -43,8 +45,15 @@ def looked(
         topology, world, snapshot, registry,
         ledger_known=known, source=origin.repository, today=options.today, selected=_chosen(world, options),
     )  # fmt: skip
-    shown = replace(found, diagnostics=(*owned.problems, *found.diagnostics), read=counted(snapshot, world))
+    shown = replace(
+        found, diagnostics=(*owned.problems, *found.diagnostics, *_idle(world, options)), read=counted(snapshot, world)
+    )
     return Looked(drift=shown, world=world, snapshot=snapshot, topology=topology, origin=origin)
+
+
+def _idle(world: World, options: PlanOptions) -> Iterable[Diagnostic]:
+    """A misspelt selection must not pass for an account without drift."""
+    return idle_patterns(world, Options(today=options.today, only=options.only, exclude=options.exclude))
 
 
 def _chosen(world: World, options: PlanOptions) -> frozenset[Address] | None:

@@ -126,6 +126,15 @@ def test_what_is_merged_and_not_applied_yet_wakes_nobody(repository: Repository)
 
 
 def test_a_job_that_cannot_look_fails_and_is_no_drift(repository: Repository) -> None:
-    ran = repository.shell("NATS_URL=nats://127.0.0.1:1 python -m reconciler drift topology --timeout 1s")
+    ran = repository.shell(
+        "NATS_URL=nats://127.0.0.1:1 python -m reconciler drift topology --timeout 1s --metrics drift.prom"
+    )
     assert (ran.code, ran.out) == (1, "")
     assert "127.0.0.1:1" in ran.err
+    assert "reconciler_drift_up{topology=" in (metrics := (repository.folder / "work" / "drift.prom").read_text())
+    assert "reconciler_drift_objects" not in metrics
+
+
+def test_a_misspelt_selection_is_told(repository: Repository) -> None:
+    ran = repository.shell("python -m reconciler drift topology --only stream/ODRERS")
+    assert "XX907" in ran.out

@@ -120,3 +120,14 @@ def test_from_a_shell_it_is_an_apply_with_lease_and_journal(someone: Someone, ow
     assert len(runs["runs"]) == 2, runs
     again = someone("drift", file, "--restore", "--yes")
     assert (again.code, "no drift" in again.out) == (0, True)
+
+
+def test_what_was_made_anew_is_remembered_as_it_is_now(owner: Owner) -> None:
+    text = "streams:\n  S: {subjects: [s.*]}\n"
+    owner.apply(text)
+    owner.meddle(
+        ("alice", asking("STREAM.DELETE.S")), ("alice", asking("STREAM.CREATE.S", {"name": "S", "subjects": ["s.*"]})),
+    )  # fmt: skip
+    before = owner.drift(owner.topology(text)).drifted
+    owner.carry_out(back(owner, text))
+    assert ([one.standing for one in before], owner.drift(owner.topology(text)).items) == ([Standing.RECREATED], ())
