@@ -81,6 +81,8 @@ def client_of(data: bytes) -> Client | None:
 def _actor(said: Mapping[str, Json], client: Mapping[str, Json]) -> Actor:
     language = " ".join(str(client[key]) for key in ("lang", "ver") if client.get(key))
     text = {key: str(client.get(key) or "") for key in ("name", "user", "acc", "host")}
+    if client.get("kind") == "Leafnode":  # the server knows the leaf node, and not who spoke through it
+        text["name"] = f"somebody behind leaf node {text['name']}"
     return Actor(
         at=str(said.get("timestamp", "")), request=str(said.get("subject", "")), client=text["name"] or language,
         user=text["user"], account=text["acc"], host=text["host"],
