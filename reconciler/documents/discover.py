@@ -1,11 +1,13 @@
 """Which topologies stand below some paths: a repository may hold several, each one file or a folder.
 
 A file that says `topology:` belongs to that topology, together with files of the same one in folders below. One that
-says nothing belongs to the topology of the nearest folder around it; YAML of something else altogether to none.
+says nothing belongs to the topology of the nearest folder around it; YAML of something else altogether to none, and
+neither does text that is no YAML: charts, templates and encrypted files stand beside topologies in many repositories.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +18,12 @@ from reconciler.documents.complain import complain
 from reconciler.documents.files import Tree
 from reconciler.documents.nodes import Mapping, Scalar
 from reconciler.documents.tree import read_tree
+
+_OURS = re.compile(r"reconciler|topology")
+"""A file without either word has no key that is ours: it is not even parsed, of which big repositories have thousands."""
+_BEGINS_AS_OURS = re.compile(
+    r"""^\{?["']?(reconciler["']?[ \t]*:[ \t]*\d|topology["']?[ \t]*:[ \t]*["'\w])""", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,6 +39,8 @@ class Discovered:
     files: dict[Home, list[Path]] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     """About files that belong to no topology though they should."""
+    strange: dict[Path, list[Diagnostic]] = field(default_factory=dict)
+    """What is wrong with files that cannot be read, nor do they look like ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,7 @@ class _File:
     name: str
     """What it says; empty when it says nothing."""
     is_ours: bool
-    """It has a key that only our files have."""
+    """It has a key that only our files have, or looks like it."""
     problems: list[Diagnostic]
 
 
@@ -67,8 +77,10 @@ def _place(file: _File, headers: Headers, into: Discovered) -> None:
     elif homes:
         names = ", ".join(home.name for home in homes)
         into.problems.append(_stray(file.path, f"{homes[0].folder} holds several topologies: {names}"))
-    elif file.problems:
+    elif file.problems and file.is_ours:
         into.problems += file.problems
+    elif file.problems:
+        into.strange[file.path] = file.problems
     elif file.is_ours:
         into.problems.append(_stray(file.path, "no file of its folder, or of one above it, names a topology"))
 
@@ -87,9 +99,11 @@ def _homes(file: _File, headers: Headers) -> list[Home]:
 
 def _read(path: Path, tree: Tree) -> _File:
     text, problems = tree.read(path)
+    if not problems and not _OURS.search(text):
+        return _File(path, "", is_ours=False, problems=[])
     root, wrong = (None, problems) if problems else read_tree(str(path), text)
     if not isinstance(root, Mapping):
-        return _File(path, "", is_ours=False, problems=wrong)
+        return _File(path, "", is_ours=_BEGINS_AS_OURS.search(text) is not None, problems=wrong)
     said = root.entries.get("topology")
     name = said[1].text if said and isinstance(said[1], Scalar) else ""
-    return _File(path, name, is_ours="reconciler" in root.entries, problems=wrong)
+    return _File(path, name, is_ours="reconciler" in root.entries or bool(name), problems=wrong)

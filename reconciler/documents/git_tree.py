@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -38,6 +38,8 @@ class GitTree:
     commit: str
     files: dict[str, Stored] = field(default_factory=dict)
     """By path from the root, with slashes."""
+    texts: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """By id: what was found is read in one go, since a question for each of thousands of files takes long."""
 
     @classmethod
     def at(cls, revision: str, near: Path) -> GitTree:
@@ -73,7 +75,21 @@ class GitTree:
                 found.setdefault(name, shown)
             if not inside:
                 problems.append(self._about(path, f"{self._lacking(path)} in revision {self.revision}"))
+        self._fetch(found)
         return [*found.values()], problems
+
+    def _fetch(self, names: Iterable[str]) -> None:
+        wanted = {self.files[name].id for name in names} - self.texts.keys()
+        said = _git(self.root, "cat-file", "--batch", given="".join(f"{id_}\n" for id_ in wanted)) if wanted else b""
+        at = 0
+        while at < len(said):
+            about, at = said[at : (end := said.index(b"\n", at))].split(), end + 1
+            if about[-1].isdigit():  # else it is missing, which whoever reads it is told
+                self.texts[about[0].decode()] = said[at : at + int(about[-1])]
+                at += int(about[-1]) + 1
+
+    def _text(self, id_: str) -> bytes:
+        return self.texts[id_] if id_ in self.texts else _git(self.root, "cat-file", "blob", id_)
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
         name = self._name(path)
@@ -81,16 +97,16 @@ class GitTree:
             return "", [self._about(path, f"does not exist in revision {self.revision}")]
         if stored.mode == LINK:
             return self._linked(path, name)
-        return decode(str(path), _git(self.root, "cat-file", "blob", stored.id))
+        return decode(str(path), self._text(stored.id))
 
     def _linked(self, path: Path, name: str) -> tuple[str, list[Diagnostic]]:
         """A link leads to where it did in that revision."""
-        target = os.fsdecode(_git(self.root, "cat-file", "blob", self.files[name].id))
+        target = os.fsdecode(self._text(self.files[name].id))
         leads_to = os.path.normpath(PurePosixPath(name).parent / target)
         stored = self.files.get(leads_to)
         if stored is None or stored.mode == LINK:
             return "", [self._about(path, f"is a link that leads to no file of revision {self.revision}")]
-        return decode(str(path), _git(self.root, "cat-file", "blob", stored.id))
+        return decode(str(path), self._text(stored.id))
 
     def _at(self, path: Path) -> Iterator[tuple[str, Path]]:
         name = self._name(path)
@@ -136,14 +152,14 @@ def _commit(root: Path, revision: str) -> str:
         )) from None  # fmt: skip
 
 
-def _git(folder: Path, *question: str) -> bytes:
+def _git(folder: Path, *question: str, given: str = "") -> bytes:
     # A hook sets GIT_DIR and friends, which would answer for another folder than the one asked about.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         return subprocess.run(
             ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
-            stdin=subprocess.DEVNULL, timeout=PATIENCE,
+            input=given.encode(), timeout=PATIENCE,
         ).stdout  # fmt: skip
     except FileNotFoundError:
         raise CannotContinue(_problem("revisions are read by `git`, which is not installed", "install git")) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from operator import attrgetter
@@ -12,7 +12,8 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.resource import Address, Declared
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Version
-from reconciler.documents.discover import Home, discover
+from reconciler.documents.complain import complain
+from reconciler.documents.discover import Discovered, Home, discover
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.git_tree import GitTree
 from reconciler.workflow.files import load
@@ -40,17 +41,50 @@ def review_files(
     """Topologies of the working tree, or of revision `head`, beside those of the commit both grew from."""
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
     older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
-    before, after = _read(paths, older), _read(paths, newer)
-    wrong = [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
-    if wrong:
-        raise CannotContinue(*wrong)
+    then, now = discover(paths, older), discover(paths, newer)
+    same = _untouched(then, older, now, newer)
+    before, after = _read(then, older, same), _read(now, newer, same)
+    wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
+    if wrong or not (then.files or now.files):
+        raise CannotContinue(*(wrong or [_nothing(paths)]))
     found = [review(pair, today, server) for pair in pairs(before.files, after.files)]
     changed = [one for one in found if one.plan.changes or one.plan.diagnostics]
     return Reviewed(
         reviews=tuple(changed),
-        unchanged=len(found) - len(changed),
+        unchanged=len(same) + len(found) - len(changed),
         base=older.commit,
         diagnostics=tuple(after.problems),
+    )
+
+
+def _untouched(then: Discovered, older: Tree, now: Discovered, newer: Tree) -> set[Home]:
+    """Topologies whose files say the same to the letter: most of a big repository, and nobody's question."""
+    return {
+        home
+        for home in then.files.keys() & now.files.keys()
+        if _texts(then.files[home], older) == _texts(now.files[home], newer)
+    }
+
+
+def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:
+    return sorted((path, tree.read(path)[0]) for path in files)
+
+
+def _wrong(before: _Read, after: _Read) -> list[Diagnostic]:
+    return [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
+
+
+def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Diagnostic]:
+    """Files that nobody can read and that were ours before, or were asked for by name."""
+    ours = {*paths, *(path for files in then.files.values() for path in files)}
+    return [problem for path, problems in now.strange.items() if path in ours for problem in problems]
+
+
+def _nothing(paths: Sequence[Path]) -> Diagnostic:
+    where = ", ".join(f"`{path}`" for path in paths)
+    message = f"no file below {where} names a topology, neither now nor before"
+    return complain(
+        NO_FILES, "no-files", message, None, fix="check the path; a topology has a file that says `topology: NAME`"
     )
 
 
@@ -68,15 +102,15 @@ class _Read:
     problems: list[Diagnostic]
 
 
-def _read(paths: Sequence[Path], tree: Tree) -> _Read:
+def _read(discovered: Discovered, tree: Tree, same: Collection[Home]) -> _Read:
     """What cannot be read of the older state counts as not there: it is being mended now."""
-    discovered = discover(paths, tree)
-    problems, files = discovered.problems, {}
+    problems, files = [*discovered.problems], {}
     for home, inside in discovered.files.items():
-        loaded = load(inside, tree)
-        problems += loaded.diagnostics
-        if loaded.topology:
-            files[home] = loaded.topology
+        if home not in same:
+            loaded = load(inside, tree)
+            problems += loaded.diagnostics
+            if loaded.topology:
+                files[home] = loaded.topology
     return _Read(files, problems)
 
 

@@ -53,7 +53,8 @@ def found(folder: Path, files: dict[str, str]) -> tuple[dict[str, list[str]], li
         ),
         pytest.param({"compose.yaml": ELSEWHERE}, {}, [], id="something else"),
         pytest.param({"a.yaml": "reconciler: 1\n"}, {}, ["XX521"], id="no name at all"),
-        pytest.param({"a.yaml": "a: [b"}, {}, ["XX510"], id="unreadable, alone"),
+        pytest.param({"a.yaml": "a: [b"}, {}, [], id="unreadable, somebody else's"),
+        pytest.param({"a.yaml": "topology: orders\nstreams: ["}, {}, ["XX510"], id="unreadable, ours"),
         pytest.param({"a.yaml": ORDERS, "b.yaml": "a: [b"}, {"orders in .": ["a.yaml", "b.yaml"]}, [], id="unreadable, within"),
     ],
 )  # fmt: skip

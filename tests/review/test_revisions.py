@@ -174,6 +174,37 @@ def test_as_a_command(repository: Repository) -> None:
     )
 
 
+def test_yaml_of_others_is_nobodys_business(repository: Repository) -> None:
+    charts = "kind: A\n---\nkind: {{ .Values.topology }}\n"
+    repository.commit({"streams/o.yaml": ORDERS, "charts/templates/a.yaml": charts, "x.yaml": "x: !Ref y\n"})
+    repository.write(
+        {"streams/o.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}"), "charts/templates/b.yaml": charts}
+    )
+    assert told(reviewed()) == {"orders": ["update stream/ORDERS"]}
+
+
+@pytest.mark.parametrize("text", ["\0\0", "%PDF", "reconciler: 1\ntopology: orders\nstreams: ["])
+def test_a_topology_that_is_spoilt_is_not_called_gone(repository: Repository, text: str) -> None:
+    repository.commit({"o.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
+    repository.write({"o.yaml": text})
+    with pytest.raises(CannotContinue) as raised:
+        reviewed()
+    assert {one.span.file for one in raised.value.diagnostics if one.span} == {"o.yaml"}
+
+
+def test_what_was_wrong_before_and_is_not_touched_keeps_nobody_from_reviewing(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS, "b.yaml": topology("B: {subjectz: [b]}", "b")})
+    repository.write({"o.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
+    found = reviewed()
+    assert (told(found), found.unchanged) == ({"orders": ["update stream/ORDERS"]}, 1)
+
+
+def test_where_there_is_no_topology_nothing_is_called_unchanged(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS, "other/x.yaml": "kind: A\n"})
+    with pytest.raises(CannotContinue, match="names a topology"):
+        reviewed("HEAD", None, "other")
+
+
 @pytest.mark.parametrize("arguments", [("--base", "nowhere"), ("--base", "HEAD", "no/such/path")])
 def test_what_cannot_be_compared(repository: Repository, arguments: tuple[str, ...]) -> None:
     repository.commit({"o.yaml": ORDERS})
