@@ -74,7 +74,7 @@ def test_through_a_leaf_everything_lands_in_the_hub(shell: Shell, tmp_path: Path
 
         assert talk(user, names) == set()  # nothing in the leaf's own domain
         assert talk(User(far, "u"), records) == {
-            "reconciler": 11, "elastic-consumer-groups": 1, "static-consumer-groups": 1,
+            "reconciler": 12, "elastic-consumer-groups": 1, "static-consumer-groups": 1,
         }  # fmt: skip
         smaller = someone.write(EVERYTHING.replace("REPLICAS", "1").replace("members: [a, b]", "members: [a, b, d]"))
         assert someone("apply", smaller, "--yes").code == 0

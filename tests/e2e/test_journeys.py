@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli.running import EXAMPLES, Shell
+from tests.cli.running import EXAMPLES, TOPOLOGIES, Shell
 from tests.e2e.someone import Someone, readable
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS
 from tests.support.versions import on_every_version
 
-NAMES = sorted(path.name for path in EXAMPLES.iterdir())
+NAMES = TOPOLOGIES
 
 
 def example(name: str) -> str:
@@ -41,7 +41,7 @@ def test_every_example_goes_the_whole_way(
         assert (asked.code, applied.code, applied.err) == (2, 0, ""), (name, applied)
         assert someone.has_nothing_to_do(example(name)), name
     exported = someone("export")
-    assert (exported.code, exported.err) == (0, "")
+    assert (exported.code, exported.err.count("warning XX910")) == (0, 1), exported.err  # several topologies own this
     file = someone.write(exported.out, "live.yaml")
     summary = json.loads(someone("plan", file, "--format", "json").out)["summary"]
     assert summary["create"] == summary["update"] == summary["replace"] == summary["delete"] == 0

@@ -29,7 +29,16 @@ class NatsServer(Node):
         home: Path | None = None,
     ) -> None:
         super().__init__(binary(minor), config, jetstream=jetstream, name=name, home=home)
-        self.minor = minor
+        self._minor = minor
+
+    @property
+    def minor(self) -> str:
+        return self._minor
+
+    @minor.setter
+    def minor(self, minor: str) -> None:
+        """Takes effect at the next start."""
+        self._minor, self.program = minor, binary(minor)
 
     @property
     def version(self) -> str:

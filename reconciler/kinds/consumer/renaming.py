@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.consumer import position
 
 
-@rule("CO330", "consumer-rename", on=(Action.REPLACE,), needs=("live",), reaction=Reaction.HARMS)
+@rule("CO330", "consumer-rename", on=(Action.REPLACE,), needs=("live",))
 def consumer_rename(change: Change, view: View) -> Found:
     """`moved:` gives a consumer another name.
 
