@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +23,7 @@ COMMANDS = {
     "unlock": "Show who is applying, and remove a lease that was left behind.",
     "permissions": "Print the least permissions of a user who plans or applies a topology.",
     "export": "Write what is live as YAML.",
+    "import": "Write files of the nats CLI, Terraform or NACK as YAML.",
     "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
     "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",
     "explain": "Say what a code means and what to do instead.",
@@ -30,6 +32,10 @@ COMMANDS = {
     "demo": "Watch the main job on a throw-away server.",
     "completion": "Print a completion script for a shell.",
 }
+
+
+def _module(name: str) -> str:
+    return name.replace("-", "_") + ("_" if iskeyword(name) else "")
 
 
 class _Modules(MutableMapping[str, Any]):
@@ -42,7 +48,7 @@ class _Modules(MutableMapping[str, Any]):
         if name not in COMMANDS:
             raise KeyError(name)
         if name not in self._made:
-            command = typer.main.get_command(import_module(f"reconciler.cli.{name.replace('-', '_')}").app)
+            command = typer.main.get_command(import_module(f"reconciler.cli.{_module(name)}").app)
             command.name = name
             self._made[name] = command
         return self._made[name]

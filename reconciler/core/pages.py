@@ -121,6 +121,12 @@ REVIEW = {
     "RV102": Page("renamed", "A resource went, and one of another name came with the very same settings. No server renames: the new one starts empty, and the old one stays.", "say `moved:` if it is meant to be the same one"),
 }  # fmt: skip
 
+IMPORT = {
+    "IM101": Page("not-carried-over", "Something in another tool's file that a topology does not say, or that the tool itself never sent. It was left out.", "see whether it matters; connections, contents and ephemeral consumers never stand in a topology"),
+    "IM103": Page("not-readable", "A file, or a part of it, that is nothing we know how to read: `nats stream info --json`, `nats consumer info --json`, lists of those, backup.json, a Terraform state of version 4, or manifests of jetstream.nats.io/v1beta2. What it describes was left out.", "mend the place; of Terraform, give what `terraform state pull` prints"),
+    "IM105": Page("default-of-the-tool", "A manifest says nothing here, and the tool's own default is not what most people expect. It was written out, since that is what is live.", "see that it is what was meant"),
+}  # fmt: skip
+
 GROUPS = {
     "GR101": Page("queue-missing", "An elastic group has a record, but not the work-queue stream its members read from. The reference leaves that behind when the server refuses the stream.", "declare the group and apply, or delete the record"),
     "GR102": Page("record-missing", "A work-queue stream of an elastic group without its record: nobody can consume it, and it goes on taking messages in.", "delete the stream, or declare the group again"),
@@ -160,7 +166,7 @@ GROUPS = {
 
 CHAPTERS: dict[str, dict[str, Page]] = {
     "Files": FILES, "Connections": CONNECTION, "Plans and output": PLANNING, "Applying and what we remember": APPLY,
-    "Reviews": REVIEW, "Drift": DRIFT, "Groups at work": GROUPS,
+    "Reviews": REVIEW, "Drift": DRIFT, "Files of other tools": IMPORT, "Groups at work": GROUPS,
 }  # fmt: skip
 PAGES: dict[str, Page] = {code: page for chapter in CHAPTERS.values() for code, page in chapter.items()}
 

@@ -1,0 +1,35 @@
+"""Buckets as clients make them: the streams that tools mean when they say a name and a few limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reconciler.core.resource import Json, Where
+from reconciler.documents.foreign.found import Found
+
+
+def kv_bucket(name: str, config: Mapping[str, Json], where: Where, beside: Mapping[str, Json] | None = None) -> Found:
+    """As KV clients make it (ADR-8)."""
+    stream = f"KV_{name}"
+    usual: dict[str, Json] = {
+        "subjects": [f"$KV.{name}.>"], "max_msgs_per_subject": 1, "discard": "new", "allow_rollup_hdrs": True,
+        "deny_delete": True, "allow_direct": True,
+    }  # fmt: skip
+    if config.get("mirror"):
+        del usual["subjects"]
+        usual["mirror_direct"] = True
+    if config.get("subject_delete_marker_ttl"):
+        usual["allow_msg_ttl"] = True
+    return Found(on=(stream,), config={**usual, **config, "name": stream}, where=where, beside=beside or {})
+
+
+def object_store(
+    name: str, config: Mapping[str, Json], where: Where, beside: Mapping[str, Json] | None = None
+) -> Found:  # fmt: skip
+    """As clients of object stores make it (ADR-20)."""
+    stream = f"OBJ_{name}"
+    usual = {
+        "subjects": [f"$O.{name}.C.>", f"$O.{name}.M.>"], "discard": "new", "allow_rollup_hdrs": True,
+        "allow_direct": True,
+    }  # fmt: skip
+    return Found(on=(stream,), config={**usual, **config, "name": stream}, where=where, beside=beside or {})

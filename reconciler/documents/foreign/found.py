@@ -1,0 +1,113 @@
+"""What another tool's file describes, in the server's own words, and what of it could not be carried over: each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.resource import Config, Json, Where
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A stream (one name) or a consumer (its stream's and its own), as the server would describe it."""
+
+    on: tuple[str, ...]
+    config: Config
+    where: Where
+    beside: Config = field(default_factory=dict)
+    """What is written though no server holds it, or though it is the server's default."""
+
+    @property
+    def address(self) -> str:
+        return "/".join(("stream" if len(self.on) == 1 else "consumer", *self.on))
+
+
+@dataclass(slots=True)
+class Findings:
+    """Everything read so far."""
+
+    found: list[Found] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def lost(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:
+        self._say(Severity.WARNING, "IM101", "not-carried-over", where, path, message, about, fix)
+
+    def wrong(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:
+        self._say(Severity.ERROR, "IM103", "not-readable", where, path, message, about, fix)
+
+    def spelt_out(self, where: Where, path: str, message: str, *, about: str, fix: str) -> None:
+        self._say(Severity.WARNING, "IM105", "default-of-the-tool", where, path, message, about, fix)
+
+    def _say(
+        self, severity: Severity, code: str, name: str, where: Where, path: str, message: str,
+        about: str | None, fix: str | None,
+    ) -> None:  # fmt: skip
+        one = Diagnostic(
+            severity=severity, code=code, name=name, message=message, address=about, span=where(path), fix=fix
+        )
+        self.problems.append(one)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class To:
+    """Where a key of the tool goes, and how its value is read. Raises ValueError for what it cannot read."""
+
+    path: str = ""
+    """Dotted, in the server's names; empty: it is no part of the configuration."""
+    read: Callable[[Json], Json] = lambda value: value
+    inside: Table | None = None
+    """The keys of the mapping, or of the mappings in the list, that stand there."""
+    single: bool = False
+    """A list of one, that stands for a mapping."""
+    lost: str = ""
+    """Why it cannot be carried over, where it says anything."""
+
+
+Table = Mapping[str, To]
+NOTHING = To()
+
+
+def carried(said: Json, table: Table, where: Where, into: Findings, about: str, prefix: str = "") -> dict[str, Json]:
+    """The server's configuration; what says nothing (null, empty, 0, false) is the default of every field there is."""
+    config: dict[str, Json] = {}
+    for key, value in said.items():
+        path, to = f"{prefix}{key}", table.get(key)
+        if not value or to is NOTHING:
+            continue
+        if to is None:
+            into.lost(where, path, f"{path} is nothing we know of, and was left out", about=about)
+        elif to.lost:
+            into.lost(where, path, f"{path} was left out: {to.lost}", about=about)
+        else:
+            _carry(config, to, value, path, where, into, about)
+    return config
+
+
+def _carry(
+    config: dict[str, Json], to: To, value: Json, path: str, where: Where, into: Findings, about: str
+) -> None:  # fmt: skip
+    try:
+        _put(config, to.path, _read(to, value, path, where, into, about))
+    except (ValueError, TypeError, AttributeError) as error:
+        why = str(error) if type(error) is ValueError else "it has another shape than the tool writes"
+        into.wrong(where, path, f"{path} cannot be read: {why}", about=about)
+
+
+def _read(to: To, value: Json, path: str, where: Where, into: Findings, about: str) -> Json:
+    if to.inside is None:
+        return to.read(value)
+    if to.single:
+        return carried(value[0], to.inside, where, into, about, f"{path}[0].")
+    if isinstance(value, list):
+        each = enumerate(value)
+        return [carried(item, to.inside, where, into, about, f"{path}[{number}].") for number, item in each]
+    return carried(value, to.inside, where, into, about, f"{path}.")
+
+
+def _put(config: dict[str, Json], path: str, value: Json) -> None:
+    *above, name = path.split(".")
+    for step in above:
+        config = config.setdefault(step, {})
+    config[name] = value

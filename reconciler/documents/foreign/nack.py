@@ -1,0 +1,208 @@
+"""NACK's manifests (jetstream.nats.io/v1beta2), with the defaults of its CRDs: they are not the server's.
+
+A stream that does not say where it is stored is in memory; a consumer that says nothing of acknowledgements has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from reconciler.core.resource import Json, Where
+from reconciler.documents.foreign.buckets import kv_bucket, object_store
+from reconciler.documents.foreign.found import NOTHING, Findings, Found, To, carried
+
+GROUP = "jetstream.nats.io/"
+UNITS = {
+    "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
+}  # fmt: skip
+_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+
+
+def go_duration(text: Json) -> int:
+    """As Go reads it, which knows no days."""
+    parts = _PART.findall(text) if isinstance(text, str) else []
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"`{text}` is no duration that Go reads, so NACK refuses it; write for example 24h")
+    return sum(
+        int(number) * UNITS[unit] if number.isdigit() else round(float(number) * UNITS[unit]) for number, unit in parts
+    )
+
+
+def _durations(values: list[Json]) -> list[int]:
+    return [go_duration(value) for value in values]
+
+
+def same(*names: str) -> dict[str, To]:
+    return {name: To(path=name) for name in names}
+
+
+TRANSFORM = {"source": To(path="src"), "dest": To(path="dest")}
+SOURCE = {
+    **same("name"), "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
+    "filterSubject": To(path="filter_subject"), "externalApiPrefix": To(path="external.api"),
+    "externalDeliverPrefix": To(path="external.deliver"),
+    "subjectTransforms": To(path="subject_transforms", inside=TRANSFORM),
+}  # fmt: skip
+CONNECTION = To(lost="how to connect is said by options, variables or a context of the `nats` CLI")
+OPERATOR = {
+    **dict.fromkeys(("account", "creds", "nkey", "servers", "tls", "tlsFirst"), CONNECTION),
+    "jsDomain": To(lost="say --js-domain, or `expect: {domain: …}` in the file"),
+    "preventDelete": NOTHING,
+    "preventUpdate": To(lost="an update is never kept from what is declared; leave the resource out, or its fields `unmanaged`"),
+}  # fmt: skip
+HELD = {
+    **OPERATOR, **same("description", "storage", "placement", "metadata"), "replicas": To(path="num_replicas"),
+    "maxBytes": To(path="max_bytes"),
+}  # fmt: skip
+REPUBLISH = {"source": To(path="src"), "destination": To(path="dest"), "headersOnly": To(path="headers_only")}
+COPIES = {
+    "mirror": To(path="mirror", inside=SOURCE), "sources": To(path="sources", inside=SOURCE),
+    "republish": To(path="republish", inside=REPUBLISH),
+}  # fmt: skip
+STREAM = {
+    **HELD, **COPIES, **same("subjects", "retention", "discard", "sealed", "compression"), "name": NOTHING,
+    "maxConsumers": To(path="max_consumers"), "maxMsgs": To(path="max_msgs"), "maxMsgSize": To(path="max_msg_size"),
+    "maxMsgsPerSubject": To(path="max_msgs_per_subject"), "discardPerSubject": To(path="discard_new_per_subject"),
+    "noAck": To(path="no_ack"), "denyDelete": To(path="deny_delete"), "denyPurge": To(path="deny_purge"),
+    "allowRollup": To(path="allow_rollup_hdrs"), "firstSequence": To(path="first_seq"),
+    "allowDirect": To(path="allow_direct"), "mirrorDirect": To(path="mirror_direct"),
+    "allowMsgTtl": To(path="allow_msg_ttl"), "allowMsgCounter": To(path="allow_msg_counter"),
+    "allowAtomicPublish": To(path="allow_atomic"), "allowMsgSchedules": To(path="allow_msg_schedules"),
+    "persistMode": To(path="persist_mode"), "maxAge": To(path="max_age", read=go_duration),
+    "duplicateWindow": To(path="duplicate_window", read=go_duration),
+    "subjectDeleteMarkerTtl": To(path="subject_delete_marker_ttl", read=go_duration),
+    "subjectTransform": To(path="subject_transform", inside=TRANSFORM),
+    "consumerLimits": To(
+        path="consumer_limits",
+        inside={
+            "inactiveThreshold": To(path="inactive_threshold", read=go_duration),
+            "maxAckPending": To(path="max_ack_pending"),
+        },
+    ),
+}  # fmt: skip
+POLICIES = {
+    "byStartSequence": "by_start_sequence", "byStartTime": "by_start_time", "lastPerSubject": "last_per_subject",
+}  # fmt: skip
+CONSUMER = {
+    **OPERATOR, **same("description", "metadata"), "durableName": NOTHING, "streamName": NOTHING,
+    "deliverPolicy": To(path="deliver_policy", read=lambda value: POLICIES.get(value, value)),
+    "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
+    "deliverSubject": To(path="deliver_subject"), "deliverGroup": To(path="deliver_group"),
+    "ackPolicy": To(path="ack_policy"), "ackWait": To(path="ack_wait", read=go_duration),
+    "maxDeliver": To(path="max_deliver"), "backoff": To(path="backoff", read=_durations),
+    "filterSubject": To(path="filter_subject"), "filterSubjects": To(path="filter_subjects"),
+    "replayPolicy": To(path="replay_policy"), "sampleFreq": To(path="sample_freq", read=str),
+    "maxWaiting": To(path="max_waiting"), "rateLimitBps": To(path="rate_limit_bps"),
+    "maxAckPending": To(path="max_ack_pending"), "flowControl": To(path="flow_control"),
+    "headersOnly": To(path="headers_only"), "heartbeatInterval": To(path="idle_heartbeat", read=go_duration),
+    "maxRequestBatch": To(path="max_batch"), "maxRequestExpires": To(path="max_expires", read=go_duration),
+    "maxRequestMaxBytes": To(path="max_bytes"), "inactiveThreshold": To(path="inactive_threshold", read=go_duration),
+    "pauseUntil": To(path="pause_until"), "priorityPolicy": To(path="priority_policy"),
+    "pinnedTtl": To(path="priority_timeout", read=go_duration), "priorityGroups": To(path="priority_groups"),
+    "replicas": To(path="num_replicas"), "memStorage": To(path="mem_storage"),
+}  # fmt: skip
+BUCKET = {
+    **HELD, "bucket": NOTHING, "ttl": To(path="max_age", read=go_duration),
+    "compression": To(path="compression", read=lambda _: "s2"),
+}  # fmt: skip
+KV = {
+    **BUCKET, **COPIES, "metadata": To(lost="the CRD of KeyValue has none, and NACK sends none"),
+    "history": To(path="max_msgs_per_subject"), "maxValueSize": To(path="max_msg_size"),
+    "limitMarkerTtl": To(path="subject_delete_marker_ttl"),
+}  # fmt: skip
+
+
+def is_nack(said: Json) -> bool:
+    return isinstance(said, Mapping) and "kind" in said and "apiVersion" in said
+
+
+def read_nack(said: Mapping[str, Json], where: Where, into: Findings, prefix: str = "") -> None:
+    """One document; a list holds several."""
+    if isinstance(items := said.get("items"), list):
+        for number, item in enumerate(items):
+            if isinstance(item, Mapping):
+                read_nack(item, where, into, f"{prefix}items[{number}].")
+        return
+    kind, spec = str(said.get("kind")), said.get("spec")
+    read = READERS.get(kind) if str(said.get("apiVersion")).startswith(GROUP) else None
+    if read is None:
+        into.lost(where, f"{prefix}kind", f"{kind} {_called(said)} was left out: it is no stream, consumer or bucket")
+    elif said["apiVersion"] != f"{GROUP}v1beta2":
+        into.wrong(where, f"{prefix}apiVersion", f"{said['apiVersion']} is not read; write {GROUP}v1beta2")
+    elif not isinstance(spec, Mapping):
+        into.wrong(where, f"{prefix}kind", f"{kind} {_called(said)} has no `spec`")
+    else:
+        read(spec, lambda path: where(f"{prefix}spec.{path}".rstrip(".")), into)
+
+
+def _called(said: Mapping[str, Json]) -> str:
+    about = said.get("metadata")
+    return f"`{about.get('name')}`" if isinstance(about, Mapping) else ""
+
+
+def _protecting(spec: Mapping[str, Json]) -> dict[str, Json]:
+    return {"protect": True} if spec.get("preventDelete") else {}
+
+
+def _stream(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
+    name = str(spec.get("name") or "")
+    about = f"stream/{name}"
+    config = {**carried(spec, STREAM, where, into, about), "name": name}
+    if "storage" not in spec:
+        config["storage"] = "memory"
+        message = "storage is memory, the default of NACK's CRD where a manifest says nothing"
+        into.spelt_out(where, "", message, about=about, fix="see that memory is what was meant; it cannot be changed")
+    into.found.append(Found(on=(name,), config=config, where=where, beside=_protecting(spec)))
+
+
+def _consumer(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
+    stream, name = str(spec.get("streamName") or ""), str(spec.get("durableName") or "")
+    about = f"consumer/{stream}/{name}"
+    if not name:
+        into.lost(where, "streamName", "an ephemeral consumer goes with its client, and stands in no file", about=about)
+        return
+    config = {**carried(spec, CONSUMER, where, into, about), "durable_name": name, "name": name}
+    _drop_unpinned(config, spec, where, into, about)
+    beside = _protecting(spec)
+    if "ackPolicy" not in spec:
+        config["ack_policy"] = beside["ack_policy"] = "none"
+        message = "ack_policy is none, the default of NACK's CRD where a manifest says nothing"
+        into.spelt_out(where, "", message, about=about, fix="see that none is what was meant")
+    if "ackWait" not in spec and config.get("ack_policy") != "none":
+        config["ack_wait"] = 1
+        message = "ack_wait is 1ns, the default of NACK's CRD where a manifest says nothing"
+        into.spelt_out(where, "", message, about=about, fix="write what was meant, for example 30s")
+    into.found.append(Found(on=(stream, name), config=config, where=where, beside=beside))
+
+
+def _drop_unpinned(
+    config: dict[str, Json], spec: Mapping[str, Json], where: Where, into: Findings, about: str
+) -> None:  # fmt: skip
+    """Without `pinnedTtl` NACK sends neither policy nor groups, and without a policy no groups."""
+    if config.get("priority_policy") == "pinned_client" and not spec.get("pinnedTtl"):
+        message = "priorityPolicy pinned_client was left out: without pinnedTtl NACK sends neither policy nor groups"
+        fix = "write priority_policy, priority_groups and priority_timeout if they are meant"
+        into.lost(where, "priorityPolicy", message, about=about, fix=fix)
+        config.pop("priority_policy")
+    if config.get("priority_policy", "none") == "none":
+        for name in ("priority_groups", "priority_timeout"):
+            config.pop(name, None)
+
+
+def _kv(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
+    name = str(spec.get("bucket") or "")
+    config = carried(spec, KV, where, into, f"kv_bucket/{name}")
+    for origin in (*(config.get("sources") or ()), *filter(None, [config.get("mirror")])):
+        if "name" in origin:
+            origin["name"] = f"KV_{str(origin['name']).removeprefix('KV_')}"
+    into.found.append(kv_bucket(name, config, where, _protecting(spec)))
+
+
+def _store(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
+    name = str(spec.get("bucket") or "")
+    config = carried(spec, BUCKET, where, into, f"object_store/{name}")
+    into.found.append(object_store(name, config, where, _protecting(spec)))
+
+
+READERS = {"Stream": _stream, "Consumer": _consumer, "KeyValue": _kv, "ObjectStore": _store}

@@ -1,0 +1,188 @@
+"""A Terraform state (version 4) with resources of the JetStream provider, in its units: seconds, bytes, and flags turned round.
+
+The provider's Read keeps subject_transform, placement, mirror, source and republish as they were when somebody removes
+them outside, so a state may say more than is live; the plan of what is imported shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reconciler.core.resource import Json, Where
+from reconciler.documents.foreign.buckets import kv_bucket, object_store
+from reconciler.documents.foreign.found import NOTHING, Findings, Found, To, carried
+
+SECOND = 1_000_000_000
+NANOSECONDS = 10**8
+"""The provider writes inactive_threshold of streams in seconds and reads it back in nanoseconds. From here on it can
+only be those: as seconds it were three years."""
+
+
+def seconds(value: Json) -> int:
+    if not isinstance(value, int | float):
+        raise ValueError(f"`{value}` is no number of seconds")  # noqa: TRY004 - about the file, not the caller
+    return round(value * SECOND)
+
+
+def _backoff(values: list[Json]) -> list[int]:
+    if 0 in values:
+        raise ValueError("the state holds whole seconds, and one of these is shorter")
+    return [seconds(value) for value in values]
+
+
+def _threshold(value: int) -> int:
+    return value if value >= NANOSECONDS else seconds(value)
+
+
+TRANSFORM = {"source": To(path="src"), "destination": To(path="dest")}
+SOURCE = {
+    "name": To(path="name"), "start_seq": To(path="opt_start_seq"), "start_time": To(path="opt_start_time"),
+    "filter_subject": To(path="filter_subject"), "subject_transform": To(path="subject_transforms", inside=TRANSFORM),
+    "external": To(path="external", single=True, inside={"api": To(path="api"), "deliver": To(path="deliver")}),
+    "consumer": To(
+        path="consumer", single=True,
+        inside={"name": To(path="name"), "deliver_subject": To(path="deliver_subject")},
+    ),
+}  # fmt: skip
+PLACED = {
+    "placement_cluster": To(path="placement.cluster"), "placement_tags": To(path="placement.tags"),
+    "placement_preferred": To(path="placement.preferred"), "replicas": To(path="num_replicas"),
+    "storage": To(path="storage"), "description": To(path="description"), "id": NOTHING, "name": NOTHING,
+}  # fmt: skip
+AS_IS = (
+    "subjects", "metadata", "discard", "discard_new_per_subject", "max_msgs", "max_msgs_per_subject", "max_bytes",
+    "max_msg_size", "retention", "compression", "max_consumers", "deny_delete", "deny_purge", "allow_rollup_hdrs",
+    "allow_direct", "mirror_direct", "allow_msg_ttl", "allow_msg_counter", "allow_atomic", "allow_msg_schedules",
+    "first_seq", "persist_mode", "allow_batched",
+)  # fmt: skip
+STREAM = {
+    **PLACED, **{name: To(path=name) for name in AS_IS}, "ack": NOTHING,
+    "max_age": To(path="max_age", read=seconds), "duplicate_window": To(path="duplicate_window", read=seconds),
+    "subject_transform": To(path="subject_transform", single=True, inside=TRANSFORM),
+    "mirror": To(path="mirror", single=True, inside=SOURCE), "source": To(path="sources", inside=SOURCE),
+    "republish_source": To(path="republish.src"), "republish_destination": To(path="republish.dest"),
+    "republish_headers_only": To(path="republish.headers_only"),
+    "max_ack_pending": To(path="consumer_limits.max_ack_pending"),
+    "inactive_threshold": To(path="consumer_limits.inactive_threshold", read=_threshold),
+    "subject_delete_marker_ttl": To(path="subject_delete_marker_ttl", read=seconds),
+}  # fmt: skip
+DELIVER = {
+    "deliver_all": "all", "deliver_last": "last", "deliver_new": "new", "deliver_last_per_subject": "last_per_subject",
+    "stream_sequence": "by_start_sequence", "start_time": "by_start_time",
+}  # fmt: skip
+"""In the order in which the provider looks at them."""
+CONSUMER = {
+    **dict.fromkeys(("id", "stream_id", "durable_name", *DELIVER), NOTHING),
+    **{
+        name: To(path=name)
+        for name in (
+            "description", "metadata", "ack_policy", "filter_subject", "filter_subjects", "replay_policy", "flow_control",
+            "max_ack_pending", "max_waiting", "headers_only", "max_batch", "max_bytes", "priority_policy", "priority_groups",
+        )
+    },
+    "delivery_subject": To(path="deliver_subject"), "delivery_group": To(path="deliver_group"),
+    "max_delivery": To(path="max_deliver"), "ratelimit": To(path="rate_limit_bps"),
+    "sample_freq": To(path="sample_freq", read=str), "replicas": To(path="num_replicas"),
+    "memory": To(path="mem_storage"), "backoff": To(path="backoff", read=_backoff),
+    "ack_wait": To(path="ack_wait", read=seconds), "heartbeat": To(path="idle_heartbeat", read=seconds),
+    "max_expires": To(path="max_expires", read=seconds), "priority_timeout": To(path="priority_timeout", read=seconds),
+    "inactive_threshold": To(path="inactive_threshold", read=seconds),
+}  # fmt: skip
+BUCKET = {**PLACED, "ttl": To(path="max_age", read=seconds), "max_bucket_size": To(path="max_bytes")}
+KV = {
+    **BUCKET, "history": To(path="max_msgs_per_subject"), "max_value_size": To(path="max_msg_size"),
+    "limit_marker_ttl": To(path="subject_delete_marker_ttl", read=seconds),
+}  # fmt: skip
+OBJ = {**BUCKET, "compression": To(path="compression", read=lambda _: "s2")}
+
+
+def is_terraform(said: Json) -> bool:
+    return isinstance(said, Mapping) and ("terraform_version" in said or "resources" in said)
+
+
+def read_terraform(said: Mapping[str, Json], where: Where, into: Findings) -> None:
+    if said.get("version") != 4 or not isinstance(said.get("resources"), list):
+        message = "this is no Terraform state of version 4"
+        into.wrong(where, "version", message, fix="give what `terraform state pull` prints")
+        return
+    others = 0
+    for number, resource in enumerate(said["resources"]):
+        if not isinstance(resource, Mapping) or not str(resource.get("type")).startswith("jetstream_"):
+            others += 1
+        elif resource.get("mode", "managed") == "managed":
+            _read_resource(resource, where, into, f"resources[{number}]")
+    if others:
+        into.lost(where, "resources", f"resources of other providers were left out: {others}")
+
+
+def _read_resource(resource: Mapping[str, Json], where: Where, into: Findings, path: str) -> None:
+    name = f"{resource['type']}.{resource.get('name')}"
+    read = READERS.get(resource["type"])
+    for number, instance in enumerate(resource.get("instances") or ()):
+        here = f"{path}.instances[{number}].attributes."
+        if read is None:
+            into.lost(where, path, f"{name} was left out: {WHY_NOT.get(resource['type'], 'a type we do not know')}")
+        elif not isinstance(said := instance.get("attributes"), Mapping):
+            into.wrong(where, path, f"{name} has no attributes; terraform before 0.12 wrote those otherwise")
+        else:
+            read(said, _at(where, here), into)
+
+
+WHY_NOT = {"jetstream_kv_entry": "values are contents, which we do not manage"}
+
+
+def _at(where: Where, prefix: str) -> Where:
+    return lambda path: where(f"{prefix}{path}".rstrip("."))
+
+
+def _stream(said: Mapping[str, Json], where: Where, into: Findings) -> None:
+    name = str(said.get("name"))
+    config = carried_placed(said, STREAM, where, into, f"stream/{name}")
+    if said.get("ack") is False:
+        config["no_ack"] = True
+    into.found.append(Found(on=(name,), config={**config, "name": name}, where=where))
+
+
+def carried_placed(
+    said: Mapping[str, Json], table: Mapping[str, To], where: Where, into: Findings, about: str
+) -> dict[str, Json]:
+    config = carried(said, table, where, into, about)
+    if said.get("placement_tags") and not said.get("placement_cluster"):
+        message = "placement_tags were left out: without placement_cluster the provider never sends them"
+        into.lost(where, "placement_tags", message, about=about, fix="write `placement: {tags: […]}` if they are meant")
+        placement = {key: value for key, value in config.pop("placement").items() if key != "tags"}
+        config |= {"placement": placement} if placement else {}
+    return config
+
+
+def _consumer(said: Mapping[str, Json], where: Where, into: Findings) -> None:
+    stream = str(said.get("stream_id")).removeprefix("JETSTREAM_STREAM_")
+    name = str(said.get("durable_name"))
+    about = f"consumer/{stream}/{name}"
+    config = carried_placed(said, CONSUMER, where, into, about)
+    policy = next((policy for key, policy in DELIVER.items() if said.get(key)), "all")
+    config |= {"deliver_policy": policy, "durable_name": name, "name": name}
+    if policy == "by_start_sequence":
+        config["opt_start_seq"] = said["stream_sequence"]
+    if policy == "by_start_time":
+        config["opt_start_time"] = said["start_time"]
+        into.lost(where, "start_time", "start_time is kept in whole seconds by the provider", about=about)
+    into.found.append(Found(on=(stream, name), config=config, where=where))
+
+
+def _kv(said: Mapping[str, Json], where: Where, into: Findings) -> None:
+    name = str(said.get("name"))
+    config = carried_placed(said, KV, where, into, f"kv_bucket/{name}")
+    into.found.append(kv_bucket(name, config, where))
+
+
+def _obj(said: Mapping[str, Json], where: Where, into: Findings) -> None:
+    name = str(said.get("name"))
+    config = carried_placed(said, OBJ, where, into, f"object_store/{name}")
+    into.found.append(object_store(name, config, where))
+
+
+READERS = {
+    "jetstream_stream": _stream, "jetstream_consumer": _consumer,
+    "jetstream_kv_bucket": _kv, "jetstream_obj_bucket": _obj,
+}  # fmt: skip

@@ -1,0 +1,130 @@
+"""Files of other tools become topologies: in their units, with their defaults, and with whatever is left out named at its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.diagnostic import Diagnostic
+from reconciler.workflow.importing import Imported, imported
+from reconciler.workflow.validate import validate
+from tests.support import foreign
+
+AGED = foreign.TERRAFORM.replace('"max_age": 604800', '"max_age": "x"')
+
+
+def read(folder: Path, *texts: str, ending: str = "json") -> Imported:
+    paths = [folder / f"{number}.{ending}" for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text, encoding="utf-8")
+    return imported(paths)
+
+
+def said(found: Imported) -> list[str]:
+    return [f"{line(one)} {one.code} {one.address or ''}".strip() for one in found.problems]
+
+
+def line(one: Diagnostic) -> int:
+    assert one.span
+    return one.span.line
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"), [(foreign.INFO, "json"), (foreign.TERRAFORM, "tfstate"), (foreign.NACK, "yaml")]
+)
+def test_what_is_imported_is_valid(tmp_path: Path, text: str, ending: str) -> None:
+    out = tmp_path / "out" / "topology.yaml"
+    out.parent.mkdir()
+    out.write_text(read(tmp_path, text, ending=ending).text, encoding="utf-8")
+    topology, problems = validate([out])
+    assert topology is not None
+    assert [str(one) for one in problems if one.is_error] == []
+
+
+def test_the_servers_own_json_loses_its_defaults_and_nothing_else(tmp_path: Path) -> None:
+    found = read(tmp_path, foreign.INFO, foreign.CONSUMER)
+    assert said(found) == []
+    assert found.text == (
+        "reconciler: 1\ntopology: imported\n\n"
+        "streams:\n  ORDERS:\n    subjects: [orders.>]\n    max_age: 7d\n    allow_direct: true\n"
+        "    metadata:\n      team: billing\n"
+        "    consumers:\n      dispatch:\n        ack_policy: explicit\n        ack_wait: 45s\n"
+    )
+
+
+def test_a_consumer_alone_stands_under_a_stream_of_somebody_else(tmp_path: Path) -> None:
+    assert "  ORDERS:\n    external: true\n    consumers:\n" in read(tmp_path, foreign.CONSUMER).text
+
+
+def test_lists_of_the_api_hold_several(tmp_path: Path) -> None:
+    found = read(tmp_path, f'{{"streams": [{foreign.INFO}], "total": 1}}', f"[{foreign.CONSUMER}]")
+    assert (found.count, said(found)) == (2, [])
+
+
+def test_a_terraform_state_is_read_in_its_units(tmp_path: Path) -> None:
+    found = read(tmp_path, foreign.TERRAFORM, ending="tfstate")
+    for words in (
+        "max_age: 7d", "no_ack: true", "opt_start_seq: 7", "external: {api: $JS.hub.API}", "deliver_policy: new",
+        "ack_wait: 45s", "backoff: [1s, 1m]", 'sample_freq: "30"', "max_ack_pending: 20000", "history: 5", "ttl: 1d",
+        "inactive_threshold: 3600000000000",
+    ):  # fmt: skip
+        assert words in found.text
+    assert said(found) == ["3 IM101", "8 IM101 stream/ORDERS", "21 IM101"]
+    assert "not to be shown" not in found.text + "".join(one.message for one in found.problems)
+
+
+def test_nack_says_its_own_defaults_and_what_it_never_sent(tmp_path: Path) -> None:
+    found = read(tmp_path, foreign.NACK, ending="yaml")
+    for words in (
+        "    storage: memory\n", "    protect: true\n", "ack_policy: none", "ack_wait: 1m30s", "deliver_policy: last_per_subject",
+        "limit_marker_ttl: 1m", "ttl: 1d12h", "compression: s2",
+    ):  # fmt: skip
+        assert words in found.text
+    assert said(found) == [
+        "4 IM105 stream/ORDERS", "9 IM101 stream/ORDERS", "17 IM105 consumer/ORDERS/dispatch",
+        "30 IM101 consumer/ORDERS/pinned", "44 IM101",
+    ]  # fmt: skip
+    assert "priority_groups" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "not JSON"), ("[]", ""), ("7: [", "expected"), ('{"name": "x"}', "nothing we know"),
+        ('{"config": {"name": "S", "retention": "sometimes"}}', "retention"),
+        ('{"config": {"name": "S", "subjects": 7}}', "not a configuration"),
+        ('{"config": {"name": "S", "metadata": ["a"]}}', "not a configuration"),
+        ('{"version": 3, "terraform_version": "0.11"}', "version 4"),
+        (AGED, "max_age"),
+        ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, maxAge: 1d}\n", "`1d` is no duration"),
+        ("apiVersion: jetstream.nats.io/v1\nkind: Stream\nspec: {name: S}\n", "v1beta2"),
+        ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, sources: 7}\n", "sources"),
+        (f"[{foreign.INFO}, {foreign.INFO}]", "described here and at"),
+        ("\x00", "UTF"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, text: str, what: str) -> None:
+    errors = [one for one in read(tmp_path, text, ending="x").problems if one.is_error]
+    assert [what in one.message and one.span is not None for one in errors] == ([True] if what else [])
+
+
+@pytest.mark.parametrize(
+    "text", ['{"config": {"name": "S"}, "stream_name": "S", "name": "c"}', '{"config": {"name": "S", "invented": 7}}']
+)
+def test_what_no_file_can_say_is_named(tmp_path: Path, text: str) -> None:
+    assert [one.code for one in read(tmp_path, text).problems] == ["IM101"]
+
+
+def test_an_unknown_key_of_a_manifest_is_named_where_it_stands(tmp_path: Path) -> None:
+    text = "apiVersion: jetstream.nats.io/v1beta2\nkind: KeyValue\nspec:\n  bucket: B\n  colour: red\n"
+    assert said(read(tmp_path, text, ending="yaml")) == ["5 IM101 kv_bucket/B"]
+
+
+def test_a_folder_is_read_with_its_backups(tmp_path: Path) -> None:
+    head = foreign.INFO.replace('"created"', '"type": "io.nats.jetstream.api.v1.stream_snapshot_response", "created"')
+    (tmp_path / "ORDERS").mkdir()
+    (tmp_path / "ORDERS" / "backup.json").write_text(head)
+    found = imported([tmp_path])
+    assert (found.count, [one.code for one in found.problems]) == (1, ["IM101"])
+    assert "consumers (1) are in the archive" in found.problems[0].message
