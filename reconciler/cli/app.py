@@ -23,6 +23,7 @@ COMMANDS = {
     "unlock": "Show who is applying, and remove a lease that was left behind.",
     "permissions": "Print the least permissions of a user who plans or applies a topology.",
     "export": "Write what is live as YAML.",
+    "adopt": "Record that what is live and declared is ours, without touching it.",
     "import": "Write files of the nats CLI, Terraform or NACK as YAML.",
     "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
     "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",

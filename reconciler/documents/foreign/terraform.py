@@ -82,7 +82,7 @@ CONSUMER = {
     },
     "delivery_subject": To(path="deliver_subject"), "delivery_group": To(path="deliver_group"),
     "max_delivery": To(path="max_deliver"), "ratelimit": To(path="rate_limit_bps"),
-    "sample_freq": To(path="sample_freq", read=str), "replicas": To(path="num_replicas"),
+    "sample_freq": NOTHING, "replicas": To(path="num_replicas"),
     "memory": To(path="mem_storage"), "backoff": To(path="backoff", read=_backoff),
     "ack_wait": To(path="ack_wait", read=seconds), "heartbeat": To(path="idle_heartbeat", read=seconds),
     "max_expires": To(path="max_expires", read=seconds), "priority_timeout": To(path="priority_timeout", read=seconds),
@@ -160,6 +160,8 @@ def _consumer(said: Mapping[str, Json], where: Where, into: Findings) -> None:
     name = str(said.get("durable_name"))
     about = f"consumer/{stream}/{name}"
     config = carried_placed(said, CONSUMER, where, into, about)
+    if isinstance(said.get("sample_freq"), int):
+        config["sample_freq"] = f"{said['sample_freq']}%"  # the provider sends `0%` too, and servers keep that
     policy = next((policy for key, policy in DELIVER.items() if said.get(key)), "all")
     config |= {"deliver_policy": policy, "durable_name": name, "name": name}
     if policy == "by_start_sequence":

@@ -1,0 +1,75 @@
+"""`adopt`: what is live becomes ours and is not touched; what differs is shown, and nothing is adopted then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from tests.cli.running import Shell
+from tests.support.accounts import Account
+from tests.support.jetstream import make_consumer, make_stream, talk
+
+FILE = "reconciler: 1\ntopology: t\nstreams:\n  A:\n    subjects: [a]\n    consumers: {c: {ack_policy: explicit}}\n"
+
+
+def target(account: Account) -> list[str]:
+    return ["--server", account.url, "--user", account.user, "--password", account.password]
+
+
+@pytest.fixture
+def made(account: Account) -> Account:
+    async def make(js: JetStream) -> None:
+        await make_stream(js, "A", subjects=["a"])
+        await make_consumer(js, "A", "c")
+
+    talk(account, make)
+    return account
+
+
+def objects(account: Account) -> Mapping[str, Any]:
+    """Each with its configuration and the moment it was made."""
+    snapshot = talk(account, observe)
+    infos = [snapshot.streams["A"], *snapshot.consumers["A"].values()]
+    return {str(info["created"]): info["config"] for info in infos}
+
+
+def test_what_is_live_as_declared_is_ours_afterwards_and_untouched(shell: Shell, made: Account) -> None:
+    before, file = objects(made), shell.write(FILE)
+    ran = shell("adopt", file, "--yes", *target(made))
+    assert (ran.code, "Adopted 2 resources; no object was touched." in ran.out) == (0, True), ran
+    assert objects(made) == before
+    assert "nothing to do, 2 resources as declared" in shell("plan", file, *target(made)).out
+    assert "Nothing to adopt" in shell("adopt", file, "--yes", *target(made)).out
+
+
+def test_what_differs_is_shown_and_nothing_is_adopted(shell: Shell, made: Account) -> None:
+    file = shell.write(FILE.replace("subjects: [a]", "subjects: [a]\n    max_age: 7d") + "  NEW: {}\n")
+    ran = shell("adopt", file, "--yes", *target(made))
+    assert (ran.code, "max_age" in ran.out, "+ stream/NEW" in ran.out) == (4, True, True)
+    assert "2 resources not live as declared" in ran.err
+    assert "KV_reconciler" not in talk(made, observe).streams
+
+
+def test_as_is_adopts_what_is_live_and_the_difference_is_pending_and_no_drift(shell: Shell, made: Account) -> None:
+    before, file = objects(made), shell.write(FILE.replace("subjects: [a]", "subjects: [a]\n    max_age: 7d"))
+    ran = shell("adopt", file, "--yes", "--as-is", *target(made))
+    assert (ran.code, objects(made)) == (0, before), ran
+    assert shell("drift", file, *target(made)).code == 0
+    assert shell("plan", file, "--exit-code", *target(made)).code == 2
+
+
+def test_what_another_topology_owns_is_not_adopted(shell: Shell, made: Account) -> None:
+    assert shell("adopt", shell.write(FILE), "--yes", *target(made)).code == 0
+    theirs = shell.write(FILE.replace("topology: t", "topology: u"), "u.yaml")
+    assert shell("adopt", theirs, "--yes", *target(made)).code == 4
+    assert shell("adopt", theirs, "--yes", "--take-over", "t", *target(made)).code == 0
+    assert shell("plan", theirs, "--exit-code", *target(made)).code == 0
+
+
+def test_an_export_is_adopted_whole(shell: Shell, made: Account) -> None:
+    assert shell("export", "-o", "live.yaml", *target(made)).code == 0
+    assert "Adopted 2 resources" in shell("adopt", "live.yaml", "--yes", *target(made)).out
