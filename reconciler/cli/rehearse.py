@@ -63,7 +63,7 @@ def rehearse(
     progress = Progress()
     with reports.even_of_errors("rehearse", format_):
         topology = read(paths)
-        wanted = common.version(on)
+        wanted, then = common.version(on), common.version(server_version)
         if base:
             live = before(topology, paths, base, wanted or programs.installed(os.environ))
         else:
@@ -71,7 +71,7 @@ def rehearse(
         fetch = partial(_program, tell=progress.show)
         progress.show(f"rehearsing on nats-server {live.target.version} …")
         try:
-            found = rehearse_(topology, live, selection.options(), fetch, server_version)
+            found = rehearse_(topology, live, selection.options(), fetch, str(then) if then else None)
         finally:
             progress.clear()
     code = _code(found)

@@ -45,6 +45,7 @@ CONNECTION = {
     "NA122": Page("dev-folder-unusable", "The folder of the embedded server cannot be used.", "check its permissions, or work in another folder"),
     "NA124": Page("server-not-installed", "A nats-server of a version that a rehearsal wants could not be had as a package.", "name another version, or put the program where the message says"),
     "NA123": Page("dev-server-failed", "The embedded server did not start or stop.", "see its log, which the message names"),
+    "NA125": Page("stage-failed", "A throw-away server of a rehearsal did not start; the account was not touched.", "see what the server said, and whether its program runs on this machine"),
 }  # fmt: skip
 
 APPLY = {

@@ -52,7 +52,7 @@ class Cluster:
         ports = [node.reserve("cluster") for node in self.nodes]
         routes = ", ".join(f'"nats://127.0.0.1:{port}"' for j, port in enumerate(ports) if j != i)
         listen = f"127.0.0.1:{ports[i]}"
-        return f'cluster {{ name: {self.name}, listen: "{listen}", routes: [{routes}], pool_size: -1 }}\n'
+        return f'cluster {{ name: {json.dumps(self.name)}, listen: "{listen}", routes: [{routes}], pool_size: -1 }}\n'
 
     @property
     def urls(self) -> list[str]:

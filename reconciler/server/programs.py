@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import shutil
@@ -36,13 +35,23 @@ def wanted(version: str, environ: Mapping[str, str], tell: Callable[[str], None]
 
 
 def installed(environ: Mapping[str, str]) -> Version | None:
-    """The version of the nats-server that is here anyway."""
-    with contextlib.suppress(CannotContinue, OSError, subprocess.SubprocessError, ValueError):
-        said = subprocess.run(
-            [binary.find(environ), "--version"], capture_output=True, text=True, check=True, timeout=10
-        )
+    """The version of the nats-server that is here anyway. Raises CannotContinue where the one that was named is none."""
+    try:
+        found = binary.find(environ)
+        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=10)
         return Version.parse(said.stdout.split()[-1])
-    return None
+    except (CannotContinue, OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
+        if binary.VARIABLE not in environ:
+            return None
+        raise error if isinstance(error, CannotContinue) else CannotContinue(_no_server(environ)) from None
+
+
+def _no_server(environ: Mapping[str, str]) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code="NA121", name="server-program-missing",
+        message=f"{binary.VARIABLE} names {environ[binary.VARIABLE]}, which does not say what version of nats-server it is",
+        fix=f"correct {binary.VARIABLE}",
+    )  # fmt: skip
 
 
 def program(version: str, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path:
@@ -83,8 +92,9 @@ def _download(version: str, into: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**environ, "PIP_NO_INPUT": "1"})
     if done.returncode != 0:
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         said = next(
-            (line for line in done.stderr.splitlines()[::-1] if line.startswith("ERROR")), "no such package here"
+            (line for line in lines[::-1] if line.lower().startswith("error")), (lines or ["no such package"])[-1]
         )
         raise CannotContinue(
             Diagnostic(

@@ -89,11 +89,13 @@ def _nothing(paths: Sequence[Path]) -> Diagnostic:
 
 
 def before(topology: Topology, paths: Sequence[Path], base: str, server: Version | None) -> Snapshot:
-    """The account as these files left it at an earlier revision; on the newest server they may meet, if on no other."""
+    """The account as these files left it at an earlier revision; on the newest server they may meet, if on no other. Whether
+    it lives in a cluster, they may not say."""
     loaded = load(paths, GitTree.at(base, paths[0]))
     if loaded.topology is None:
         raise CannotContinue(*loaded.diagnostics)
-    return as_applied([loaded.topology], topology, versions(topology, server)[-1])
+    account = as_applied([loaded.topology], topology, versions(topology, server)[-1])
+    return replace(account, target=replace(account.target, cluster=topology.expect.cluster))
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def test_the_account_itself_is_left_alone(account: Account, tmp_path: Path) -> N
 
 def test_limits_of_the_account_hold_on_the_stage(account: Account, tmp_path: Path) -> None:
     live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
-    few = replace(live, target=replace(live.target, limits={**live.target.limits, "max_streams": 3}))
+    few = replace(live, target=replace(live.target, limits={**live.target.limits, "max_streams": 4}))
     wanted = "streams: {ONE: {subjects: [one]}, TWO: {subjects: [two]}}"
     found = rehearsed(read(tmp_path / "wanted", wanted), few)
     assert found.refused == ["stream/TWO"]

@@ -1,0 +1,74 @@
+"""Throw-away servers leave nothing behind, whatever ends whoever started them; and say so when they cannot start."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.wire import Snapshot, Target, Version
+from reconciler.server.observe import observe
+from reconciler.server.programs import installed
+from reconciler.server.stage import Cast, Stage, stage
+from reconciler.workflow.session import session
+from tests.support.binaries import binary
+
+CAST = Cast(Target(version=Version.parse("2.15.1")))
+PLAYING = """
+import sys, time
+from pathlib import Path
+from tests.review.test_stage import CAST, stage
+with stage(CAST, Path(sys.argv[1])) as built:
+    print(built.nodes[0].pid, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_stays_of_a_rehearsal_that_was_killed(tmp_path: Path, how: signal.Signals) -> None:
+    started = [sys.executable, "-c", PLAYING, str(binary("2.15"))]
+    with subprocess.Popen(
+        started, stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}
+    ) as run:
+        assert run.stdout is not None
+        server = Path("/proc") / run.stdout.readline().strip()
+        assert [one.name[:17] for one in tmp_path.iterdir()] == ["reconciler-stage-"]
+        run.send_signal(how)
+    deadline = time.monotonic() + 10
+    while server.exists() or any(tmp_path.iterdir()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)  # neither the kernel nor a process of nobody's tells when it is done
+
+
+def test_a_program_that_does_not_start_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CannotContinue, match="did not start") as raised, stage(CAST, Path("/bin/false")):
+        raise AssertionError
+    assert [one.code for one in raised.value.diagnostics] == ["NA125"]
+
+
+@pytest.mark.parametrize("name", ["/bin/true", "/bin/false", "/no/such/program"])
+def test_a_program_that_was_named_is_never_passed_over(name: str) -> None:
+    with pytest.raises(CannotContinue, match="NATS_SERVER_BIN names"):
+        installed({"NATS_SERVER_BIN": name})
+
+
+@pytest.mark.parametrize("named", [{"cluster": "a-(b)", "account": "A B"}, {"cluster": "prod", "account": "$G"}])
+def test_a_stage_is_called_what_the_account_is(named: dict[str, str]) -> None:
+    """Also the account of servers that have none, which no configuration may declare."""
+    cast = Cast(replace(CAST.target, **named), size=3)
+    with stage(cast, binary("2.15")) as built:
+        target = asyncio.run(_seen(built)).target
+    assert (target.cluster, target.account) == (named["cluster"], named["account"])
+
+
+async def _seen(built: Stage) -> Snapshot:
+    async with session(built.options()) as js:
+        return await observe(js)
