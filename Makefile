@@ -47,9 +47,9 @@ lint: $(VENV)/.test  ## style, types, layers
 test: setup lint  ## every test, on real servers of each supported version
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
-interop: setup  ## groups shared with the reference implementation, on every server version (needs Go)
+interop: setup  ## groups shared with the reference implementation, and what peers made imported (needs Go)
 	@$(BIN)/python -m tests.interop.reference
-	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop
+	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop tests/peers
 
 drill: setup  ## elastic groups made anew, cut off after every step, killed after every request, on every server version: 0 lost
 	@$(BIN)/python -m tests.drill

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop import reference
+from tests.peers import programs
 from tests.support import browser
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import NEWEST
@@ -24,7 +25,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for line in (reference.not_run(config.args), browser.not_run(config.args, Path(__file__).parent / "browser")):
+    for line in (
+        reference.not_run(config.args),
+        browser.not_run(config.args, Path(__file__).parent / "browser"),
+        *programs.not_run(config.args),
+    ):
         if line:
             terminalreporter.write_line(line, yellow=True)
 

@@ -59,9 +59,9 @@ def _read_consumer(stream: str, durable: Json, said: Mapping[str, Json], here: W
 
 
 def _lose_archived(said: Mapping[str, Json], where: Where, into: Findings) -> None:
-    """A backup has its consumers in the archive beside it."""
-    state = said.get("state") or {}
-    if str(said.get("type", "")).endswith("stream_snapshot_response") and state.get("consumer_count"):
+    """A backup has its consumers in the archive beside it; unlike an info, it does not say when the stream was made."""
+    state = said.get("state")
+    if "created" not in said and isinstance(state, Mapping) and state.get("consumer_count"):
         message = f"its consumers ({state['consumer_count']}) are in the archive of the backup, and were left out"
         fix = "restore it somewhere and give `nats consumer info --json` of each, or export from there"
         into.lost(where, "state.consumer_count", message, about=f"stream/{said['config']['name']}", fix=fix)
