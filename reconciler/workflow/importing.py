@@ -68,7 +68,7 @@ def _sound(read: Findings) -> Iterator[Found]:
 
 
 def _wrong(one: Found) -> str | None:
-    if not all(one.on):
+    if not all(one.on) or one.on[0] in BUCKETS:
         return "it has no name"
     try:
         Writer(_snapshot([one], {}), REGISTRY).sections()

@@ -101,7 +101,8 @@ def test_nack_says_its_own_defaults_and_what_it_never_sent(tmp_path: Path) -> No
         ("apiVersion: jetstream.nats.io/v1\nkind: Stream\nspec: {name: S}\n", "v1beta2"),
         ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, sources: 7}\n", "sources"),
         (f"[{foreign.INFO}, {foreign.INFO}]", "described here and at"),
-        ("\x00", "UTF"),
+        ("\x00", "UTF"), ('{"config": {"name": "\\ud83d"}}', "half a character"), ('{"config": {"name": "KV_"}}', "no name"),
+        ("[" * 100_000, "nested too deep"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, text: str, what: str) -> None:

@@ -70,10 +70,15 @@ def _from_json(path: Path, text: str, into: Findings) -> Document | None:
     """Values as JSON has them; places from a reading as YAML, which JSON nearly is."""
     try:
         said = json.loads(text)
+        json.dumps(said, ensure_ascii=False).encode()  # half a character is none
     except (ValueError, RecursionError) as error:
         line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
         here = SourceSpan(str(path), line, column, line, column + 1)
-        into.wrong(lambda _: here, "", f"this is not JSON: {getattr(error, 'msg', 'nested too deep')}")
+        into.wrong(
+            lambda _: here,
+            "",
+            f"this is not JSON: {getattr(error, 'msg', 'nested too deep, or with half a character')}",
+        )
         return None
     root, _ = read_tree(str(path), text)
     return said, Place(str(path), root, root) if root is not None else _start(path)

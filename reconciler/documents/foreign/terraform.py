@@ -118,11 +118,12 @@ def read_terraform(said: Mapping[str, Json], where: Where, into: Findings) -> No
 def _read_resource(resource: Mapping[str, Json], where: Where, into: Findings, path: str) -> None:
     name = f"{resource['type']}.{resource.get('name')}"
     read = READERS.get(resource["type"])
-    for number, instance in enumerate(resource.get("instances") or ()):
+    instances = resource.get("instances")
+    for number, instance in enumerate(instances if isinstance(instances, list) else ()):
         here = f"{path}.instances[{number}].attributes."
         if read is None:
             into.lost(where, path, f"{name} was left out: {WHY_NOT.get(resource['type'], 'a type we do not know')}")
-        elif not isinstance(said := instance.get("attributes"), Mapping):
+        elif not (isinstance(instance, Mapping) and isinstance(said := instance.get("attributes"), Mapping)):
             into.wrong(where, path, f"{name} has no attributes; terraform before 0.12 wrote those otherwise")
         else:
             read(said, _at(where, here), into)
