@@ -148,10 +148,9 @@ class Run:
             say(outcome_json(Finished(), topology=plan.topology, exit_code=plan.exit_code))
 
     async def _carry_out(self, made: Made, js: JetStream, document: Document) -> int:
-        await backed_up(made.planned, js, self._manner.backup)
         plan, began = made.planned.plan, time.monotonic()
         try:
-            finished = await followed(made.planned, js)
+            finished = await followed(made.planned, js, self._manner.backup)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {made.arguments}\n")
             return exits.INTERRUPTED
@@ -176,12 +175,13 @@ def confirmed(plan: Plan) -> bool:
     return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
 
 
-async def followed(planned: Planned, js: JetStream, known: Iterable[Settled] = ()) -> Finished:
+async def followed(planned: Planned, js: JetStream, backup: Path | None, known: Iterable[Settled] = ()) -> Finished:
     """The run with a line of progress; Ctrl-C ends it in good order, a second one at once."""
     shown, finished = _Line(len(planned.plan.steps)), None
     stop = asyncio.Event()
+    kept = partial(backed_up, folder=backup) if backup else None
     with _interruptible(stop):
-        async for event in run_plan(planned, js, stop=stop, known=known, tell=_wait):
+        async for event in run_plan(planned, js, stop=stop, known=known, tell=_wait, backup=kept):
             shown.follow(event)
             if isinstance(event, Finished):
                 finished = event

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from reconciler.cli import common, exits
 from reconciler.cli.apply import Manner, confirmed, exit_of, followed
-from reconciler.cli.backing import backed_up
 from reconciler.cli.connecting import Connection
 from reconciler.cli.reporting import carried_out, document
 from reconciler.cli.screen import Progress, say, tell
@@ -80,10 +79,9 @@ class SavedRun:
         return await self._carry_out(reviewed, js)
 
     async def _carry_out(self, reviewed: Reviewed, js: JetStream) -> int:
-        await backed_up(reviewed.planned, js, self._manner.backup)
         saved, outlook, began = reviewed.saved, reviewed.outlook, time.monotonic()
         try:
-            finished = await followed(reviewed.planned, js, outlook.stopped)
+            finished = await followed(reviewed.planned, js, self._manner.backup, outlook.stopped)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {self._again(saved)}\n")
             return exits.INTERRUPTED

@@ -24,10 +24,8 @@ Backup = Annotated[
 ]
 
 
-async def backed_up(planned: Planned, js: JetStream, folder: Path | None) -> None:
+async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:
     """Before the first step. Raises CannotContinue where not all of it can be had: then nothing is changed."""
-    if folder is None:
-        return
     if not (streams := to_back_up(planned.plan, planned.snapshot)):
         tell("Nothing here destroys anything, so nothing was backed up.\n")
         return

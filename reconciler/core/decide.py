@@ -60,7 +60,10 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
     world, view = replace(world, changes=changes), replace(view, changes=changes)
     hidden = {address for address, change in world.changes.items() if not selected(change, options)}
     tallies = guards.tallies(world, registry, hidden, view.topology, options.today)
-    for address, refusal in guards.refusals(tallies, world, registry):
+    for address, refusal in (
+        *guards.refusals(tallies, world, registry),
+        *guards.unowned_losses(changes, verdicts, ledger_known=view.ledger_known),
+    ):
         verdicts[address] = (*verdicts.get(address, ()), refusal)
     blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
     blocked |= {a for a, change in world.changes.items() if change.action is Action.UNKNOWN}

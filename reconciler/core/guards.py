@@ -5,7 +5,7 @@ Most often the path, the branch or the account is wrong. Only an entry of `guard
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -81,6 +81,28 @@ def refusals(found: list[Tally], world: World, registry: Registry) -> Iterator[t
         above = _above(address, registry.of(address))
         if change.action is Action.DELETE and above in refused and address not in refused:
             yield address, _refusal(change, refused[above])
+
+
+def unowned_losses(
+    changes: Mapping[Address, Change], verdicts: Mapping[Address, Sequence[Verdict]], *, ledger_known: bool
+) -> Iterator[tuple[Address, Verdict]]:
+    """Consent in a file is for what is this topology's: a change that takes messages or a position from something that
+    it never applied is no way to adopt it. Where nobody can read who owns what, the consent stands for itself."""
+    for address, found in verdicts.items():
+        change = changes[address]
+        if not ledger_known or change.owned or change.live is None or change.action is not Action.UPDATE:
+            continue
+        lossy = next((one for one in found if one.loses and one.consented is not None), None)
+        if lossy:
+            yield address, _unowned(change, lossy)
+
+
+def _unowned(change: Change, lossy: Verdict) -> Verdict:
+    return Verdict(
+        code="XX104", name="removal-of-unowned", outcome=Outcome.REFUSED, address=str(change.address), path=lossy.path,
+        span=lossy.span, message=f"this topology does not own it, and from what is not ours nothing is taken ({lossy.code})",
+        fix="declare it as it is and apply once to adopt it; then change it",
+    )  # fmt: skip
 
 
 def _refusal(change: Change, tally: Tally) -> Verdict:

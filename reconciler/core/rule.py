@@ -91,6 +91,11 @@ class Verdict:
     def refuses(self) -> bool:
         return self.blocks and self.outcome is Outcome.REFUSED
 
+    @property
+    def loses(self) -> bool:
+        """Of the family that costs messages or a position, and bad enough to ask for consent."""
+        return self.code[2:3] == "3" and self.outcome.rank >= Outcome.NEEDS_CONSENT.rank
+
     def diagnostic(self) -> Diagnostic:
         severity = Severity.ERROR if self.blocks else Severity.WARNING
         return Diagnostic(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from reconciler.core import identity
-from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.events import Done, Event, Finished, Settled
 from reconciler.core.plan import Plan
 from reconciler.core.resource import Address
@@ -20,11 +20,14 @@ from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.server.lease import Terms
+from reconciler.workflow.backup import to_back_up
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.predict import forms
 from reconciler.workflow.preflight import check
 from reconciler.workflow.saved import keep, review
 from reconciler.workflow.turn import Tell, Turn, turn
+
+Backup = Callable[[Planned, JetStream], Awaitable[None]]
 
 
 async def apply(
@@ -35,25 +38,29 @@ async def apply(
     known: Iterable[Settled] = (),
     tell: Tell = lambda _: None,
     terms: Terms | None = None,
+    backup: Backup | None = None,
 ) -> AsyncIterator[Event]:
     """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `known`:
-    outcomes settled before it began; `tell` hears whom it waits for before it begins. Raises CannotContinue where the
-    user lacks a permission."""
-    check(planned.plan, planned.snapshot, js)
+    outcomes settled before it began; `tell` hears whom it waits for before it begins; `backup` keeps what is at stake
+    once nobody else of ours may change it. Raises CannotContinue where the user lacks a permission, or `backup` does."""
+    kept = to_back_up(planned.plan, planned.snapshot) if backup else ()
+    check(planned.plan, planned.snapshot, js, kept=kept)
     stop, js = stop or asyncio.Event(), js.persistent()
     async with (
         turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,
-        aclosing(_carried_out(planned, ours, stop, known)) as events,
+        aclosing(_carried_out(planned, ours, stop, known, backup)) as events,
     ):
         async for event in events:
             yield await ours.ended(event) if isinstance(event, Finished) else event
 
 
 async def _carried_out(
-    planned: Planned, ours: Turn, stop: asyncio.Event, known: Iterable[Settled]
+    planned: Planned, ours: Turn, stop: asyncio.Event, known: Iterable[Settled], backup: Backup | None
 ) -> AsyncGenerator[Event, None]:
     if ours.waited and planned.topology is not None:
         planned, known = await _still_stands(planned, ours.js, known)
+    if backup:
+        await _kept(backup, planned, ours, stop)
     plan = planned.plan
     book = _Book.of(plan, planned.snapshot)
     if ours.remembers:
@@ -69,6 +76,22 @@ async def _carried_out(
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
             yield event
+
+
+async def _kept(backup: Backup, planned: Planned, ours: Turn, stop: asyncio.Event) -> None:
+    """Under the lease, so that nothing of ours comes between; given up when the run is to stop, which then does nothing."""
+    keeping, stopping = asyncio.ensure_future(backup(planned, ours.js)), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({keeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if keeping.done():
+            keeping.result()
+    except CannotContinue:
+        await ours.ended(Finished(stopped="what is at stake could not be backed up"))
+        raise
+    finally:
+        keeping.cancel()
+        stopping.cancel()
+        await asyncio.gather(keeping, stopping, return_exceptions=True)
 
 
 async def _still_stands(

@@ -20,11 +20,13 @@ SHOWN = 20
 """Subjects named at once; more of them say nothing new, and `reconciler permissions` prints them all."""
 
 
-def check(plan: Plan, snapshot: Snapshot, js: JetStream) -> None:
-    """Raises where the server tells that a step would be denied. Where it does not tell, a denial stops its branch."""
+def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] = ()) -> None:
+    """Raises where the server tells that a step would be denied, or the backup of one of the streams `kept`. Where it
+    does not tell, a denial stops its branch."""
     if snapshot.may is None:
         return
-    needed = [*Api(start=js.prefix).carrying_out(plan.steps)]
+    api = Api(start=js.prefix)
+    needed = [*api.carrying_out(plan.steps), *api.backing_up(kept)]
     if any(_needs_memory(step) for step in plan.steps):
         needed += _memory(plan, snapshot, js)
     if missing := least(lacking(needed, snapshot.may)):

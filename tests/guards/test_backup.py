@@ -12,13 +12,22 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.lease import Held, found, lease_key
+from reconciler.core.records import BUCKET
 from reconciler.server.api import JetStream
+from reconciler.server.read_kv import entry
 from reconciler.server.snapshot import torn
-from tests.e2e.here import somebody
+from reconciler.workflow.apply import apply
+from reconciler.workflow.files import load
+from reconciler.workflow.plan import Planned, plan
+from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.guards.restoring import messages, restore
+from tests.permissions.scenes import User
 from tests.support.accounts import Account
 from tests.support.jetstream import done
+from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
 
 S = "streams:\n  T: {subjects: [t]}\n  S: {subjects: [s.*], consumers: {c: {ack_policy: explicit}}}\n"
@@ -114,6 +123,7 @@ def test_without_a_whole_backup_nothing_is_done(
     ran = someone.apply(gone, "--backup", "kept")
     assert (ran.code, "no impl (10064)" in ran.err, someone.ask(names)) == (1, True, ["M", "S", "T"]), ran
     assert listed(tmp_path / "kept") == []
+    assert "stopped" in someone("history").out.splitlines()[1]
 
 
 def test_what_destroys_nothing_backs_nothing_up(someone: Someone, tmp_path: Path) -> None:
@@ -138,6 +148,38 @@ def test_a_deleted_consumer_takes_its_stream_into_the_backup(someone: Someone, t
     text = "streams: {T: {subjects: [t]}, S: {subjects: [s.*]}}\nremoved: [{address: consumer/S/c, reason: r}]\n"
     assert someone.apply(text, "--backup", "kept").code == 0
     assert listed(tmp_path / "kept") == ["S"]
+
+
+def test_it_is_taken_when_nobody_else_may_change_anything(someone: Someone, tmp_path: Path) -> None:
+    someone.write(GONE)
+    topology = load([tmp_path / "topology.yaml"]).topology
+    assert topology
+    seen: list[object] = []
+
+    async def looks(_planned: Planned, js: JetStream) -> None:
+        seen.append(found(await entry(js, BUCKET, lease_key("t")), "t"))
+        raise CannotContinue
+
+    async def applied(js: JetStream) -> None:
+        planned = await plan(topology, js)
+        with pytest.raises(CannotContinue):
+            _ = [event async for event in apply(planned, js, backup=looks)]
+
+    someone.ask(applied)
+    assert isinstance(seen[0], Held)
+    assert someone.ask(names) == ["S", "T"]
+
+
+def test_who_may_not_take_snapshots_hears_it_before_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    may = 'publish: {deny: ["$JS.API.STREAM.SNAPSHOT.>"]}'
+    users = f"{{user: boss, password: boss}}, {{user: ci, password: ci, permissions: {{{may}}}}}"
+    with NatsServer(config=f"accounts {{ A: {{jetstream: enabled, users: [{users}]}} }}") as server:
+        boss, ci = (Someone(Here(tmp_path), user, user.login) for user in (User(server, "boss"), User(server, "ci")))
+        boss.applied(S)
+        ran = ci.apply(GONE, "--backup", "kept")
+        told = "AP301" in ran.err and "$JS.API.STREAM.SNAPSHOT.S" in ran.err
+        assert (ran.code, told, (tmp_path / "kept").exists(), boss.ask(names)) == (1, True, False, ["S", "T"]), ran
 
 
 def test_a_torn_archive_is_seen() -> None:

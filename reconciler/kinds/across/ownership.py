@@ -86,7 +86,8 @@ def protected(change: Change, _view: View) -> Found:
 def removal_of_unowned(change: Change, view: View) -> Found:
     """`removed:`, or a change that replaces, is about something live that this topology never applied or adopted.
 
-    What is not ours is never destroyed: the name may be a slip, or the account the wrong one.
+    What is not ours is never destroyed: the name may be a slip, or the account the wrong one. The same holds for a change
+    with consent to take messages or a position from it (3xx).
 
     Instead: adopt it first by declaring it as it is and applying once; then remove or change it.
     """
