@@ -150,7 +150,7 @@ class Run:
     async def _carry_out(self, made: Made, js: JetStream, document: Document) -> int:
         plan, began = made.planned.plan, time.monotonic()
         try:
-            finished = await followed(made.planned, js, self._manner.backup)
+            finished = await followed(made.planned, js, backup=self._manner.backup)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {made.arguments}\n")
             return exits.INTERRUPTED
@@ -175,7 +175,9 @@ def confirmed(plan: Plan) -> bool:
     return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
 
 
-async def followed(planned: Planned, js: JetStream, backup: Path | None, known: Iterable[Settled] = ()) -> Finished:
+async def followed(
+    planned: Planned, js: JetStream, *, backup: Path | None = None, known: Iterable[Settled] = ()
+) -> Finished:
     """The run with a line of progress; Ctrl-C ends it in good order, a second one at once."""
     shown, finished = _Line(len(planned.plan.steps)), None
     stop = asyncio.Event()

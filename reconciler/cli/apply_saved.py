@@ -81,7 +81,7 @@ class SavedRun:
     async def _carry_out(self, reviewed: Reviewed, js: JetStream) -> int:
         saved, outlook, began = reviewed.saved, reviewed.outlook, time.monotonic()
         try:
-            finished = await followed(reviewed.planned, js, self._manner.backup, outlook.stopped)
+            finished = await followed(reviewed.planned, js, backup=self._manner.backup, known=outlook.stopped)
         except asyncio.CancelledError:
             tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {self._again(saved)}\n")
             return exits.INTERRUPTED
