@@ -57,6 +57,9 @@ drill: setup  ## elastic groups made anew, cut off after every step, killed afte
 faults: setup  ## an apply cut in every way at every request and reply, on every server version and a cluster: 0 lost
 	@$(BIN)/python -m tests.faults
 
+action: setup  ## the GitHub action installs itself into an environment of its own
+	@$(BIN)/python -m pytest -q tests/ci/installing.py
+
 N ?= 5000
 
 agreement: setup  ## our verdicts beside real servers' answers: N random cases per version and every rule's row
@@ -79,4 +82,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo lint test interop drill faults agreement bench curve format schemas clean
+.PHONY: help setup demo lint test interop drill faults action agreement bench curve format schemas clean

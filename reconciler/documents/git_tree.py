@@ -70,6 +70,7 @@ class GitTree:
         found: dict[str, Path] = {}
         problems = []
         for path in paths:
+            self._must_hold(path)
             inside = list(self._at(path))
             for name, shown in inside:
                 found.setdefault(name, shown)
@@ -77,6 +78,24 @@ class GitTree:
                 problems.append(self._about(path, f"{self._lacking(path)} in revision {self.revision}"))
         self._fetch(found)
         return [*found.values()], problems
+
+    def _must_hold(self, path: Path) -> None:
+        """Whatever lies elsewhere would pass for new."""
+        name = PurePosixPath(self._name(path))
+        if ".." in name.parts:
+            raise CannotContinue(_problem(
+                f"`{path}` lies outside the repository {self.root}", "compare each repository by a run of its own",
+            ))  # fmt: skip
+        if module := self.module_of(path):
+            raise CannotContinue(_problem(
+                f"`{path}` lies in the submodule {module}, whose revisions are its own", f"run this inside {module}"
+            ))  # fmt: skip
+
+    def module_of(self, path: Path) -> str | None:
+        """The submodule that a file of the working tree lies in."""
+        name = PurePosixPath(self._name(path))
+        above = (str(one) for one in (name, *name.parents))
+        return next((one for one in above if one in self.files and self.files[one].kind == MODULE), None)
 
     def _fetch(self, names: Iterable[str]) -> None:
         wanted = {self.files[name].id for name in names} - self.texts.keys()

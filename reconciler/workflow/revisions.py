@@ -8,7 +8,7 @@ from datetime import date
 from operator import attrgetter
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.core.resource import Address, Declared
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Version
@@ -42,6 +42,7 @@ def review_files(
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
     older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
     then, now = discover(paths, older), discover(paths, newer)
+    elsewhere = list(_of_submodules(now, older))
     same = _untouched(then, older, now, newer)
     before, after = _read(then, older, same), _read(now, newer, same)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
@@ -53,8 +54,22 @@ def review_files(
         reviews=tuple(changed),
         unchanged=len(same) + len(found) - len(changed),
         base=older.commit,
-        diagnostics=tuple(after.problems),
+        diagnostics=(*elsewhere, *after.problems),
     )
+
+
+def _of_submodules(now: Discovered, older: GitTree) -> Iterator[Diagnostic]:
+    """Takes them out: what they were before stands in another repository, and they would all pass for new."""
+    for home, files in list(now.files.items()):
+        if module := older.module_of(files[0]):
+            del now.files[home]
+            message = (
+                f"topology {home.name} lies in the submodule {module}, whose revisions are its own: it is not compared"
+            )
+            yield Diagnostic(
+                severity=Severity.WARNING, code="XX540", name="git", message=message,
+                span=SourceSpan(str(files[0]), 1, 1, 1, 1), fix=f"run this inside {module} too",
+            )  # fmt: skip
 
 
 def _untouched(then: Discovered, older: Tree, now: Discovered, newer: Tree) -> set[Home]:

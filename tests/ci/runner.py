@@ -44,7 +44,7 @@ class Runner:
         (self.temp / "bin").mkdir(parents=True, exist_ok=True)
         venv = self.temp / "reconciler-venv" / "bin"
         venv.mkdir(parents=True, exist_ok=True)
-        # What the step Install makes, which a test of its own runs.
+        # What the step Install makes, which `make action` runs.
         self.script(venv / "reconciler", f'exec "{sys.executable}" -m reconciler "$@"')
 
     def script(self, path: Path, body: str) -> None:

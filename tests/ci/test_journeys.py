@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from nats.aio.client import Client
 
 from reconciler.server.api import JetStream
 from tests.ci.github import Comments, api
-from tests.ci.runner import ACTION, ROOT, Runner, loaded
+from tests.ci.runner import ROOT, Runner, loaded
 from tests.support.jetstream import done, talk
 from tests.support.jwt import Operator
 from tests.support.repository import Repository
@@ -164,17 +162,6 @@ async def _config(js: JetStream) -> dict[str, object]:
 
 async def _change(js: JetStream, **fields: object) -> None:
     done(await js.request("STREAM.UPDATE.ORDERS", {**(await _config(js)), **fields}))
-
-
-def test_the_action_installs_itself_from_its_own_checkout(tmp_path: Path) -> None:
-    """Into an environment of its own, from the repository it is part of."""
-    install = loaded(ACTION / "action.yml")["runs"]["steps"][0]["run"]
-    environ = {"RUNNER_TEMP": str(tmp_path), "GITHUB_ACTION_PATH": str(ACTION), "PIP_NO_COMPILE": "1"}
-    script = install + '\n"$RUNNER_TEMP/reconciler-venv/bin/reconciler" --version\n'
-    shell = ["bash", "-eo", "pipefail", "-c", script]
-    inherited = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    ran = subprocess.run(shell, env={**inherited, **environ}, capture_output=True, text=True, check=False)
-    assert ran.stdout.startswith("reconciler "), ran.stderr
 
 
 def test_gitlab_runs_what_it_says(repository: Repository, runner: Runner, server: tuple[NatsServer, Place]) -> None:

@@ -205,6 +205,24 @@ def test_where_there_is_no_topology_nothing_is_called_unchanged(repository: Repo
         reviewed("HEAD", None, "other")
 
 
+def test_files_of_another_repository_are_not_called_new(repository: Repository, tmp_path: Path) -> None:
+    repository.commit({"o.yaml": ORDERS})
+    (tmp_path / "b.yaml").write_text(ORDERS)
+    with pytest.raises(CannotContinue, match="outside the repository"):
+        reviewed("HEAD", None, "o.yaml", str(tmp_path / "b.yaml"))
+
+
+def test_files_of_a_submodule_are_not_called_new(repository: Repository, tmp_path: Path) -> None:
+    inner = Repository.at(repository.folder / "inner")
+    inner.commit({"i.yaml": topology("I: {subjects: [i]}", "inner")})
+    repository.commit({"o.yaml": ORDERS})
+    found = reviewed()
+    assert (told(found), found.unchanged) == ({}, 1)
+    assert [(one.code, str(one.span)) for one in found.diagnostics] == [("XX540", "inner/i.yaml:1:1")]
+    with pytest.raises(CannotContinue, match="submodule inner"):
+        reviewed("HEAD", None, "o.yaml", "inner/i.yaml")
+
+
 @pytest.mark.parametrize("arguments", [("--base", "nowhere"), ("--base", "HEAD", "no/such/path")])
 def test_what_cannot_be_compared(repository: Repository, arguments: tuple[str, ...]) -> None:
     repository.commit({"o.yaml": ORDERS})

@@ -60,7 +60,7 @@ def test_a_program_that_was_named_is_never_passed_over(name: str) -> None:
         installed({"NATS_SERVER_BIN": name})
 
 
-@pytest.mark.parametrize("named", [{"cluster": "a-(b)", "account": "A B"}, {"cluster": "prod", "account": "$G"}])
+@pytest.mark.parametrize("named", [{"cluster": "a-(b)", "account": "ORDERS"}, {"cluster": "prod", "account": "$G"}])
 def test_a_stage_is_called_what_the_account_is(named: dict[str, str]) -> None:
     """Also the account of servers that have none, which no configuration may declare."""
     cast = Cast(replace(CAST.target, **named), size=3)
