@@ -16,6 +16,7 @@ from reconciler.report.drift_json import drift_schema
 from reconciler.report.groups_schema import groups_schema
 from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema
+from reconciler.report.rehearsal_schema import rehearsal_schema
 
 app = common.app()
 
@@ -26,15 +27,18 @@ def schema(
     apply: Annotated[bool, typer.Option("--apply", help="The schema of `apply --format json`.")] = False,
     groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
     drift: Annotated[bool, typer.Option("--drift", help="The schema of `drift --format json`.")] = False,
+    rehearse: Annotated[bool, typer.Option("--rehearse", help="The schema of `rehearse --format json`.")] = False,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FOLDER", help="Write all schemas into this folder.")
     ] = None,
 ) -> int:
     """Print the JSON Schema of files, for editors, or of plans, outcomes, drift and answers about groups, for tools."""
-    said = {"plan": plan, "apply": apply, "drift": drift, "groups": groups}
+    said = {"plan": plan, "apply": apply, "drift": drift, "groups": groups, "rehearse": rehearse}
     asked = [name for name, wanted in said.items() if wanted]
     if len(asked) > 1:
-        raise common.Misused("--plan, --apply, --drift and --groups are schemas of their own; ask for one of them.")
+        raise common.Misused(
+            "--plan, --apply, --drift, --groups and --rehearse are schemas of their own; ask for one of them."
+        )
     if write is None:
         say(SCHEMAS[asked[0] if asked else "topology"]())
         return exits.FINE
@@ -63,4 +67,5 @@ SCHEMAS = {
     "apply": outcome_schema,
     "drift": drift_schema,
     "groups": groups_schema,
+    "rehearse": rehearsal_schema,
 }

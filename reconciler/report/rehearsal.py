@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reconciler.core.rehearsal import Missing, Rehearsal, Restarted
+from reconciler.core.resource import Json
 from reconciler.report.json import change_data, json_text, plan_data
 from reconciler.report.outcome import outcome_text
 from reconciler.report.outcome_json import outcome_data
@@ -92,7 +93,7 @@ def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
         "version": after.version,
         "gone": list(after.gone),
         "rewritten": [
-            {"address": address, "path": name, "before": was, "after": now}
+            {"address": address, "path": name, **_present(before=was, after=now)}
             for address, name, was, now in after.rewritten
         ],
         "left": [change_data(change) for change in after.left],
@@ -110,3 +111,8 @@ def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
         "lacking": one.lacking,
         **({"restarted": restarted} if restarted else {}),
     })  # fmt: skip
+
+
+def _present(**said: Json) -> dict[str, Json]:
+    """What is absent has no key."""
+    return {name: value for name, value in said.items() if value is not None}

@@ -25,6 +25,7 @@ from reconciler.report.groups_schema import groups_schema
 from reconciler.report.json import plan_from_json, plan_json
 from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema
+from reconciler.report.rehearsal_schema import rehearsal_schema
 from tests.report.golden import same_as_golden
 from tests.report.plans import everything, members_moved, plan
 
@@ -139,7 +140,8 @@ def test_the_schema_is_valid_and_strict() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("plan", plan_schema), ("apply", outcome_schema), ("groups", groups_schema)]
+    ("name", "text"),
+    [("plan", plan_schema), ("apply", outcome_schema), ("groups", groups_schema), ("rehearse", rehearsal_schema)],
 )
 def test_the_published_schemas_are_valid_and_up_to_date(name: str, text: Callable[[], str]) -> None:
     published = Path(__file__).parents[2] / "schemas" / f"{name}.schema.json"

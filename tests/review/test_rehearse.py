@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from reconciler.core.events import Finished
 from reconciler.core.rehearsal import Rehearsal
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
-from reconciler.report.rehearsal import rehearsal_text
+from reconciler.report.rehearsal import rehearsal_json, rehearsal_text
+from reconciler.report.rehearsal_schema import rehearsal_schema
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.apply import apply
@@ -146,6 +149,15 @@ def test_as_a_command_from_an_earlier_revision(tmp_path: Path, monkeypatch: pyte
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("orders on throw-away servers (nats-server 2.12.8, 3 nodes) without messages")
     assert "The server did 1 step, and holds what was predicted.\n" in ran.out
+
+
+@pytest.mark.parametrize("then", [None, "2.15.1"])
+def test_tools_are_told_as_the_schema_says(account: Account, tmp_path: Path, then: str | None) -> None:
+    live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
+    found = rehearsed(read(tmp_path / "wanted", "streams: {ONE: {subjects: [one], max_age: 1h}}"), live, then)
+    said = json.loads(rehearsal_json(found, 0))
+    jsonschema.validate(said, json.loads(rehearsal_schema()))
+    assert "restarted" in said if then else "restarted" not in said
 
 
 def test_a_version_that_does_not_exist(tmp_path: Path) -> None:
