@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache
@@ -69,8 +69,11 @@ def _reader(spec: type[Terms], field: str) -> TypeAdapter[Json]:
     return TypeAdapter(annotation)
 
 
-def leftovers(resource: Resource, verdicts: Sequence[Verdict], today: date) -> Iterable[Diagnostic]:
-    """Consent that covers nothing is a loaded gun left lying about: say so, and why it does not cover."""
+def leftovers(
+    resource: Resource, verdicts: Sequence[Verdict], today: date, unjudged: Collection[str] = ()
+) -> Iterable[Diagnostic]:
+    """Consent that covers nothing is a loaded gun left lying about: say so, and why it does not cover. Whether one to a
+    rule that was not judged here is needed, nobody knows."""
     spec = type(resource.terms)
     for index, allow in enumerate(resource.terms.allow):
         same_rule = [verdict for verdict in verdicts if verdict.code == allow.code]
@@ -80,6 +83,8 @@ def leftovers(resource: Resource, verdicts: Sequence[Verdict], today: date) -> I
             yield _leftover(
                 resource, where, "XX301", "consent-expired", f"consent to {allow.code} ended on {allow.until}"
             )
+        elif not same_rule and allow.code in unjudged:
+            continue
         elif not same_rule:
             message = f"consent to {allow.code} is not needed by this change"
             yield _leftover(resource, where, "XX302", "consent-unused", message)

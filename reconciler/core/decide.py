@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import cache
 
 from reconciler.core import consent, guards, handover, order, replacement, stages
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Change
+from reconciler.core.judging import Judged, judged_all
 from reconciler.core.kind import Kind, Registry
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import World
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Consent, Resource
-from reconciler.core.rule import Rule, Verdict, View, judged
+from reconciler.core.rule import Verdict, View
 from reconciler.core.topology import Expect
 from reconciler.core.wire import SUPPORTED, Question, Step, Target, Version
-
-EVERYTHING = frozenset({"spec", "live", "neighbours", "facts"})
-Judged = Mapping[Address, Sequence[Verdict]]
 
 SILENT = frozenset({Action.KEEP, Action.ABSENT})
 """Not worth a line unless something was judged about them."""
@@ -38,6 +35,8 @@ class Options:
     """Address patterns or `label=value`; empty: everything."""
     exclude: tuple[str, ...] = ()
     take_over: tuple[str, ...] = ()
+    unjudged: Mapping[str, Collection[Address]] = field(default_factory=dict)
+    """Codes of rules that could not have their say, and on what: where no account is there to be looked at."""
     """Owners whose resources become ours; already done by `reconcile`."""
     source: str | None = None
     git_revision: str | None = None
@@ -95,31 +94,6 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
     )
 
 
-def judged_all(
-    world: World,
-    view: View,
-    registry: Registry,
-    *,
-    needing: frozenset[str] = EVERYTHING,
-    judge: Callable[[Sequence[Rule], Change, View], list[Verdict]] = judged,
-) -> dict[Address, list[Verdict]]:
-    """Verdicts by address, from the rules that need no more than `needing`."""
-    found = {}
-    rules = _rules_by_action(registry, view.target.version, needing)
-    for address, change in world.changes.items():
-        alone = replacement.alone(change)
-        verdicts = judge(rules(address.kind, alone.action), alone, view)
-        if change.action is Action.REPLACE or replacement.replaces(verdicts):
-            further = [one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on]
-            verdicts += judge(further, replace(change, action=Action.REPLACE), view)
-        if change.origin and change.live:  # under a name of its own it is also something new
-            new = [one for one in rules(address.kind, Action.CREATE) if alone.action not in one.on]
-            verdicts += judge(new, replace(change, action=Action.CREATE, live=None, origin=None), view)
-        if verdicts:
-            found[address] = verdicts
-    return found
-
-
 def selected(change: Change, options: Options) -> bool:
     """Is this change part of the run?"""
     wanted = not options.only or any(_matches(change, pattern) for pattern in options.only)
@@ -131,19 +105,6 @@ def _matches(change: Change, pattern: str) -> bool:
     if equals and "/" not in label:
         return change.terms.labels.get(label) == value
     return fnmatchcase(str(change.address), pattern)
-
-
-def _rules_by_action(
-    registry: Registry, version: Version, needing: frozenset[str]
-) -> Callable[[str, Action], Sequence[Rule]]:
-    """The rules for a kind and an action; most kept resources have none."""
-
-    @cache
-    def rules(kind: str, action: Action) -> Sequence[Rule]:
-        every = (*registry[kind].rules, *registry.across)
-        return [one for one in every if one.concerns(kind, action, version) and one.needs <= needing]
-
-    return rules
 
 
 def _consented(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Verdict:
@@ -267,7 +228,8 @@ def _consent_leftovers(
     world: World, verdicts: Mapping[Address, Sequence[Verdict]], options: Options
 ) -> Iterable[Diagnostic]:
     for address, resource in world.desired.items():
-        yield from consent.leftovers(resource, verdicts.get(address, ()), options.today)
+        unjudged = {code for code, addresses in options.unjudged.items() if address in addresses}
+        yield from consent.leftovers(resource, verdicts.get(address, ()), options.today, unjudged)
 
 
 def idle_patterns(world: World, options: Options) -> Iterable[Diagnostic]:

@@ -55,6 +55,8 @@ class Watched:
     """As if next to nothing had ever happened in this account: what a rule objects to even there, it objects to anywhere."""
     left: dict[str, set[Address]] = field(default_factory=dict)
     """Code → addresses on which its rule could not have its say."""
+    uncounted: set[tuple[str, str]] = field(default_factory=set)
+    """(code, address) of verdicts that hold, whatever the quantities in them are."""
 
     def __call__(self, rules: Sequence[Rule], change: Change, view: View) -> list[Verdict]:
         return [verdict for one in rules for verdict in self._one(one, change, view)]
@@ -67,15 +69,15 @@ class Watched:
             if not any(verdict.outcome.rank > Outcome.WARNS.rank for verdict in at_least):
                 self.left.setdefault(one.code, set()).add(change.address)
                 return []
-            return [_without_quantities(verdict, one) for verdict in at_least]
+            self.uncounted |= {(verdict.code, verdict.address) for verdict in at_least}
+            return at_least
 
-
-def _without_quantities(verdict: Verdict, said_by: Rule) -> Verdict:
-    """Its words count what nobody has seen; the page of its rule speaks of the pattern alone."""
-    message = (
-        f"{' '.join(said_by.doc.partition(chr(10) * 2)[0].split())} What that costs here, only the account can tell."
-    )
-    return replace(verdict, message=message, quantities={})
+    def told(self, verdict: Verdict, page: str) -> Verdict:
+        """Its own words may count what nobody has seen; the page of its rule speaks of the pattern alone."""
+        if (verdict.code, verdict.address) not in self.uncounted:
+            return verdict
+        pattern = " ".join(page.partition("\n\n")[0].split())
+        return replace(verdict, message=f"{pattern} What that costs here, only the account can tell.", quantities={})
 
 
 def unseen(world: World, view: View) -> tuple[World, View]:

@@ -6,13 +6,14 @@ the rules that need no account, for the oldest server the files are written for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from reconciler.core.decide import Options, decide, judged_all, questions
+from reconciler.core.decide import Options, decide, questions
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Consequence
+from reconciler.core.judging import judged_all
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import reconcile
 from reconciler.core.resource import Address, Config, Declared
@@ -27,8 +28,9 @@ from reconciler.workflow.validate import nowhere, versions
 
 NOBODY_ASKED = "no server was asked"
 
-ABOUT_IT = {rule.code: rule.name for rule in REGISTRY.rules() if rule.needs & {"live", "facts"}}
-"""Rules that would look at the object itself; the others look at the limits of the account."""
+RULES = {rule.code: rule for rule in REGISTRY.rules()}
+ABOUT_IT = frozenset({"live", "facts"})
+"""What rules need that would look at the object itself; the others look at the limits of the account."""
 Resources = Mapping[Address, Declared]
 
 
@@ -111,18 +113,20 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
     )  # fmt: skip
     watched = Watched(view)
     found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
-    plan = decide(world, view, REGISTRY, Options(today=today), found)
-    changes = tuple(_as_far_as_known(change, watched.left) for change in plan.changes)
+    plan = decide(world, view, REGISTRY, Options(today=today, unjudged=watched.left), found)
+    changes = tuple(_as_far_as_known(change, watched) for change in plan.changes)
     return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}
 
 
-def _as_far_as_known(change: PlannedChange, left: Mapping[str, Collection[Address]]) -> PlannedChange:
+def _as_far_as_known(change: PlannedChange, watched: Watched) -> PlannedChange:
     """Where a replacement would go on, and what would come again, nobody has seen."""
     known = () if change.action is Action.REPLACE else change.consequences
     address = Address.parse(change.address)
-    silent = [f"{code} {ABOUT_IT[code]}" for code, all_ in sorted(left.items()) if address in all_ and code in ABOUT_IT]
+    left = (code for code, addresses in sorted(watched.left.items()) if address in addresses)
+    silent = [f"{code} {RULES[code].name}" for code in left if RULES[code].needs & ABOUT_IT]
     more = [Consequence(message=f"Not judged offline: {', '.join(silent)}.")] if silent else []
-    return replace(change, consequences=(*known, *more))
+    verdicts = tuple(watched.told(verdict, RULES[verdict.code].doc) for verdict in change.verdicts)
+    return replace(change, consequences=(*known, *more), verdicts=verdicts)
 
 
 def _with_objections(plan: Plan, older: Plan) -> Plan:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reconciler.core.decide import judged_all
 from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.fates import Fate, Finding, finding, marked, verdicts, worst_first
+from reconciler.core.judging import judged_all
 from reconciler.core.kind import Raw, Registry
 from reconciler.core.reconcile import recognised, reconcile
 from reconciler.core.resource import Address, Json, Resource

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reconciler.core.decide import judged_all
 from reconciler.core.diagnostic import Diagnostic, ordered
+from reconciler.core.judging import judged_all
 from reconciler.core.kind import Registry
 from reconciler.core.reconcile import reconcile
 from reconciler.core.rule import View

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from reconciler.core.decide import judged_all
 from reconciler.core.diff import Action, Change
+from reconciler.core.judging import judged_all
 from reconciler.core.reconcile import World, reconcile
 from reconciler.core.resource import Address, Declared
 from reconciler.core.rule import Reaction, Verdict, View

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.core.decide import judged_all
+from reconciler.core.judging import judged_all
 from reconciler.core.reconcile import reconcile
 from reconciler.core.resource import Address
 from reconciler.core.rule import Reaction, View

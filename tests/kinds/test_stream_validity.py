@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import ValidationError
 
-from reconciler.core.decide import judged_all
+from reconciler.core.judging import judged_all
 from reconciler.core.reconcile import reconcile
 from reconciler.core.resource import Address
 from reconciler.core.rule import Outcome, Reaction, Verdict, View

@@ -119,6 +119,19 @@ def test_protection_that_is_dropped(repository: Repository) -> None:
     assert told(reviewed()) == {"orders": ["RV101 stream/ORDERS"]}
 
 
+C = "consumers: {c: {ack_policy: explicit"
+AGED = f"max_age: 1h, allow: [{{code: ST301, to: 1h, reason: fine}}], {C}}}}}"
+MADE_ANEW = f"{C}, max_waiting: 9, allow: [{{code: CO106, to: 9, reason: fine, upto: {{redelivered: 5}}}}]}}}}"
+
+
+@pytest.mark.parametrize("wanted", [AGED, MADE_ANEW], ids=["ST301", "CO106"])
+def test_consent_to_what_only_the_account_can_count_is_taken_at_its_word(repository: Repository, wanted: str) -> None:
+    repository.commit({"o.yaml": topology(f"ORDERS: {{subjects: [orders.>], {C}}}}}}}")})
+    repository.write({"o.yaml": topology(f"ORDERS: {{subjects: [orders.>], {wanted}}}")})
+    (one,) = reviewed().reviews
+    assert (one.plan.exit_code, one.plan.diagnostics) == (0, ())
+
+
 def test_a_resource_that_is_renamed(repository: Repository) -> None:
     repository.commit({"o.yaml": ORDERS})
     repository.write({"o.yaml": topology("SALES: {subjects: [orders.>]}")})

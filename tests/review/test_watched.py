@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.decide import Judged, judged_all
+from reconciler.core.judging import Judged, judged_all
 from reconciler.core.reconcile import World
 from reconciler.core.rule import View
 from reconciler.core.unseen import Known, Unseen, Watched, unseen
