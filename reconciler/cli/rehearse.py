@@ -15,12 +15,12 @@ import typer
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Selection, selection
-from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
+from reconciler.cli.reporting import ChosenFormat, Format, Reports, carried_out, document, reports
 from reconciler.cli.screen import Progress, paper
 from reconciler.cli.sharing import takes
 from reconciler.core.rehearsal import Rehearsal
 from reconciler.core.wire import Snapshot, Version
-from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, setting
+from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, setting, shown
 from reconciler.server import programs
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
@@ -75,11 +75,12 @@ def rehearse(
         finally:
             progress.clear()
     code = _code(found)
-    told = document(
+    made = document(
         command="rehearse", topology=topology.name, plan=found.plan, declared=topology,
-        title=f"{topology.name} {setting(found)}", goes_on=True, outcome=rehearsal_text(found),
-        paper=paper(verbose=verbose, no_color=no_color), own={"json": lambda _: rehearsal_json(found, code)},
+        title=f"{topology.name} {setting(found)}", goes_on=True,
+        paper=paper(verbose=verbose, no_color=no_color),
     )  # fmt: skip
+    told = carried_out(made, found.finished, rehearsal_text(found), rehearsal_json(found, code), shown(found))
     reports.say(format_, told)
     return code
 

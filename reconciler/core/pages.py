@@ -120,6 +120,7 @@ DRIFT = {
 REVIEW = {
     "RV101": Page("protection-dropped", "`protect: true` was taken off a resource, so consent can delete or replace it from now on.", "keep it unless that is meant"),
     "RV102": Page("renamed", "A resource went, and one of another name came with the very same settings. No server renames: the new one starts empty, and the old one stays.", "say `moved:` if it is meant to be the same one"),
+    "RV103": Page("rehearsal-failed", "On throw-away servers that hold the account's configurations, this did not come out as planned, or could not be tried.", "read what the server answered there; the account was not touched"),
 }  # fmt: skip
 
 IMPORT = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.rehearsal import Missing, Rehearsal, Restarted
 from reconciler.core.resource import Json
 from reconciler.report.json import change_data, json_text, plan_data
@@ -75,6 +76,21 @@ def _restarted(after: Restarted) -> Iterator[str]:
 
 def _value(value: Any) -> str:
     return "absent" if value is None else show(value)
+
+
+def shown(one: Rehearsal) -> Iterator[Diagnostic]:
+    """What went wrong, for viewers of findings: whoever reads no words must not take a failed rehearsal for a good one."""
+    after = one.restarted
+    for address in after.gone if after else ():
+        yield _finding(address, f"is gone when nats-server {after.version if after else ''} starts on the same stores")
+    for change in (*one.left, *(after.left if after else ())):
+        yield _finding(change.address, f"is still to be changed ({change.action}) when it is planned again")
+    for address in one.lacking:
+        yield _finding(address, "could not be rehearsed, since what it is about could not be made again")
+
+
+def _finding(address: str, message: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code="RV103", name="rehearsal-failed", message=message, address=address)
 
 
 def _verdict(one: Rehearsal) -> str:

@@ -13,7 +13,7 @@ from reconciler.core.events import Finished
 from reconciler.core.rehearsal import Rehearsal
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
-from reconciler.report.rehearsal import rehearsal_json, rehearsal_text
+from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, shown
 from reconciler.report.rehearsal_schema import rehearsal_schema
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
@@ -108,7 +108,7 @@ def test_what_cannot_be_made_again_says_so(account: Account, tmp_path: Path) -> 
     strange = replace(live, streams={**live.streams, "ONE": broken})
     found = rehearsed(read(tmp_path / "wanted", "streams: {ONE: {subjects: [one], max_age: 1h}}"), strange)
     assert [one.what for one in found.missing] == ["stream/ONE"]
-    assert found.lacking == ["stream/ONE"]
+    assert found.lacking == [one.address for one in shown(found)] == ["stream/ONE"]
     assert "Not rehearsed: what the plan is about could not be made again" in rehearsal_text(found)
 
 
@@ -130,6 +130,7 @@ def test_what_a_newer_version_makes_of_the_same_stores(account: Account, tmp_pat
     assert found.restarted.gone == ("stream/BOTH",)
     assert not found.is_fine
     assert "  stream/BOTH is gone\n" in rehearsal_text(found)
+    assert [(one.code, one.address) for one in shown(found)] == [("RV103", "stream/BOTH")]
 
 
 def test_replicas_are_rehearsed_in_a_cluster(account: Account, tmp_path: Path) -> None:
