@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reconciler.core.diff import Action
 from reconciler.core.events import Finished
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.resource import Json
+
+TIERS = "limits by replicas"
+"""Only an operator's signature gives an account those; without them, more fits on a stage than into the account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +61,9 @@ class Rehearsal:
     def lacking(self) -> list[str]:
         """Changes whose rehearsal says nothing, since what they are about could not be made again."""
         names = {one.what.split("/")[1] for one in self.missing if "/" in one.what}
-        return [one.address for one in self.plan.changes if one.address.split("/")[1] in names]
+        unlimited = any(one.what == TIERS for one in self.missing)
+        return [
+            one.address
+            for one in self.plan.changes
+            if one.address.split("/")[1] in names or (unlimited and one.action is Action.CREATE)
+        ]

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from reconciler.core.events import Finished
 from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.rehearsal import Missing, Rehearsal, Restarted
+from reconciler.core.rehearsal import TIERS, Missing, Rehearsal, Restarted
 from reconciler.core.resource import Json
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Target
@@ -44,10 +44,15 @@ def rehearse(topology: Topology, live: Snapshot, options: PlanOptions, program: 
         size=cast.size,
         plan=made,
         finished=finished,
-        missing=tuple(missing),
+        missing=(*_unlimited(live.target), *missing),
         left=left,
         restarted=restarted,
     )
+
+
+def _unlimited(target: Target) -> Iterator[Missing]:
+    if target.usage.get("tiers"):
+        yield Missing(TIERS, "servers of our own cannot be given them; a plan against the account judges by them")
 
 
 def _cast(topology: Topology, live: Snapshot) -> Cast:

@@ -102,6 +102,17 @@ def test_limits_of_the_account_hold_on_the_stage(account: Account, tmp_path: Pat
     assert found.refused == ["stream/TWO"]
 
 
+def test_limits_by_replicas_cannot_be_copied_so_nothing_new_counts_as_rehearsed(
+    account: Account, tmp_path: Path
+) -> None:
+    live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
+    tiered = replace(live, target=replace(live.target, usage={**live.target.usage, "tiers": {"R1": {"streams": 1}}}))
+    wanted = "streams: {ONE: {subjects: [one], max_age: 1h}, TWO: {subjects: [two]}}"
+    found = rehearsed(read(tmp_path / "wanted", wanted), tiered)
+    assert found.lacking == ["stream/TWO"]
+    assert "limits by replicas" in rehearsal_text(found)
+
+
 def test_what_cannot_be_made_again_says_so(account: Account, tmp_path: Path) -> None:
     live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
     broken = {**live.streams["ONE"], "config": {**live.streams["ONE"]["config"], "of_the_future": 1, "storage": "tape"}}
