@@ -22,15 +22,17 @@ def tally(pool, request: pytest.FixtureRequest) -> Tally:  # type: ignore[no-unt
     account: Account = pool.clustered(request.param)
     with Borrowed(account) as ground:
         found = Tally(str(ground.version), rows=ROWS)
-        for outcome in patiently(ground, [case for row, side in SIDES for case in row.cases(side)]):
+        for outcome in patiently(account, ground, [case for row, side in SIDES for case in row.cases(side)]):
             found.add(outcome)
         return found
 
 
-def patiently(ground: Ground, cases: list[Case]) -> list[Outcome]:
+def patiently(account: Account, ground: Ground, cases: list[Case]) -> list[Outcome]:
     """Clusters of 2.11 now and then know nothing yet of what they just made, or never answer what they refuse."""
     told: list[Outcome] = []
-    for _ in range(3):
+    for _ in range(6):
+        assert account.cluster is not None
+        account.cluster.wait_until_ready()
         outcomes = run(ground, cases)
         cases = [one.drawn for one in outcomes if one.unborn or isinstance(one.answer, NoAnswer)]
         told += [one for one in outcomes if one.drawn not in cases]

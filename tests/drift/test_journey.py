@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,7 @@ streams:
 # What the job of a pipeline runs: the report for people, findings for tools, metrics for the collector, and one exit code.
 JOB = """
 set -u
-python -m reconciler drift topology --report markdown=drift.md --report sarif=drift.sarif --metrics drift.prom
+$PYTHON -m reconciler drift topology --report markdown=drift.md --report sarif=drift.sarif --metrics drift.prom
 code=$?
 if [ $code -eq 3 ]; then echo "::warning::drift"; fi
 exit $code
@@ -43,7 +44,9 @@ class Repository:
 
     def shell(self, script: str, clone: str = "work") -> Ran:
         at = self.account
-        env = environment(self.folder, NATS_URL=at.url, NATS_USER=at.user, NATS_PASSWORD=at.password, CI="true")
+        env = environment(
+            self.folder, NATS_URL=at.url, NATS_USER=at.user, NATS_PASSWORD=at.password, CI="true", PYTHON=sys.executable
+        )
         identity = {
             f"GIT_{who}_{what}": "ci@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
         }
@@ -77,7 +80,7 @@ def test_a_scheduled_job_finds_drift_names_who_did_it_and_the_team_accepts_one_a
     repository: Repository, account: Account, tmp_path: Path
 ) -> None:
     repository.must(
-        f"python -m reconciler apply {EXAMPLES / 'audit.yaml'} --yes && python -m reconciler apply topology --yes"
+        f"$PYTHON -m reconciler apply {EXAMPLES / 'audit.yaml'} --yes && $PYTHON -m reconciler apply topology --yes"
     )
     quiet = repository.shell(JOB, repository.cloned("monday"))
     assert (quiet.code, "no drift, 2 resources as declared" in quiet.out) == (0, True), quiet
@@ -99,7 +102,7 @@ def test_a_scheduled_job_finds_drift_names_who_did_it_and_the_team_accepts_one_a
     } == {("DR201", 6), ("DR203", 8)}
     assert 'reconciler_drift_objects{topology="orders",standing="missing"} 1' in metrics
 
-    kept = repository.shell("python -m reconciler drift topology --accept --only 'stream/*'")
+    kept = repository.shell("$PYTHON -m reconciler drift topology --accept --only 'stream/*'")
     assert kept.code == 0, kept
     diff = repository.must("git diff --unified=0 --no-color | tail -n 2")
     assert (
@@ -108,16 +111,16 @@ def test_a_scheduled_job_finds_drift_names_who_did_it_and_the_team_accepts_one_a
     )
     repository.must("git commit -qam 'three days are enough' && git push -q origin main")
 
-    put_back = repository.shell("python -m reconciler drift topology --restore --yes", repository.cloned("deploy"))
+    put_back = repository.shell("$PYTHON -m reconciler drift topology --restore --yes", repository.cloned("deploy"))
     assert put_back.code == 0, put_back
     after = repository.shell(JOB, repository.cloned("wednesday"))
     assert after.code == 0, after
-    pushed = json.loads(repository.must("python -m reconciler plan topology --format json"))["summary"]
+    pushed = json.loads(repository.must("$PYTHON -m reconciler plan topology --format json"))["summary"]
     assert (pushed["create"], pushed["update"], pushed["delete"]) == (0, 0, 0)
 
 
 def test_what_is_merged_and_not_applied_yet_wakes_nobody(repository: Repository) -> None:
-    repository.must("python -m reconciler apply topology --yes")
+    repository.must("$PYTHON -m reconciler apply topology --yes")
     repository.must(
         "sed -i 's/max_age: 7d/max_age: 9d/' topology/orders.yaml && git commit -qam longer && git push -q origin main"
     )
@@ -127,7 +130,7 @@ def test_what_is_merged_and_not_applied_yet_wakes_nobody(repository: Repository)
 
 def test_a_job_that_cannot_look_fails_and_is_no_drift(repository: Repository) -> None:
     ran = repository.shell(
-        "NATS_URL=nats://127.0.0.1:1 python -m reconciler drift topology --timeout 1s --metrics drift.prom"
+        "NATS_URL=nats://127.0.0.1:1 $PYTHON -m reconciler drift topology --timeout 1s --metrics drift.prom"
     )
     assert (ran.code, ran.out) == (1, "")
     assert "127.0.0.1:1" in ran.err
@@ -136,5 +139,5 @@ def test_a_job_that_cannot_look_fails_and_is_no_drift(repository: Repository) ->
 
 
 def test_a_misspelt_selection_is_told(repository: Repository) -> None:
-    ran = repository.shell("python -m reconciler drift topology --only stream/ODRERS")
+    ran = repository.shell("$PYTHON -m reconciler drift topology --only stream/ODRERS")
     assert "XX907" in ran.out

@@ -31,14 +31,14 @@ TRICKS = {
 TEXT = "<script>alert(1)</script> **x** ![x](http://evil.example/p.png)\n::error::owned\n# x\n"
 """Where a text may hold anything."""
 NAMES = {**TRICKS, "quote": "\"'`$(id)"}
-OFFLINE = frozenset({"validate", "explain", "schema", "completion", "permissions", "review"})
+OFFLINE = frozenset({"validate", "explain", "schema", "completion", "permissions", "review", "import"})
 NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehearse"})
 """Show nothing that others write, or start servers of their own."""
 
 LOOKING: dict[str, tuple[str, ...]] = {
     "validate": ("t.yaml",), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",), "history": (), "unlock": (),
     "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
-    "permissions": ("apply", "t.yaml"), "review": ("t.yaml",),
+    "permissions": ("apply", "t.yaml"), "review": ("t.yaml",), "adopt": ("t.yaml", "--yes"), "import": ("t.json",),
 }  # fmt: skip
 
 
@@ -84,6 +84,8 @@ def hostile(account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             await js.request(f"STREAM.UPDATE.{name}", config)
 
     someone.ask(strangers)
+    first = f"X{next(iter(TRICKS.values()))}"
+    someone.write(json.dumps(someone.ask(lambda js: js.request(f"STREAM.INFO.{first}"))), "t.json")
     someone.write(topology("new "), "t.yaml")
     return someone
 
