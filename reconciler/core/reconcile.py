@@ -139,13 +139,13 @@ def _wanted(
 
 def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:
     """What somebody made anew exactly as declared is ours again as soon as that is recorded."""
-    if (
-        change.action is Action.KEEP
-        and change.owned
-        and identity.made_anew(change.owned, change.address, kind, snapshot)
-    ):
-        return replace(change, action=Action.ADOPT)
-    return change
+    if change.action is not Action.KEEP or not change.owned or not change.live:
+        return change
+    created = change.owned.seen.get("created")
+    if created and change.live.state.get("created") == created:  # nearly always, and thousands of times in a plan
+        return change
+    anew = identity.made_anew(change.owned, change.address, kind, snapshot)
+    return replace(change, action=Action.ADOPT) if anew else change
 
 
 def _not_adopted(change: Change) -> Change:

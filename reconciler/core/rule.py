@@ -207,9 +207,9 @@ def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
     """Every verdict of these rules, which all concern this change, in the rules' order."""
     verdicts: list[Verdict] = []
     for one in rules:
-        found = one.judge(change, view)
-        findings = [found] if isinstance(found, Finding) else found or ()
-        verdicts.extend(_stamped(one, finding, change) for finding in findings)
+        if (found := one.judge(change, view)) is not None:
+            findings = [found] if isinstance(found, Finding) else found
+            verdicts.extend(_stamped(one, finding, change) for finding in findings)
     return verdicts
 
 
