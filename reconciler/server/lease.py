@@ -140,8 +140,12 @@ class Leases:
 
     async def give_back(self) -> None:
         if self.lost() is None:
-            puts = (self._put(topology, lease.revision, b"", GIVEN_BACK) for topology, lease in self._held.items())
-            await asyncio.gather(*puts)
+            await asyncio.gather(*map(self._give_back, self._held))
+
+    async def _give_back(self, topology: str) -> None:
+        said = await self._put(topology, self._held[topology].revision, b"", GIVEN_BACK)
+        if isinstance(said, Conflict) and isinstance(there := await self._look(topology), Ours):
+            await self._put(topology, there.revision, b"", GIVEN_BACK)  # a renewal was under way when the block ended
 
     async def _look(self, topology: str) -> Found | Refusal | NoAnswer:
         there = await entry(self._js, BUCKET, lease_key(topology))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.lease import Holder, lease_key
+from reconciler.core.lease import Holder, encode_holder, lease_key
 from reconciler.server import ledger
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.lease import Leases, Terms, Unavailable, leased
@@ -120,6 +120,18 @@ def test_on_a_bucket_with_three_replicas_one_of_many_has_it_and_it_ends_with_its
 
     replicas, most, value = talk(clustered_account, work)
     assert (replicas, most, '"run":"b"' in value) == (3, [1] * 4, True)
+
+
+def test_a_renewal_whose_answer_never_came_does_not_keep_the_lease_from_being_given_back(account: Account) -> None:
+    async def work(js: JetStream) -> bytes:
+        await bucket(js)
+        async with leased(js, [holder("a")], terms=Terms(ttl=5, every=10)):
+            again = encode_holder(holder("a"))
+            await js.put_entry("reconciler", lease_key("t"), again, expected_revision=None, headers={"Nats-TTL": "9s"})
+        there = await entry(js, "reconciler", lease_key("t"))
+        return there.value  # type: ignore[union-attr]
+
+    assert talk(account, work) == b""
 
 
 def test_whoever_was_taken_over_learns_it_and_gives_nothing_back(account: Account) -> None:
