@@ -31,6 +31,8 @@ PASSING = frozenset({Silence.NO_RESPONDERS, Silence.OFFLINE})
 """Nothing was done, and a server that restarts or elects a leader answers again."""
 PERSISTENCE = 4
 """How many times the patience of one answer a leader may be missing: elections take up to ten seconds."""
+WHO = "$SYS.REQ.USER.INFO"
+"""Asked at the connected server itself, whatever the domain or prefix."""
 T = TypeVar("T")
 
 
@@ -217,8 +219,15 @@ class JetStream:
                 return said
 
     async def account(self) -> Mapping[str, Json] | None:
-        """Who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked."""
-        said = answer(await self.pipeline.request("$SYS.REQ.USER.INFO", b"", within=min(self.timeout, 2)))
+        """Who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked. Across a leaf
+        node the other server answers too, and tells what the link between them may."""
+
+        def ours(reply: Reply) -> bool:
+            said = answer(reply)
+            return isinstance(said, dict) and (said.get("server") or {}).get("id") == self.pipeline.server_id
+
+        replies = await self.pipeline.stream(WHO, b"", within=min(self.timeout, 2), ends=ours)
+        said = replies if isinstance(replies, NoAnswer) else answer(replies[-1])
         return None if isinstance(said, Refusal | NoAnswer) else said
 
     def entry_subject(self, bucket: str, key: str) -> str:

@@ -105,6 +105,11 @@ class Pipeline:
         """One of its own over the same line, whose inbox opens with the first request."""
         return Pipeline(self._line)
 
+    @property
+    def server_id(self) -> str | None:
+        """Of the server at the other end of the line; nats-py has no public name for it."""
+        return self.nc._server_info.get("server_id")
+
     async def open(self) -> None:
         # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
         self.nc._error_cb = self._heard

@@ -13,11 +13,8 @@ from typing import Self
 from reconciler.core.permissions import Need
 from reconciler.core.records import BUCKET
 from reconciler.core.wire import Call, Step
-from reconciler.server.api import api_prefix
+from reconciler.server.api import WHO, api_prefix
 from reconciler.server.observe import RESERVED
-
-WHO = "$SYS.REQ.USER.INFO"
-"""Asked at the connected server itself, whatever the domain or prefix."""
 
 LOOK = ("INFO", "STREAM.LIST", "STREAM.INFO.*", "CONSUMER.LIST.*", "CONSUMER.INFO.*.*")
 """Names and configurations of the whole account; INFO one by one where a server is late for a list."""

@@ -177,6 +177,20 @@ def test_through_a_leaf_node_version_and_level_are_the_hubs(leaf: str, hub: str)
     assert filled.entries["reconciler"]["id"].value == b"1"
 
 
+@pytest.mark.parametrize(("leaf", "hub"), [("2.15", "2.15"), ("2.11", "2.15"), ("2.15", "2.11")])
+def test_what_the_link_between_leaf_and_hub_may_is_not_taken_for_what_the_user_may(leaf: str, hub: str) -> None:
+    """Both servers answer who we are; asked often, since any of them may be the first."""
+
+    async def told(js: JetStream) -> set[str]:
+        answers = [await js.account() or {} for _ in range(30)]
+        return {
+            f"{said['server']['id'] == js.pipeline.server_id} {said['data'].get('permissions')}" for said in answers
+        }
+
+    with leaf_and_hub(leaf, hub) as both:
+        assert {one for server in both for one in talk(User(server, "u"), told)} == {"True None"}
+
+
 def test_an_entry_for_the_hub_does_not_land_in_the_leafs_bucket() -> None:
     async def twins(near: NatsServer) -> tuple[Snapshot, Snapshot]:
         nc = await User(near, "u").connect()
