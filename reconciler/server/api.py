@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from reconciler.core.resource import Json
 from reconciler.server.line import Line
-from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, always
+from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, always, first
 
 TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
 """err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
@@ -82,6 +82,11 @@ def answer(reply: Reply | NoAnswer) -> Answer:
     if error is None:
         return body
     return Refusal(error.get("err_code", 0), error.get("code", 0), error.get("description", "no description"))
+
+
+def _of_a_creation(reply: Reply) -> bool:
+    """A cluster may tell us first that it cleaned up after an earlier, refused creation of that name."""
+    return b"_delete_response" not in reply.data[:64]
 
 
 def encoded(body: Mapping[str, Json]) -> bytes:
@@ -181,7 +186,15 @@ class JetStream:
         headers = {"Nats-Required-Api-Level": str(level)} if level else None
         wait = self.timeout if within is None else within
         subject = self.prefix + endpoint
-        return answer(await self.pipeline.request(subject, payload, within=wait, headers=headers, unless=unless))
+        replies = await self.pipeline.stream(
+            subject,
+            payload,
+            within=wait,
+            headers=headers,
+            unless=unless,
+            ends=_of_a_creation if ".CREATE." in endpoint else first,
+        )
+        return replies if isinstance(replies, NoAnswer) else answer(replies[-1])
 
     async def read(
         self, endpoint: str, body: Mapping[str, Json] | None = None, *, within: float | None = None

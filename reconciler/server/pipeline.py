@@ -76,7 +76,7 @@ Unless = Callable[[], str | None]
 """Why a request is not to be sent after all, asked in the last moment before; None: it is."""
 
 
-def _first(_reply: Reply) -> bool:
+def first(_reply: Reply) -> bool:
     return True
 
 
@@ -164,7 +164,7 @@ class Pipeline:
         headers: dict[str, str] | None = None,
         unless: Unless = always,
     ) -> Reply | NoAnswer:
-        replies = await self.stream(subject, payload, within=within, headers=headers, ends=_first, unless=unless)
+        replies = await self.stream(subject, payload, within=within, headers=headers, ends=first, unless=unless)
         return replies if isinstance(replies, NoAnswer) else replies[0]
 
     async def stream(

@@ -59,7 +59,7 @@ def test_a_subject_is_valid_exactly_when_a_stream_may_have_it(account: Account) 
         @settings(max_examples=60, derandomize=True, deadline=None, database=None)
         @given(subjects)
         def check(subject: str) -> None:
-            (reply,) = server.create_streams({"S": {"subjects": [subject], "no_ack": True}})
+            (reply,) = server.create_streams({"S": {"subjects": [subject], "no_ack": True, "storage": "memory"}})
             server.delete_streams(["S"] if reply.config else [])
             assert is_valid(subject) == (reply.config is not None), (subject, reply)
 

@@ -181,6 +181,25 @@ def test_an_answer_that_is_not_jetstreams_is_shown(account: Account) -> None:
     assert str(said) == "somebody answered who is not JetStream: b'hello' (0)"
 
 
+def test_that_an_earlier_creation_was_cleaned_up_is_not_taken_for_the_answer_to_this_one(account: Account) -> None:
+    """Busy clusters say so to whoever asks next for a consumer that was refused before."""
+
+    async def both(msg: Msg) -> None:
+        await msg.respond(b'{"type":"io.nats.jetstream.api.v1.consumer_delete_response","success":true}')
+        await msg.respond(b'{"error":{"code":400,"err_code":10101,"description":"must deliver all"}}')
+
+    async def work() -> object:
+        nc = await account.connect()
+        await nc.subscribe("there.CONSUMER.CREATE.S.c", cb=both)
+        js = await JetStream.open(nc, prefix="there")
+        said = await js.request("CONSUMER.CREATE.S.c")
+        await js.close()
+        await nc.close()
+        return said
+
+    assert asyncio.run(work()) == Refusal(10101, 400, "must deliver all")
+
+
 def test_closing_hands_errors_back_to_the_connections_own_callback(account: Account) -> None:
     async def compare(js: JetStream) -> bool:
         ours = js.pipeline.nc._error_cb

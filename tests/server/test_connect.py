@@ -6,6 +6,7 @@ import asyncio
 import base64
 import errno
 import pickle
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -132,7 +133,7 @@ def test_a_port_that_says_nothing_is_given_up_in_time() -> None:
     with listening() as listener:
         began = time.monotonic()
         said = refusal(options(address(listener), timeout="0.5s"))
-    assert "connected, but no greeting came within 0.5 s" in said.message
+    assert re.search(r"connected, but no greeting came within 0\.\d s", said.message)
     assert time.monotonic() - began < 2
 
 
