@@ -38,6 +38,8 @@ OPTIONS = PlanOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
 TTL = 4
 TIMEOUT = 1.0
 """Seconds an answer may take; a delayed one takes half as long again."""
+SHOWN = 6000
+"""Characters of what it printed: the reason comes before what was not reached."""
 PATIENCE = 60.0
 
 
@@ -254,16 +256,16 @@ class Playing:
         assert self._process is not None
         out = self.outcome
         out.code, out.asked, out.was_reached = self._process.exitcode, between.asked, between.was_reached
-        said = (self.folder / "said").read_text() if (self.folder / "said").exists() else ""
+        said = (self.folder / "said").read_text()[-SHOWN:] if (self.folder / "said").exists() else ""
         wrote = any(one.subject.startswith("$KV.reconciler.lease") for one in self._before_the_point(between))
         if out.code is None:
-            out.wrong.append(f"DID NOT END: {said[-400:]}")
+            out.wrong.append(f"DID NOT END: {said}")
         elif "Traceback" in said or "internal error" in said:
-            out.wrong.append(f"CRASHED: {said[-600:]}")
+            out.wrong.append(f"CRASHED: {said}")
         elif out.was_reached and self.case.fault in GOES_ON and wrote and out.code != 0:
-            out.wrong.append(f"DID NOT GO ON: {said[-600:]}")
+            out.wrong.append(f"DID NOT GO ON: {said}")
         elif self.case.fault is Fault.NONE and out.code != 0:
-            out.wrong.append(f"FAILED BY ITSELF: {said[-600:]}")
+            out.wrong.append(f"FAILED BY ITSELF: {said}")
         if self._woken_at is not None:
             writes = [one for one in between.asked if one.is_write][self._woken_at :]
             if writes and not writes[0].subject.startswith("$KV.reconciler.lease"):  # it may take the lease again
