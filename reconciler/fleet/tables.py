@@ -88,10 +88,11 @@ DRIFT = StructType(
             target=TEXT,
             labels=LABELS,
             topology=TEXT,
-            address=TEXT,  # null where the whole target could not be read
+            address=TEXT,  # null in the row of the look itself (compared, unreachable)
             kind=TEXT,
             team=TEXT,
-            standing=TEXT,  # unknown | foreign | missing | recreated | changed | pending | orphaned | unreachable
+            # unknown | foreign | missing | recreated | changed | pending | orphaned | unreachable | compared
+            standing=TEXT,
             path=TEXT,  # null where it is the whole object
             **{"class": TEXT},
             live=TEXT,  # as JSON; null: absent
@@ -111,4 +112,120 @@ DRIFT = StructType(
         *RUN,
     ]
 )
-"""A row per differing field, or per object that strayed as a whole, or per target that could not be read."""
+"""A row per differing field, or per object that strayed as a whole, and one per look at a topology on its target:
+`unreachable` with its error where nothing could be compared, else `compared`, with the number of objects by standing in
+its quantities. By that row everybody can tell what was looked at and is well from what nobody looked at."""
+
+DRIFT_HISTORY = _table(
+    target=TEXT,
+    labels=LABELS,
+    topology=TEXT,
+    address=TEXT,  # null in the row that says how long this topology has been looked at here
+    kind=TEXT,
+    team=TEXT,
+    path=TEXT,  # null: the object as a whole
+    field=TEXT,  # the path without its indexes
+    **{"class": TEXT},
+    standing=TEXT,  # when last seen
+    state=TEXT,  # open | unseen: not looked at in the newest run | closed | watched: the row without an address
+    occurrence=IntegerType(),  # 1: never before; 2: it came back
+    clean=TimestampType(),  # the last look before, which did not find it; null: it was there from the first look on
+    opened=TimestampType(),
+    opened_run=TEXT,
+    last_seen=TimestampType(),
+    last_seen_run=TEXT,
+    looks=COUNT,  # how many found it
+    closed=TimestampType(),  # the first look that no longer found it
+    closed_run=TEXT,
+    ended=TEXT,  # repaired | ignored | undeclared
+    seconds=NUMBER,  # from opened to closed, of what was repaired
+    live=TEXT,
+    desired=TEXT,
+    applied=TEXT,
+    codes=WORDS,
+    digest=COUNT,  # of all looks that went into this, in the row without an address
+)
+"""A row per stretch of time over which one thing was drifted."""
+
+REPAIRS = _table(
+    dimension=TEXT,  # all | target | kind | field | team
+    value=TEXT,
+    episodes=COUNT,
+    open=COUNT,
+    unseen=COUNT,
+    repaired=COUNT,
+    came_back=COUNT,
+    mean_seconds=NUMBER,
+    median_seconds=NUMBER,
+    p95_seconds=NUMBER,
+    longest_seconds=NUMBER,
+)
+"""How often, and how long until it was repaired, seen from every side."""
+
+TREND = StructType(
+    [
+        *RUN,
+        *_table(
+            at=TimestampType(),
+            compared=COUNT,  # topologies on targets
+            unreachable=COUNT,
+            opened=COUNT,
+            closed=COUNT,
+            open=COUNT,  # after this run, those that were not looked at among them
+            unseen=COUNT,
+            objects=COUNT,  # on which something is open
+        ).fields,
+    ]
+)
+"""A row per run: drift over time."""
+
+OUTLIERS = StructType(
+    [
+        *_table(
+            peers=TEXT,  # `env=prod, role=orders`
+            target=TEXT,
+            labels=LABELS,
+            address=TEXT,
+            kind=TEXT,
+            what=TEXT,  # differs | missing | extra
+            path=TEXT,  # null: the object as a whole
+            value=TEXT,  # as JSON; null: the default
+            usual=TEXT,
+            holders=COUNT,  # of the usual value
+            among=COUNT,  # peers that were looked at and could tell
+        ).fields,
+        *RUN,
+    ]
+)
+"""What is otherwise than at most of a target's peers."""
+
+CAPACITY = StructType(
+    [
+        *_table(
+            target=TEXT,
+            labels=LABELS,
+            stream=TEXT,
+            storage=TEXT,
+            replicas=IntegerType(),
+            when_full=TEXT,  # old: the oldest go | new: publishing is refused
+            messages=COUNT,
+            bytes=COUNT,
+            records=COUNT,  # bytes beside the payload: what the server adds, subjects and headers
+            record_cost=NUMBER,  # of that, per message
+            records_by=TEXT,  # subjects | config | least: subjects are not counted, so it is more than this
+            looks=COUNT,  # that growth was seen in
+            since=TimestampType(),
+            messages_per_day=NUMBER,
+            bytes_per_day=NUMBER,
+            max_messages=COUNT,
+            max_bytes=COUNT,
+            account_bytes=COUNT,  # used in the account, of the same storage
+            account_limit=COUNT,
+            days_to_max_messages=NUMBER,  # 0: full; null: no limit, or it does not grow
+            days_to_max_bytes=NUMBER,
+            days_to_account_limit=NUMBER,
+            days=NUMBER,  # the first of them
+        ).fields,
+        *RUN,
+    ]
+)
