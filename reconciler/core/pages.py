@@ -156,6 +156,7 @@ GROUPS = {
     "GR145": Page("filters-disagree", "A member's consumer consumes something else than the record gives it.", "see which implementation and version runs there"),
     "GR150": Page("queue-replicas-behind", "The work-queue stream has fewer replicas than its source: they are copied at its creation, and followed by nobody.", "declare the group and apply: that raises them in place"),
     "GR151": Page("bucket-replicas-behind", "The bucket of the records has fewer replicas than a stream with groups.", "raise them in place"),
+    "GR152": Page("bucket-takes-no-record", "The stream of a bucket of records was edited by hand: it listens to other subjects than a bucket's, or is sealed.", "give it the subjects of its bucket again; make a sealed one anew"),
     "GR160": Page("source-drops-before-queueing", "The queue is behind its source, and the source drops its oldest messages: some may never reach a member.", "let members catch up, or keep more in the source"),
     "GR161": Page("queue-full", "The work queue is at its limit, and takes nothing in until members have worked some off.", "add members, or raise the limit"),
     "GR190": Page("group-not-read", "Part of what belongs to a group could not be read, so nothing is said about it.", "look again as a user who may read it"),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from reconciler.server.api import JetStream
+import pytest
+
+from reconciler.server.api import JetStream, NoAnswer, Refusal, Silence
+from reconciler.workflow.plan import plan
 from tests.agreement.harm import change, count, publish, refused, shows
 from tests.support.accounts import Account
-from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
+from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 KEYS = tuple(f"o.{letter}" for letter in "abcdefghij")
@@ -91,3 +96,24 @@ def test_a_member_with_overlapping_filters_cannot_join(account: Account) -> None
         return await refused(js, "CONSUMER.CREATE.O.g-a", {"stream_name": "O", "action": "create", "config": config})
 
     assert talk(account, work) == 10138
+
+
+BUCKET = "elastic-consumer-groups"
+DECLARED = "streams: {O: {subjects: [o.*], groups: {g: {type: elastic, max_members: 2, members: [a]}}}}\n"
+
+
+@on_every_version
+@pytest.mark.parametrize("wrong", [{"subjects": ["elsewhere"]}, {"sealed": True}], ids=["deaf", "sealed"])
+def test_no_record_can_be_written_where_the_plan_says_so(
+    account: Account, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    async def work(js: JetStream) -> tuple[bool, bool]:
+        await make_bucket(js, BUCKET)
+        await change(js, f"KV_{BUCKET}", **{"subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, **wrong})
+        found = (await plan(read(tmp_path, DECLARED), js)).plan
+        said = await js.put_entry(BUCKET, "O.g", b"{}", expected_revision=0)
+        silent = isinstance(said, NoAnswer) and said.why is Silence.NO_RESPONDERS
+        sealed = isinstance(said, Refusal) and said.err_code == 10109
+        return "EG546" in [v.code for one in found.changes for v in one.verdicts if v.blocks], silent or sealed
+
+    assert talk(account, work) == (True, True)

@@ -83,6 +83,12 @@ async def without_record(js: JetStream) -> None:
     await js.delete_entry("elastic-consumer-groups", "S.g", expected_revision=None)
 
 
+async def a_deaf_bucket(js: JetStream) -> None:
+    info = done(await js.read("STREAM.INFO.KV_elastic-consumer-groups"))
+    edited_bucket = {**info["config"], "subjects": ["elsewhere"]}
+    done(await js.request("STREAM.UPDATE.KV_elastic-consumer-groups", edited_bucket))
+
+
 async def abandoned(js: JetStream) -> None:
     done(await js.request("CONSUMER.DELETE.S-g.b"))
     await making.consumer(js, "b", OWNED["b"])
@@ -119,6 +125,7 @@ TWO_FILTERS = [{"filter": "j.*", "partitioning_wildcards": [1]}, {"filter": "k.*
 BROKEN: dict[str, tuple[str, Breaking]] = {
     "queue deleted": ("GR101", request("STREAM.DELETE.S-g")),
     "record deleted": ("GR102", without_record),
+    "subjects of the bucket edited": ("GR152", a_deaf_bucket),
     "source deleted": ("GR103", request("STREAM.DELETE.S")),
     "no JSON": ("GR110", text("{")),
     "not an object": ("GR110", text("[]")),

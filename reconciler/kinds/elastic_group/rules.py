@@ -13,6 +13,7 @@ from reconciler.kinds.elastic_group.queue_rules import OF_THE_QUEUE, group_resum
 from reconciler.kinds.primitives import group_rules as shared
 from reconciler.kinds.primitives import group_steps
 from reconciler.kinds.primitives import membership_rules as membership
+from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET
 from reconciler.kinds.primitives.group_spec import not_membership
 
 
@@ -111,4 +112,5 @@ RULES = (
     bad_partitioning_filter,
     mappings_with_several_filters,
     shared.unreadable("EG"),
+    shared.unwritable("EG", ELASTIC_BUCKET),
 )

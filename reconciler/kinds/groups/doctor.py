@@ -10,6 +10,7 @@ from reconciler.core.wire import Snapshot
 from reconciler.kinds.groups import member_checks, queue_checks, record_checks
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import BUCKETS, Group
+from reconciler.kinds.primitives.group_bucket import hindrance
 from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, key
 from reconciler.kinds.primitives.transforms import partition_call
 from reconciler.kinds.primitives.words import some
@@ -34,6 +35,7 @@ def account(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]
     """What belongs to no single group: queues without a record, and the buckets."""
     yield from _unread_buckets(snapshot)
     yield from _without_record(snapshot)
+    yield from _hindered_buckets(snapshot)
     yield from _bucket_replicas(snapshot, groups)
 
 
@@ -75,6 +77,13 @@ def _divided(config: Json) -> str | None:
     transforms = sources[0].get("subject_transforms") or []
     numbered = transforms and all(partition_call(item.get("dest", "")) for item in transforms)
     return str(sources[0]["name"]) if numbered else None
+
+
+def _hindered_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    for bucket in BUCKETS.values():
+        info = snapshot.streams.get(f"KV_{bucket}")
+        if info and (found := hindrance(info["config"], bucket)):
+            yield error("GR152", f"kv_bucket/{bucket}", *found)
 
 
 def _bucket_replicas(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:

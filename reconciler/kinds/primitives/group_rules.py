@@ -1,4 +1,4 @@
-"""Rules that static and elastic groups share: records that cannot be touched, what a deletion costs, filters nobody can use."""
+"""Rules that static and elastic groups share: records that cannot be touched or written, what a deletion costs, filters nobody can use."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.primitives.group_bucket import hindrance
+from reconciler.kinds.primitives.group_record import key
 from reconciler.kinds.primitives.membership_rules import refused
 from reconciler.kinds.primitives.subjects import collide, is_valid
 from reconciler.kinds.primitives.words import some
@@ -44,6 +46,24 @@ def unreadable(family: str) -> Rule:
         return None
 
     return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
+
+
+def unwritable(family: str, bucket: str) -> Rule:
+    def judge(change: Change, view: View) -> Found:
+        """The bucket of the records is there and takes none of this group: its stream listens to other subjects than a
+        bucket's, or is sealed.
+
+        Somebody made or edited it by hand. Nobody answers when the record is written, or the server refuses it (10109);
+        members would not see it either.
+
+        Instead: give the stream the subjects of its bucket again; a sealed one has to be made anew, with its records put back.
+        """
+        info = view.snapshot.streams.get(f"KV_{bucket}") if view.snapshot else None
+        found = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
+        return refused("", *found) if found else None
+
+    on = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
+    return rule(f"{family}546", "bucket-takes-no-record", on=on, needs=("live",), reaction=Reaction.REFUSES)(judge)
 
 
 def _queue_goes(change: Change, view: View) -> Iterator[Finding]:

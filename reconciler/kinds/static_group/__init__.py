@@ -122,5 +122,6 @@ STATIC_GROUP = Kind(
         membership.bad_membership("SG"),
         shared.unusable_filters("SG", "filters"),
         shared.unreadable("SG"),
+        shared.unwritable("SG", BUCKET),
     ),
 )
