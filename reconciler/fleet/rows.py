@@ -1,0 +1,128 @@
+"""A snapshot as rows of the table `configs`, and rows as the snapshot they were made of: nothing is lost on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.core.permissions import Granted
+from reconciler.core.resource import Json
+from reconciler.core.wire import Entry, Snapshot, Target, Version
+
+Row = dict[str, Any]
+"""Columns of CONFIGS by name; what is not in it is null."""
+
+
+def rows_of(snapshot: Snapshot) -> Iterator[Row]:
+    """The account first, then whatever it holds, then what nobody could read."""
+    yield {"row": "target", "json": _text(_account(snapshot))}
+    for stream, item in snapshot.streams.items():
+        yield _stream(stream, item)
+        for name, consumer in snapshot.consumers.get(stream, {}).items():
+            yield _consumer(stream, name, consumer)
+    for bucket, entries in snapshot.entries.items():
+        yield {"row": "entries", "scope": bucket}  # a bucket read and found empty is not one that nobody read
+        for key, entry in entries.items():
+            yield _entry(bucket, key, entry)
+    for scope, why in snapshot.unknown.items():
+        yield {"row": "unknown", "scope": scope, "error": why}
+
+
+def _stream(name: str, item: Mapping[str, Json]) -> Row:
+    state = item.get("state") or {}
+    return {
+        "row": "stream",
+        "address": f"stream/{name}",
+        "scope": name,
+        "json": _text(item),
+        "messages": state.get("messages"),
+        "bytes": state.get("bytes"),
+        "consumers": state.get("consumer_count"),
+    }
+
+
+def _consumer(stream: str, name: str, item: Mapping[str, Json]) -> Row:
+    return {
+        "row": "consumer",
+        "address": f"consumer/{stream}/{name}",
+        "scope": f"{stream}/{name}",
+        "json": _text(item),
+        "pending": item.get("num_pending"),
+        "ack_pending": item.get("num_ack_pending"),
+    }
+
+
+def _entry(bucket: str, key: str, entry: Entry) -> Row:
+    return {
+        "row": "entry",
+        "scope": f"{bucket}/{key}",
+        "value": entry.value,
+        "revision": entry.revision,
+        "deleted": entry.deleted,
+    }
+
+
+def _account(snapshot: Snapshot) -> dict[str, Json]:
+    at, may = snapshot.target, snapshot.may
+    said = {name: getattr(at, name) for name in Target.__slots__ if name != "version"}
+    return {
+        **said,
+        "version": str(at.version),
+        "may": None if may is None else {"allow": may.allow, "deny": may.deny},
+    }
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Rows of one target, put in their places."""
+
+    account: Mapping[str, Json] | None = None
+    streams: dict[str, Mapping[str, Json]] = field(default_factory=dict)
+    consumers: dict[str, dict[str, Mapping[str, Json]]] = field(default_factory=dict)
+    entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+    error: str | None = None
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        kind, scope = row["row"], row.get("scope") or ""
+        first, _, rest = scope.partition("/")
+        if kind == "stream":
+            self.streams[scope] = json.loads(row["json"])
+        elif kind == "consumer":
+            self.consumers.setdefault(first, {})[rest] = json.loads(row["json"])
+        elif kind == "entries":
+            self.entries.setdefault(scope, {})
+        elif kind == "entry":
+            entry = Entry(bytes(row["value"] or b""), int(row["revision"]), bool(row["deleted"]))
+            self.entries.setdefault(first, {})[rest] = entry
+        elif kind == "unknown":
+            self.unknown[scope] = row["error"]
+        elif kind == "target":
+            self.account = json.loads(row["json"])
+        else:
+            self.error = row["error"]
+
+
+def snapshot_of(rows: Iterable[Mapping[str, Any]]) -> Snapshot | str:
+    """From the rows of one target, whatever their order; or why it could not be read: unknown is never absent."""
+    gathered = _Gathered()
+    for row in rows:
+        gathered.add(row)
+    if gathered.error is not None or gathered.account is None:
+        return gathered.error or "there is no row that says which account this is"
+    said = dict(gathered.account)
+    may = said.pop("may")
+    return Snapshot(
+        target=Target(**{**said, "version": Version.parse(said["version"])}),
+        streams=gathered.streams,
+        consumers=gathered.consumers,
+        entries=gathered.entries,
+        unknown=gathered.unknown,
+        may=None if may is None else Granted(allow=tuple(may["allow"]), deny=tuple(may["deny"])),
+    )
+
+
+def _text(value: Mapping[str, Json]) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,103 @@
+"""The Spark session, made here and nowhere else: small, quiet, in UTC, with the data source `jetstream` known to it.
+
+Local unless a master is named; what spark-submit has started is used as it is.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.fleet import java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set by spark-submit, which has started the JVM and knows the master."""
+Say = Callable[[str], None]
+
+
+def silently(_text: str) -> None:
+    """For callers without anybody who waits."""
+
+
+def session(
+    master: str | None = None, *, say: Say = silently, settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Running and ready. `settings` go over ours; `say` hears what takes its time."""
+    _needs_packages()
+    submitted = SUBMITTED in os.environ
+    wanted = {**_everywhere(), **({} if submitted else _here(master or LOCAL)), **(settings or {})}
+    if not submitted:
+        _with_java(master or LOCAL, say)
+    spark = _started(wanted)
+    from reconciler.fleet.source import JetStreamSource  # noqa: PLC0415 - needs pyspark, as everything below
+
+    spark.dataSource.register(JetStreamSource)
+    return spark
+
+
+def _needs_packages() -> None:
+    missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]
+    if missing:
+        message = f"Fleet commands run on Spark, and {' and '.join(missing)} are not installed."
+        raise CannotContinue(_failure("FL102", "no-spark", message, "Run `pip install 'reconciler[fleet]'`."))
+
+
+def _with_java(master: str, say: Say) -> None:
+    """The JVM inherits this process's environment, and so do its Python workers."""
+    runtime = java.found()
+    say(f"Starting Spark ({master}, Java {runtime.version} of {runtime.origin}) …")
+    os.environ["JAVA_HOME"] = java.home_for(runtime)
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def _everywhere() -> dict[str, str]:
+    return {"spark.sql.session.timeZone": "UTC", "spark.sql.execution.arrow.pyspark.enabled": "true"}
+
+
+def _here(master: str) -> dict[str, str]:
+    """For a JVM of our own: nothing in the working folder, nothing on the screen, nothing listening to others."""
+    quiet = {
+        "spark.master": master,
+        "spark.app.name": "reconciler fleet",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+    }
+    if not master.startswith("local"):
+        return quiet
+    scratch = tempfile.gettempdir()
+    return {
+        **quiet,
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        "spark.sql.warehouse.dir": f"{scratch}/reconciler-warehouse",
+    }
+
+
+def _started(settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    try:
+        return SparkSession.builder.config(map=dict(settings)).getOrCreate()
+    except PySparkException as error:
+        message = f"Spark did not start: {str(error).splitlines()[0]}"
+        fix = "See what it wrote above; less memory (spark.driver.memory) or another Java (JAVA_HOME) may help."
+        raise CannotContinue(_failure("FL103", "spark-failed", message, fix)) from error
+
+
+def _failure(code: str, name: str, message: str, fix: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)

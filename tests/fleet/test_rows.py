@@ -1,0 +1,53 @@
+"""A snapshot goes into rows and comes out of them as it was."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from reconciler.core.permissions import Granted
+from reconciler.core.wire import Entry, Snapshot, Target, Version
+from reconciler.fleet.rows import rows_of, snapshot_of
+from reconciler.fleet.tables import CONFIGS
+
+ACCOUNT = Snapshot(
+    target=Target(version=Version(2, 15, 1), level=5, account="ORDERS", peers=1, limits={"max_streams": -1}),
+    streams={
+        "ORDERS": {"config": {"name": "ORDERS"}, "state": {"messages": 7, "bytes": 700, "consumer_count": 1}},
+        "KV_reconciler": {"config": {"name": "KV_reconciler"}, "state": {"messages": 1}},
+    },
+    consumers={"ORDERS": {"billing": {"name": "billing", "num_pending": 3, "num_ack_pending": 2}}},
+    entries={"reconciler": {"owned.stream/ORDERS": Entry(b"\xff{}", 4)}, "static-consumer-groups": {}},
+    unknown={"consumer/ORDERS/mute": "nobody answered"},
+    may=Granted(allow=("$JS.API.>",)),
+)
+
+
+def complete(row: dict[str, Any]) -> dict[str, Any]:
+    return {**dict.fromkeys(CONFIGS.names), **row}
+
+
+def test_nothing_is_lost_whatever_the_order() -> None:
+    rows = [complete(row) for row in rows_of(ACCOUNT)]
+    random.Random(7).shuffle(rows)
+    assert snapshot_of(rows) == ACCOUNT
+
+
+def test_a_row_carries_the_figures_beside_the_answer() -> None:
+    by_address = {row.get("address"): row for row in rows_of(ACCOUNT)}
+    assert by_address["stream/ORDERS"]["messages"] == 7
+    assert by_address["consumer/ORDERS/billing"]["ack_pending"] == 2
+
+
+def test_rows_have_no_columns_of_their_own() -> None:
+    assert {name for row in rows_of(ACCOUNT) for name in row} <= set(CONFIGS.names)
+
+
+def test_one_row_of_error_makes_the_target_unreadable() -> None:
+    rows = [complete(row) for row in rows_of(ACCOUNT)]
+    assert snapshot_of([*rows, complete({"row": "error", "error": "it hangs"})]) == "it hangs"
+
+
+def test_without_the_account_nothing_is_known() -> None:
+    rows = [complete(row) for row in rows_of(ACCOUNT) if row["row"] != "target"]
+    assert snapshot_of(rows) == "there is no row that says which account this is"
