@@ -17,8 +17,7 @@ from reconciler.core.reconcile import World
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Consent, Resource
 from reconciler.core.rule import Verdict, View
-from reconciler.core.topology import Expect
-from reconciler.core.wire import SUPPORTED, Question, Step, Target, Version
+from reconciler.core.wire import SUPPORTED, Question, Step
 
 SILENT = frozenset({Action.KEEP, Action.ABSENT})
 """Not worth a line unless something was judged about them."""
@@ -242,20 +241,3 @@ def idle_patterns(world: World, options: Options) -> Iterable[Diagnostic]:
                     message=f"{option} {pattern} matches nothing that is declared here or ours",
                     fix="an address is written stream/ORDERS or 'consumer/ORDERS/*', a label team=orders",
                 )  # fmt: skip
-
-
-def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:
-    """(key of `expect`, what is wrong) for everything about this target that is not as the files expect."""
-    wrong = []
-    for what, wanted, found in (
-        ("cluster", expect.cluster, target.cluster),
-        ("domain", expect.domain, target.domain),
-        ("account", expect.account, target.account),
-    ):
-        if wanted is not None and wanted != found:
-            wrong.append((what, f"expected {what} `{wanted}`, but {f'`{found}`' if found else 'none'} answered"))
-    if expect.min_server is not None and target.version < Version.parse(expect.min_server):
-        wrong.append(
-            ("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered")
-        )
-    return wrong

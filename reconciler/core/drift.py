@@ -20,6 +20,7 @@ from reconciler.core.kind import Kind, Registry
 from reconciler.core.reconcile import World
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Json
+from reconciler.core.rule import Verdict
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Target
 
@@ -63,6 +64,8 @@ class FieldDrift:
     by: Attribution | None = None
     """Who did it; None: nobody was asked."""
     span: SourceSpan | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    """What the rules say to making it as the file says."""
 
     @property
     def path(self) -> str:
@@ -86,6 +89,8 @@ class Item:
     owned: Owned | None = None
     by: Attribution | None = None
     """Who deleted it, or made it anew."""
+    verdicts: tuple[Verdict, ...] = ()
+    """What is about none of its fields."""
 
     @property
     def is_drift(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from reconciler.core.attribution import Attribution
@@ -9,6 +10,7 @@ from reconciler.core.diff import FieldClass
 from reconciler.core.drift import Coverage, Drift, FieldDrift, Item, Standing
 from reconciler.core.kind import Unit
 from reconciler.core.records import Owned
+from reconciler.core.rule import Verdict
 from reconciler.report.json import diagnostic_data, json_text, present, some, span_data, target_data
 from reconciler.report.plan_schema import places
 from reconciler.report.schema_parts import (
@@ -29,6 +31,7 @@ from reconciler.report.schema_parts import (
 )
 
 FORMAT = 1
+CODES: Schema = {"type": "array", "items": TEXT}
 
 
 def drift_json(drift: Drift) -> str:
@@ -65,7 +68,7 @@ def item_data(item: Item) -> dict[str, Any]:
         "standing": item.standing.value,
         "drift": item.is_drift,
         "fields": [field_data(one) for one in item.fields],
-        **some(reason=item.reason, ignored=item.ignored),
+        **some(reason=item.reason, ignored=item.ignored, codes=_codes(item.verdicts)),
         **present(span=span_data(item.span), applied_by=_owner(item.owned), by=_by(item.by)),
     }
 
@@ -79,8 +82,13 @@ def field_data(one: FieldDrift) -> dict[str, Any]:
         "drift": one.counts,
         "unit": change.info.unit,
         **present(default=change.info.default, by=_by(one.by)),
-        **some(ignored=one.ignored),
+        **some(ignored=one.ignored, codes=_codes(one.verdicts)),
     }
+
+
+def _codes(verdicts: Sequence[Verdict]) -> list[str]:
+    """Of the rules that have something to say to making it as the file says."""
+    return list(dict.fromkeys(verdict.code for verdict in verdicts))
 
 
 def _owner(owned: Owned | None) -> dict[str, Any] | None:
@@ -138,12 +146,12 @@ def _parts() -> dict[str, Schema]:
         ),
         "item": fixed(
             {"address": ADDRESS, "standing": one_of(Standing), "drift": FLAG, "fields": list_of("field")},
-            reason=TEXT, ignored=TEXT, span=ref("span"), by=ref("by"),
+            reason=TEXT, ignored=TEXT, span=ref("span"), by=ref("by"), codes=CODES,
             applied_by=fixed({"topology": TEXT}, source=TEXT, git_revision=TEXT),
         ),
         "field": fixed(
             {"path": TEXT, "class": one_of(FieldClass), "drift": FLAG, "unit": one_of_texts(*get_args(Unit))},
-            applied=VALUE, live=VALUE, desired=VALUE, default=VALUE, ignored=TEXT, by=ref("by"),
+            applied=VALUE, live=VALUE, desired=VALUE, default=VALUE, ignored=TEXT, by=ref("by"), codes=CODES,
         ),
         "accepted": fixed({"address": ADDRESS, "field": ref("field")}, span=ref("span")),
         "by": {

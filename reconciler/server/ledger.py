@@ -9,10 +9,9 @@ import asyncio
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.records import BUCKET, Owned, decode_key, decode_owned, encode_key, encode_owned
+from reconciler.core.records import BUCKET, Owned, decode_key, encode_key, encode_owned
 from reconciler.core.resource import Address
 from reconciler.core.saved import ID_KEY
 from reconciler.core.wire import Snapshot, Target
@@ -28,40 +27,10 @@ Record = Owned | None
 """What to remember of an address; None: nothing any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
-    records: Mapping[Address, Owned] = field(default_factory=dict)
-    problems: tuple[Diagnostic, ...] = ()
-    """Entries that cannot be understood; they are left alone."""
-
-
-def read(snapshot: Snapshot) -> Ledger:
-    """Every readable record by address. A missing bucket is an empty ledger."""
-    records: dict[Address, Owned] = {}
-    problems = []
-    for key, one in snapshot.entries.get(BUCKET, {}).items():
-        if one.deleted or (address := decode_key(key)) is None:
-            continue
-        owned = decode_owned(one)
-        if isinstance(owned, Owned):
-            records[address] = owned
-        else:
-            problems.append(_unreadable(address, key, owned))
-    return Ledger(records=records, problems=tuple(problems))
-
-
 def revisions(snapshot: Snapshot) -> dict[Address, int]:
     """The revision each record's key stands at, deletion markers included."""
     entries = snapshot.entries.get(BUCKET, {}).items()
     return {address: one.revision for key, one in entries if (address := decode_key(key)) is not None}
-
-
-def _unreadable(address: Address, key: str, why: str) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.WARNING, code="LE101", name="record-unreadable", address=str(address),
-        message=f"what bucket {BUCKET} remembers under {key} cannot be used: {why}; it counts as not remembered",
-        fix="a newer version of this tool may have written it; otherwise delete that key",
-    )  # fmt: skip
 
 
 async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:

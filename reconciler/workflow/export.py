@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
+from reconciler.core import remembered
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.kind import Registry
 from reconciler.core.records import BUCKET, Owned
@@ -15,7 +16,6 @@ from reconciler.core.wire import Scope, Snapshot
 from reconciler.documents.file_names import file_names
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
-from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.sections import Writer
@@ -119,7 +119,7 @@ async def _account(js: JetStream, only: Sequence[str], exclude: Sequence[str], *
 def account(
     snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
 ) -> _Account:
-    records = ledger.read(snapshot).records
+    records = remembered.read(snapshot).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected)
     chosen = tuple(address for address in writer.addresses if selected(str(address), only, exclude))

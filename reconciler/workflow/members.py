@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from reconciler.core import remembered
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.core.kind import Context
 from reconciler.core.pages import PAGES
@@ -22,7 +23,6 @@ from reconciler.kinds.groups.membership import Unwise, Wish
 from reconciler.kinds.groups.model import Group, groups
 from reconciler.kinds.primitives import group_record
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
-from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.workflow.plan import PlanOptions, planned
 from reconciler.workflow.validate import nowhere, versions
@@ -126,7 +126,7 @@ def _with(declared: Declared, wanted: Config) -> Declared:
 
 def _alone(address: Address, snapshot: Snapshot) -> Topology:
     """In the name of whoever owns it."""
-    owned = ledger.read(snapshot).records.get(address)
+    owned = remembered.read(snapshot).records.get(address)
     return Topology(name=owned.topology if owned else "")
 
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from reconciler.core.decide import Options, decide, questions, wrong_place
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core import remembered
+from reconciler.core.decide import Options, decide, questions
 from reconciler.core.kind import Registry
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import World, reconcile
 from reconciler.core.records import BUCKET
+from reconciler.core.right_place import check_place
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Facts, Question, Snapshot, Target, Unanswered
+from reconciler.core.wire import Facts, Question, Snapshot, Unanswered
 from reconciler.documents.revision import Origin, origin
 from reconciler.kinds import REGISTRY
-from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask, observe
 
@@ -72,7 +72,7 @@ async def planned(
     """The same from a snapshot already taken. Without a connection, what depends on the changes stays unanswered.
     `narrow` leaves only part of what is wanted."""
     check_place(topology, snapshot.target)
-    owned = ledger.read(snapshot)
+    owned = remembered.read(snapshot)
     known = snapshot.unknown_bucket(BUCKET) is None
     origin_ = options.came_from or came_from(topology)
     world = narrow(
@@ -131,21 +131,3 @@ async def _facts(js: JetStream | None, asked: Sequence[Question]) -> Facts:
 
 def came_from(topology: Topology) -> Origin:
     return origin(Path(topology.files[0])) if topology.files else Origin()
-
-
-def check_place(topology: Topology, target: Target) -> None:
-    """Refuse to work against the wrong account or cluster before anything is compared."""
-    if wrong := wrong_place(topology.expect, target):
-        raise CannotContinue(
-            *(
-                Diagnostic(
-                    severity=Severity.ERROR,
-                    code="XX105",
-                    name="wrong-place",
-                    message=f"{what}. Nothing was changed.",
-                    span=topology.where(f"expect.{key}"),
-                    fix="check the context or URL, or correct `expect`",
-                )
-                for key, what in wrong
-            )
-        )

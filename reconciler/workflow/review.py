@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from reconciler.core import remembered
 from reconciler.core.decide import Options, decide, questions
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Consequence
@@ -22,7 +23,6 @@ from reconciler.core.topology import Topology
 from reconciler.core.unseen import Watched, unseen
 from reconciler.core.wire import Scope, Snapshot, Unanswered, Version
 from reconciler.kinds import REGISTRY
-from reconciler.server import ledger
 from reconciler.workflow import imagined
 from reconciler.workflow.validate import nowhere, versions
 
@@ -104,7 +104,7 @@ def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
 
 
 def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
-    records = ledger.read(snapshot).records
+    records = remembered.read(snapshot).records
     world = reconcile(head, snapshot, records, REGISTRY, ledger_known=True, today=today)
     view = View(
         target=snapshot.target, topology=head.name, snapshot=snapshot,

@@ -13,6 +13,7 @@ from typing import Any
 
 from nats.aio.client import Client
 
+from reconciler.core import remembered
 from reconciler.core.decide import Options, decide
 from reconciler.core.diff import Action
 from reconciler.core.events import Finished
@@ -25,7 +26,6 @@ from reconciler.core.wire import Snapshot, Target, Version
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives import consumer_config, stream_config
-from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow import imagined
@@ -52,7 +52,7 @@ NUMBERED = re.compile(r"\b[sb]\d+[xyz]?\b(/c\d|-g)?")
 
 def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
     """What `workflow.plan` does, without a server to ask."""
-    owned = ledger.read(snapshot)
+    owned = remembered.read(snapshot)
     world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
     view = View(
         target=snapshot.target, topology=wanted.name, snapshot=snapshot,

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from reconciler.core.decide import wrong_place
 from reconciler.core.diff import Action
 from reconciler.core.plan import Plan
 from reconciler.core.records import Owned
+from reconciler.core.right_place import wrong_place
 from reconciler.core.topology import Expect
 from reconciler.core.wire import Target, Version
 from tests.support.topologies import Scene

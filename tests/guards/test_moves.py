@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from reconciler.core import remembered
 from reconciler.core.diff import Action
 from reconciler.core.resource import Address
 from reconciler.core.topology import Moved, Topology
 from reconciler.core.wire import Target, Version
-from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow import imagined
@@ -65,8 +65,8 @@ async def consumers(js: JetStream) -> list[str]:
     return sorted(done(await js.request("CONSUMER.NAMES.S"))["consumers"] or [])
 
 
-async def remembered(js: JetStream) -> list[str]:
-    return sorted(a.name for a in ledger.read(await observe(js)).records if a.kind == "consumer")
+async def owned_consumers(js: JetStream) -> list[str]:
+    return sorted(a.name for a in remembered.read(await observe(js)).records if a.kind == "consumer")
 
 
 @pytest.mark.parametrize("retention", RETENTIONS)
@@ -75,7 +75,7 @@ def test_a_renamed_consumer_goes_on_where_the_old_one_stood(someone: Someone, re
     someone.ask(publish)
     asked(someone, "old", acknowledge=3, of=4)
     ran = someone.apply(renamed(retention))
-    assert (ran.code, someone.ask(consumers), someone.ask(remembered)) == (0, ["new"], ["new"]), ran
+    assert (ran.code, someone.ask(consumers), someone.ask(owned_consumers)) == (0, ["new"], ["new"]), ran
     assert someone.has_nothing_to_do("topology.yaml")
     assert asked(someone, "new", acknowledge=7, of=7) == [b"%d" % number for number in range(3, 10)]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.core import remembered
 from reconciler.core.decide import Options, decide, questions
 from reconciler.core.permissions import Granted, Need, covers, lacking
 from reconciler.core.reconcile import reconcile
@@ -17,7 +18,7 @@ from reconciler.core.rule import View
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Call, MessagesFrom, Snapshot, Target, Version
 from reconciler.kinds import REGISTRY
-from reconciler.server import ledger, reach
+from reconciler.server import reach
 from reconciler.server.reach import Api
 from reconciler.workflow.permissions import Purpose, permissions
 from tests.convergence.drawing import drawn, topology
@@ -54,7 +55,7 @@ def done(steps: Iterable[object]) -> list[Need]:
 
 
 def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[object, View]:
-    owned = ledger.read(snapshot)
+    owned = remembered.read(snapshot)
     world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
     return world, View(
         target=snapshot.target, topology=wanted.name, snapshot=snapshot,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.core import remembered
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address
@@ -34,10 +35,10 @@ async def kept(js: JetStream) -> Snapshot:
 
 @on_every_version
 def test_a_record_written_is_read_back(account: Account) -> None:
-    async def work(js: JetStream) -> ledger.Ledger:
+    async def work(js: JetStream) -> remembered.Ledger:
         await kept(js)
         assert await ledger.write(js, {ORDERS: RECORD}, {}) == []
-        return ledger.read(await observe(js))
+        return remembered.read(await observe(js))
 
     found = talk(account, work)
     assert found.records[ORDERS].fields == RECORD.fields
@@ -53,7 +54,7 @@ def test_a_record_dropped_is_gone_and_can_be_written_again(account: Account) -> 
         await ledger.write(js, {ORDERS: None}, ledger.revisions(await observe(js)))
         dropped = await observe(js)
         again = await ledger.write(js, {ORDERS: RECORD}, ledger.revisions(dropped))
-        return ledger.read(dropped), again, ledger.read(await observe(js))
+        return remembered.read(dropped), again, remembered.read(await observe(js))
 
     dropped, again, final = talk(account, work)
     assert dropped.records == {}
@@ -68,7 +69,7 @@ def test_every_name_the_server_accepts_can_be_remembered(account: Account) -> No
 
     async def work(js: JetStream) -> Any:
         await kept(js)
-        return await ledger.write(js, records, {}), ledger.read(await observe(js))
+        return await ledger.write(js, records, {}), remembered.read(await observe(js))
 
     problems, found = talk(account, work)
     assert problems == []
@@ -136,10 +137,10 @@ def test_an_account_that_wants_bounded_streams_gets_a_bounded_ledger() -> None:
 def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Account) -> None:
     theirs = Owned(topology="theirs")
 
-    async def work(js: JetStream) -> tuple[list[Diagnostic], ledger.Ledger]:
+    async def work(js: JetStream) -> tuple[list[Diagnostic], remembered.Ledger]:
         await kept(js)
         await ledger.write(js, {ORDERS: theirs}, {})
-        return await ledger.write(js, {ORDERS: RECORD}, {}), ledger.read(await observe(js))
+        return await ledger.write(js, {ORDERS: RECORD}, {}), remembered.read(await observe(js))
 
     (problem,), found = talk(account, work)
     assert problem.message == ("applied, but not remembered as ours: expected revision 0, but wrong last sequence: 2")
@@ -147,12 +148,12 @@ def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Ac
 
 
 def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) -> None:
-    async def work(js: JetStream) -> ledger.Ledger:
+    async def work(js: JetStream) -> remembered.Ledger:
         await kept(js)
         await ledger.write(js, {ORDERS: RECORD}, {})
         await js.put_entry("reconciler", "owned.stream.BROKEN", b"{", expected_revision=0)
         await js.put_entry("reconciler", "something.else", b"\xff", expected_revision=0)
-        return ledger.read(await observe(js))
+        return remembered.read(await observe(js))
 
     found = talk(account, work)
     assert set(found.records) == {ORDERS}
@@ -160,7 +161,7 @@ def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) 
 
 
 def test_a_missing_bucket_is_an_empty_ledger(account: Account) -> None:
-    assert ledger.read(talk(account, observe)).records == {}
+    assert remembered.read(talk(account, observe)).records == {}
 
 
 def test_who_may_not_make_the_bucket_is_told_what_to_allow() -> None:
