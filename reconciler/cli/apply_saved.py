@@ -24,9 +24,9 @@ from reconciler.report.outcome import outcome_text
 from reconciler.report.outcome_json import outcome_json
 from reconciler.report.values import counted
 from reconciler.server.api import JetStream
+from reconciler.server.session import session
 from reconciler.workflow import saved as saving
 from reconciler.workflow.saved import Reviewed
-from reconciler.workflow.session import session
 
 
 class SavedRun:

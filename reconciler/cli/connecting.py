@@ -42,7 +42,7 @@ class Connection:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[JetStream]:
-        from reconciler.workflow.session import session  # noqa: PLC0415
+        from reconciler.server.session import session  # noqa: PLC0415
 
         async with session(self.options()) as js:
             yield js

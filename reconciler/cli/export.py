@@ -21,8 +21,8 @@ from reconciler.report.diagnostics import report
 from reconciler.report.values import counted
 from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
+from reconciler.server.session import session
 from reconciler.workflow.export import Exported, ExportedFolder, Layout, exported, exported_folder
-from reconciler.workflow.session import session
 
 app = common.app()
 

@@ -23,11 +23,11 @@ from reconciler.report.values import counted
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
+from reconciler.server.session import session
 from reconciler.workflow.both import both
 from reconciler.workflow.files import read
 from reconciler.workflow.members import Preview, preview, preview_offline, write
 from reconciler.workflow.migrate import described, migrate, migrations
-from reconciler.workflow.session import session
 
 app = common.app()
 

@@ -24,10 +24,10 @@ from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, setting,
 from reconciler.server import programs
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
+from reconciler.server.session import session
 from reconciler.workflow.files import read
 from reconciler.workflow.rehearse import rehearse as rehearse_
 from reconciler.workflow.revisions import before
-from reconciler.workflow.session import session
 
 app = common.app()
 

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from reconciler.core.resource import Json
 from reconciler.server.line import Line
-from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, always, first
+from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
 
 TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
 """err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
@@ -132,7 +132,7 @@ class JetStream:
         domain: str | None = None,
         prefix: str | None = None,
         within: float = 5,
-        window: int = 64,
+        window: Window = 64,
     ) -> Self:
         """`within`: seconds that one answer may take."""
         pipeline = Pipeline(nc if isinstance(nc, Line) else Line(nc), window=window)

@@ -6,7 +6,7 @@ Reading writes nothing. What could not be read becomes an unknown scope with its
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
@@ -29,7 +29,7 @@ Streams = Listed | Refusal | NoAnswer | Unsettled
 
 
 async def observe(
-    js: JetStream, *, buckets: Iterable[str] = RESERVED, consumers_of: Collection[str] | None = None
+    js: JetStream, *, buckets: Iterable[str] = RESERVED, consumers_of: Container[str] | None = None
 ) -> Snapshot:
     """Everything there is; `consumers_of` names the streams whose consumers matter (None: all)."""
     info, who, streams = await asyncio.gather(js.read("INFO"), js.account(), _streams(js))
@@ -101,7 +101,7 @@ async def _streams(js: JetStream) -> Streams:
 
 
 async def _consumers(
-    js: JetStream, streams: dict[str, Mapping[str, Json]], wanted: Collection[str] | None, unknown: dict[str, str]
+    js: JetStream, streams: dict[str, Mapping[str, Json]], wanted: Container[str] | None, unknown: dict[str, str]
 ) -> dict[str, Mapping[str, Mapping[str, Json]]]:
     names = [
         name for name, item in streams.items()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -85,13 +86,17 @@ def always() -> str | None:
     return None
 
 
+Window = int | AbstractAsyncContextManager[object]
+"""How many requests may be under way at once; or what each of them has to enter, which several connections may share."""
+
+
 class Pipeline:
     """A bounded window of requests on one connection, and on the one that takes its place."""
 
-    def __init__(self, line: Line, *, window: int = 64) -> None:
+    def __init__(self, line: Line, *, window: Window = 64) -> None:
         self.nc = line.nc
         self._line = line
-        self._window = asyncio.Semaphore(window)
+        self._window = asyncio.Semaphore(window) if isinstance(window, int) else window
         self._opening: asyncio.Task[NoAnswer | None] | None = None
         self._inbox = line.nc.new_inbox() + "."
         self._waiting: dict[str, _Waiting] = {}

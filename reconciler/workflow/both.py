@@ -17,8 +17,8 @@ from reconciler.documents.load import Loaded
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
+from reconciler.server.session import session
 from reconciler.workflow.files import load
-from reconciler.workflow.session import session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

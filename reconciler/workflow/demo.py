@@ -15,7 +15,7 @@ from reconciler.server.api import JetStream
 from reconciler.server.connect import connection
 from reconciler.server.options import ConnectOptions
 from reconciler.server.read_kv import subject_counts
-from reconciler.workflow.session import session
+from reconciler.server.session import session
 
 FILE = "orders/orders.yaml"
 

@@ -14,6 +14,7 @@ from reconciler.core.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
+from reconciler.server.session import session
 from reconciler.workflow import apply as applying
 from reconciler.workflow import export as exporting
 from reconciler.workflow import plan as planning
@@ -21,7 +22,6 @@ from reconciler.workflow import saved as saving
 from reconciler.workflow.attribution import attributed
 from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import Planned, PlanOptions
-from reconciler.workflow.session import session
 
 
 def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None) -> Planned:

@@ -19,11 +19,11 @@ from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Target
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
+from reconciler.server.session import session
 from reconciler.server.stage import Cast, Stage, stage
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, planned
 from reconciler.workflow.recreate import recreate
-from reconciler.workflow.session import session
 
 Program = Callable[[str], Path]
 """Version → the nats-server to run."""

@@ -17,8 +17,8 @@ from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.wire import Snapshot, Target, Version
 from reconciler.server.observe import observe
 from reconciler.server.programs import installed
+from reconciler.server.session import session
 from reconciler.server.stage import Cast, Stage, stage
-from reconciler.workflow.session import session
 from tests.support.binaries import binary
 
 CAST = Cast(Target(version=Version.parse("2.15.1")))

@@ -9,14 +9,16 @@ from reconciler.server.api import JetStream
 from reconciler.server.connect import close, connect
 from reconciler.server.line import Line
 from reconciler.server.options import ConnectOptions
+from reconciler.server.pipeline import Window
 
 
 @asynccontextmanager
-async def session(options: ConnectOptions) -> AsyncIterator[JetStream]:
+async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncIterator[JetStream]:
     """The JetStream API of one account, closed after the block however it is left."""
     line = Line(await connect(options), lambda: connect(options))
     try:
-        js = await JetStream.open(line, domain=options.js_domain, prefix=options.js_api_prefix, within=options.timeout)
+        place = {"domain": options.js_domain, "prefix": options.js_api_prefix}
+        js = await JetStream.open(line, **place, within=options.timeout, window=window)
         try:
             yield js
         finally:
