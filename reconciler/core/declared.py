@@ -1,0 +1,93 @@
+"""A topology as plain data that JSON can hold, and back: all that is declared, without the places it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from reconciler.core.kind import Registry
+from reconciler.core.resource import Address, Declared
+from reconciler.core.topology import Expect, Forgotten, Guarded, IgnoreRule, Moved, Removed, Topology
+
+Data = Mapping[str, Any]
+
+
+def declared_data(topology: Topology) -> dict[str, Any]:
+    """The whole of it."""
+    return {**header_data(topology), "resources": [resource_data(one) for one in topology.resources]}
+
+
+def header_data(topology: Topology) -> dict[str, Any]:
+    """What stands around its resources."""
+    ignored = [
+        known({"address": one.address, "path": one.path, "reason": one.reason, "until": _iso(one.until)})
+        for one in topology.ignore_drift
+    ]
+    return {
+        "expect": topology.expect.model_dump(mode="json", exclude_unset=True),
+        "removed": [
+            known({"address": str(one.address), "reason": one.reason, "until": _iso(one.until)})
+            for one in topology.removed
+        ],
+        "forget": [str(one.address) for one in topology.forget],
+        "moved": [
+            known({"from": str(one.origin), "to": str(one.address), "reason": one.reason, "until": _iso(one.until)})
+            for one in topology.moved
+        ],
+        "guards": [
+            known({"kind": one.kind, "upto": one.upto, "reason": one.reason, "until": _iso(one.until)})
+            for one in topology.guards
+        ],
+        **({"ignore_drift": ignored} if ignored else {}),
+    }
+
+
+def resource_data(one: Declared) -> dict[str, Any]:
+    return {"address": str(one.address), "spec": spec_data(one)}
+
+
+def spec_data(one: Declared) -> dict[str, Any]:
+    """What was written, and nothing else."""
+    return one.spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
+
+
+def known(items: Data) -> dict[str, Any]:
+    return {key: value for key, value in items.items() if value is not None}
+
+
+def _iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
+
+
+def topology_of(name: str, data: Data, registry: Registry, resources: tuple[Declared, ...] | None = None) -> Topology:
+    """The very topology; `resources` where they are not in the data. Raises KeyError, TypeError, ValueError (pydantic's
+    too) for anything else."""
+    return Topology(
+        name=name,
+        expect=Expect.model_validate(data["expect"]),
+        resources=tuple(_resource(one, registry) for one in data["resources"]) if resources is None else resources,
+        removed=tuple(_removed(one) for one in data["removed"]),
+        forget=tuple(Forgotten(address=Address.parse(one)) for one in data["forget"]),
+        moved=tuple(_moved(one) for one in data.get("moved", ())),
+        guards=tuple(Guarded(**{**one, "until": _day(one)}) for one in data.get("guards", ())),
+        ignore_drift=tuple(IgnoreRule(**{**one, "until": _day(one)}) for one in data.get("ignore_drift", ())),
+    )
+
+
+def _resource(data: Data, registry: Registry) -> Declared:
+    address = Address.parse(data["address"])
+    return Declared(address=address, spec=registry.of(address).spec.model_validate(data["spec"]))
+
+
+def _removed(data: Data) -> Removed:
+    return Removed(address=Address.parse(data["address"]), reason=data["reason"], until=_day(data))
+
+
+def _moved(data: Data) -> Moved:
+    origin, to = Address.parse(data["from"]), Address.parse(data["to"])
+    return Moved(origin=origin, address=to, reason=data.get("reason"), until=_day(data))
+
+
+def _day(data: Data) -> date | None:
+    return date.fromisoformat(data["until"]) if "until" in data else None
