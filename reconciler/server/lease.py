@@ -58,6 +58,8 @@ def now() -> float:
 class _Lease:
     revision: int
     until: float
+    unanswered: float | None = None
+    """When the first renewal was sent of those that nobody answered since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +128,24 @@ class Leases:
         lease, before = self._held[topology], now()
         said = await self._put(topology, lease.revision)
         if isinstance(said, Stored):
-            lease.revision, lease.until = said.revision, before + self._terms.trusted
+            lease.revision, lease.until, lease.unanswered = said.revision, before + self._terms.trusted, None
             return True
+        if isinstance(said, NoAnswer) and said.outcome_unknown and lease.unanswered is None:
+            lease.unanswered = before
         if isinstance(said, Conflict) or (isinstance(said, NoAnswer) and said.outcome_unknown):
-            there = await self._look(topology)
-            if isinstance(there, Ours):
-                lease.revision = there.revision  # an earlier renewal arrived; when, nobody knows
-            elif isinstance(there, Held):
-                self._lost = f"the lease of topology {topology} was taken over by {there.holder}"
-            elif isinstance(there, Free):
-                self._lost = f"the lease of topology {topology} ran out, or was removed by `reconciler unlock`"
+            self._see(topology, lease, await self._look(topology))
         return False
+
+    def _see(self, topology: str, lease: _Lease, there: Found | Refusal | NoAnswer) -> None:
+        """After a renewal that came to nothing, or whose answer did not come."""
+        if isinstance(there, Ours) and there.revision != lease.revision:
+            if lease.unanswered is not None:  # one of those arrived, and none before the first of them was sent
+                lease.until = max(lease.until, lease.unanswered + self._terms.trusted)
+            lease.revision, lease.unanswered = there.revision, None
+        elif isinstance(there, Held):
+            self._lost = f"the lease of topology {topology} was taken over by {there.holder}"
+        elif isinstance(there, Free):
+            self._lost = f"the lease of topology {topology} ran out, or was removed by `reconciler unlock`"
 
     async def give_back(self) -> None:
         if self.lost() is None:

@@ -119,7 +119,7 @@ async def others(js: JetStream) -> None:
     await make_consumer(js, "THEIRS", "their_own", description="of somebody else")
     await make_bucket(js, "theirs")
     for subject in ("theirs.1", "theirs.2", "$KV.theirs.key"):
-        await js.pipeline.nc.request(subject, b"theirs")
+        await js.pipeline.nc.request(subject, b"theirs", timeout=10)
 
 
 async def of_others(js: JetStream) -> Any:

@@ -20,8 +20,9 @@ from reconciler.server.observe import observe
 from reconciler.server.read_kv import entry
 from tests.cli.running import environment
 from tests.lease.conftest import Applier, streams
-from tests.support.accounts import Account
+from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, make_bucket, talk
+from tests.support.lossy import losing
 from tests.support.versions import on_every_version
 
 SHORT = Terms(ttl=3, every=0.5)
@@ -173,6 +174,24 @@ def test_the_leases_of_several_topologies_are_all_given_back_when_one_is_held(ac
         return [one is None or one.deleted for one in entries]  # type: ignore[union-attr]
 
     assert talk(account, work) == [True, False, True]
+
+
+def test_renewals_that_arrive_keep_a_lease_also_where_none_of_their_answers_does(account: Account) -> None:
+    """As on a network or a server so slow that every answer comes too late."""
+
+    async def work() -> str | None:
+        acknowledgements = [b'"stream":"KV_reconciler","seq":%d' % number for number in range(3, 30)]
+        async with losing(account.server.port, *acknowledgements) as port:
+            nc = await connect(f"nats://127.0.0.1:{port}", account.user, account.password)
+            js = await JetStream.open(nc)
+            await bucket(js)
+            async with leased(js, [holder("a")], terms=Terms(ttl=2, every=0.3)) as leases:
+                await asyncio.sleep(2.5)
+                lost = held(leases).lost()
+            await nc.close()
+        return lost
+
+    assert asyncio.run(work()) is None
 
 
 @on_every_version
