@@ -229,3 +229,87 @@ CAPACITY = StructType(
         *RUN,
     ]
 )
+
+FALLS = _table(
+    target=TEXT,
+    stream=TEXT,
+    choice=TEXT,  # which wildcards decide: `orders.*.* by 1,2`
+    since=TEXT,  # the first nats-server that can do it; null: every one
+    partitions=IntegerType(),
+    partition=IntegerType(),  # null: matched by no filter, so that no member of the group ever sees it
+    subjects=COUNT,
+    messages=COUNT,
+    error=TEXT,  # why subjects could not be read
+)
+"""Where subjects fall: a row per candidate and partition."""
+
+OWNERSHIP = _table(
+    partitions=IntegerType(),
+    membership=TEXT,  # how many members, or their names where that does not tell memberships apart
+    members=IntegerType(),
+    partition=IntegerType(),
+    member=TEXT,  # null: nobody
+    owns=YES,  # false: this member owns nothing
+)
+
+HANDOVERS = _table(
+    partitions=IntegerType(),
+    before=TEXT,
+    after=TEXT,
+    manner=TEXT,  # declared | fewest: with mappings that move no more than an even share needs
+    partition=IntegerType(),
+    moves=YES,
+)
+
+LOADS = _table(
+    target=TEXT,
+    stream=TEXT,
+    choice=TEXT,
+    since=TEXT,
+    partitions=IntegerType(),
+    membership=TEXT,
+    members=IntegerType(),
+    member=TEXT,  # null: partitions that nobody owns
+    owned=COUNT,
+    subjects=COUNT,
+    messages=COUNT,
+)
+"""What each member gets to do."""
+
+SKEW = _table(
+    target=TEXT,
+    stream=TEXT,
+    choice=TEXT,
+    since=TEXT,
+    partitions=IntegerType(),
+    membership=TEXT,  # null: among the partitions themselves
+    members=IntegerType(),
+    of=TEXT,  # subjects | messages
+    total=COUNT,
+    missed=COUNT,  # matched by no filter; null in the rows of memberships
+    unowned=COUNT,  # in partitions that nobody owns
+    mean=NUMBER,
+    largest=COUNT,
+    where=TEXT,  # the partition or the member that has most
+    ratio=NUMBER,  # the largest by the mean: 1 is even
+    p99=COUNT,
+    empty=COUNT,  # partitions or members without any
+    error=TEXT,
+)
+"""How unevenly a candidate spreads: a row among its partitions, and one among the members of each membership."""
+
+MOVES = _table(
+    target=TEXT,
+    stream=TEXT,
+    choice=TEXT,
+    since=TEXT,
+    partitions=IntegerType(),
+    before=TEXT,
+    after=TEXT,
+    manner=TEXT,
+    partitions_moved=COUNT,
+    subjects_moved=COUNT,
+    messages_moved=COUNT,
+    share=NUMBER,  # of all subjects
+)
+"""What changes hands from one membership to the next."""

@@ -1,0 +1,117 @@
+"""What becomes of subjects in the pipelines of skew, on a small session, with every expected row written out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reconciler.fleet.candidates import Candidates, Choice, Membership, Partitioning, every_choice
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BY_FIRST = Choice((Partitioning(filter="o.*.*", wildcards=(1,)),))
+SUBJECTS = [
+    # Hashed by their second token: modulo 4 that is 0, 1, 0, 1.
+    ("eu", "ORDERS", "o.a.new", 10, None, None),
+    ("eu", "ORDERS", "o.b.new", 1, None, None),
+    ("eu", "ORDERS", "o.a.old", 20, None, None),
+    ("eu", "ORDERS", "o.2.new", 5, None, None),
+    ("eu", "ORDERS", "audit", 7, None, None),
+    ("down", None, None, None, "nobody answers", None),
+]
+"""Of `partition.json`: with 4 partitions `a` is in 0, `b` and `2` are in 1."""
+
+
+@pytest.fixture(scope="module")
+def subjects(spark: SparkSession) -> DataFrame:
+    from reconciler.fleet.tables import SUBJECTS as TABLE
+
+    return spark.createDataFrame(SUBJECTS, TABLE)
+
+
+def rows(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row) for row in frame.select(*columns).collect()), key=str)
+
+
+def candidates(*members: int) -> Candidates:
+    return Candidates(choices=(BY_FIRST,), partitions=(4,), memberships=tuple(map(Membership.of, members)))
+
+
+def test_subjects_fall_where_servers_put_them(subjects: DataFrame) -> None:
+    from reconciler.fleet.skew import falls
+
+    assert rows(falls(subjects, candidates()), "target", "stream", "partition", "subjects", "messages", "error") == [
+        ("down", None, None, None, None, "nobody answers"),
+        ("eu", "ORDERS", 0, 2, 30, None),
+        ("eu", "ORDERS", 1, 2, 6, None),
+        ("eu", "ORDERS", 2, 0, 0, None),
+        ("eu", "ORDERS", 3, 0, 0, None),
+        ("eu", "ORDERS", None, 1, 7, None),
+    ]
+
+
+def test_members_get_what_falls_on_their_partitions(spark: SparkSession, subjects: DataFrame) -> None:
+    from reconciler.fleet.skew import falls, loads, owned
+
+    wanted = candidates(3, 5)
+    found = loads(falls(subjects, wanted), owned(spark, wanted))
+    assert rows(found, "membership", "member", "owned", "subjects", "messages") == [
+        ("3", "m1", 2, 2, 30),
+        ("3", "m2", 1, 2, 6),
+        ("3", "m3", 1, 0, 0),
+        ("5", "m1", 1, 2, 30),
+        ("5", "m2", 1, 2, 6),
+        ("5", "m3", 1, 0, 0),
+        ("5", "m4", 1, 0, 0),
+        ("5", "m5", 0, 0, 0),
+    ]
+
+
+def test_skew_is_the_largest_by_the_mean(spark: SparkSession, subjects: DataFrame) -> None:
+    from reconciler.fleet.skew import falls, loads, owned, skew
+
+    wanted = candidates(3)
+    fallen = falls(subjects, wanted)
+    found = skew(fallen, loads(fallen, owned(spark, wanted)))
+    columns = "membership", "of", "total", "missed", "unowned", "mean", "largest", "where", "ratio", "p99", "empty"
+    assert rows(found, "target", *columns, "error") == [
+        ("down", *[None] * 11, "nobody answers"),
+        ("eu", "3", "messages", 36, None, 0, 12.0, 30, "m1", 2.5, 30, 1, None),
+        ("eu", "3", "subjects", 4, None, 0, 4 / 3, 2, "m2", 1.5, 2, 1, None),
+        ("eu", None, "messages", 36, 7, None, 9.0, 30, "0", 30 / 9, 30, 2, None),
+        ("eu", None, "subjects", 4, 1, None, 1.0, 2, "1", 2.0, 2, 2, None),
+    ]
+
+
+def test_what_nobody_owns_is_no_members_load(spark: SparkSession, subjects: DataFrame) -> None:
+    from reconciler.fleet.skew import falls, loads, owned, skew
+
+    mapped = Membership(mappings=(("a", (1,)), ("b", (2, 3))))
+    wanted = Candidates(choices=(BY_FIRST,), partitions=(4,), memberships=(mapped,))
+    fallen = falls(subjects, wanted)
+    found = skew(fallen, loads(fallen, owned(spark, wanted))).where("membership is not null")
+    assert rows(found, "of", "total", "unowned", "mean") == [("messages", 6, 30, 3.0), ("subjects", 2, 2, 1.0)]
+
+
+def test_a_filter_that_matches_nothing_says_so(subjects: DataFrame, spark: SparkSession) -> None:
+    from reconciler.fleet.skew import falls, loads, owned, skew
+
+    wanted = Candidates(choices=every_choice("x.*")[:1], partitions=(2,), memberships=(Membership.of(2),))
+    fallen = falls(subjects, wanted)
+    found = skew(fallen, loads(fallen, owned(spark, wanted))).where("error is null")
+    assert rows(found, "membership", "of", "total", "missed", "ratio") == [
+        (None, "messages", None, 43, None),
+        (None, "subjects", None, 5, None),
+    ]
+
+
+def test_what_changes_hands_is_what_falls_on_partitions_that_do(spark: SparkSession, subjects: DataFrame) -> None:
+    """From two members to three, of `0 1 | 2 3`: partition 1 goes to m2, 2 to m3, 3 to m1; two would be enough."""
+    from reconciler.fleet.skew import falls, handed_over, moves
+
+    wanted = candidates(2, 3)
+    found = moves(falls(subjects, wanted), handed_over(spark, wanted))
+    columns = "before", "after", "manner", "partitions_moved", "subjects_moved", "messages_moved", "share"
+    assert rows(found, *columns) == [("2", "3", "declared", 3, 2, 6, 0.5), ("2", "3", "fewest", 1, 0, 0, 0.0)]
