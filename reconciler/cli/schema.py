@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,7 @@ from reconciler.cli.screen import say, tell
 from reconciler.documents.schema import topology_schema
 from reconciler.kinds import REGISTRY
 from reconciler.report.drift_json import drift_schema
+from reconciler.report.fleet.schema import COMMANDS, fleet_schema
 from reconciler.report.groups_schema import groups_schema
 from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema
@@ -28,16 +31,19 @@ def schema(
     groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
     drift: Annotated[bool, typer.Option("--drift", help="The schema of `drift --format json`.")] = False,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="The schema of `rehearse --format json`.")] = False,
+    fleet: Annotated[
+        str | None, typer.Option("--fleet", metavar="COMMAND", help="The schema of `fleet COMMAND --format json`.")
+    ] = None,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FOLDER", help="Write all schemas into this folder.")
     ] = None,
 ) -> int:
     """Print the JSON Schema of files, for editors, or of plans, outcomes, drift and answers about groups, for tools."""
     said = {"plan": plan, "apply": apply, "drift": drift, "groups": groups, "rehearse": rehearse}
-    asked = [name for name, wanted in said.items() if wanted]
+    asked = [*(name for name, wanted in said.items() if wanted), *([_of_fleet(fleet)] if fleet is not None else [])]
     if len(asked) > 1:
         raise common.Misused(
-            "--plan, --apply, --drift, --groups and --rehearse are schemas of their own; ask for one of them."
+            "--plan, --apply, --drift, --groups, --rehearse and --fleet are schemas of their own; ask for one of them."
         )
     if write is None:
         say(SCHEMAS[asked[0] if asked else "topology"]())
@@ -47,6 +53,13 @@ def schema(
     except OSError as error:
         raise common.cannot_write(write, error) from None
     return exits.FINE
+
+
+def _of_fleet(command: str) -> str:
+    name = f"fleet-{command}"
+    if name not in SCHEMAS:
+        raise common.Misused(f"--fleet {command}: write one of {', '.join(COMMANDS)}.")
+    return name
 
 
 def _write(folder: Path) -> None:
@@ -61,11 +74,12 @@ def topology_text() -> str:
     return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"
 
 
-SCHEMAS = {
+SCHEMAS: dict[str, Callable[[], str]] = {
     "topology": topology_text,
     "plan": plan_schema,
     "apply": outcome_schema,
     "drift": drift_schema,
     "groups": groups_schema,
     "rehearse": rehearsal_schema,
+    **{f"fleet-{command}": partial(fleet_schema, command) for command in COMMANDS},
 }

@@ -9,6 +9,7 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -17,7 +18,7 @@ from reconciler.report.document import Document
 from reconciler.report.entries import Entry, Section, entries
 from reconciler.report.headline import totals
 from reconciler.report.html_sections import WORDS, Shown, report
-from reconciler.report.markup import Markup, element
+from reconciler.report.markup import Markup, element, together
 
 
 def render(document: Document) -> str:
@@ -31,16 +32,18 @@ def joined(documents: Sequence[Document]) -> str:
         for number, document in enumerate(documents)
     ]
     every = [entry for one in shown for entry in one.entries]
-    controls = _controls(every) if every else None
-    above, inside = (None, controls) if len(shown) == 1 else (element("div", controls, class_="above"), None)
-    body = element(
-        "body",
-        element("a", "Skip to the changes", href="#changes", class_="skip") if shown[0].document.plan else None,
-        above,
-        *(report(one, inside) for one in shown),
-        element("script", _asset("page.js")),
-    )
-    return "<!doctype html>\n" + element("html", _head(documents), body, lang="en") + "\n"
+    filter_ = controls(_chips(every)) if every else None
+    above, inside = (None, filter_) if len(shown) == 1 else (element("div", filter_, class_="above"), None)
+    skip = element("a", "Skip to the changes", href="#changes", class_="skip") if shown[0].document.plan else None
+    title = "; ".join(f"{one.command} {one.topology}: {totals(one)}" for one in documents)
+    return page(title, together(skip, above, *(report(one, inside) for one in shown)))
+
+
+def page(title: str, inside: Markup, styles: Sequence[str] = ("page.css",)) -> str:
+    """A document with the style and the script that its policy lets through, and nothing else."""
+    style, script = Markup("".join(map(_asset, styles))), _asset("page.js")
+    body = element("body", inside, element("script", script))
+    return "<!doctype html>\n" + element("html", _head(title, style, script), body, lang="en") + "\n"
 
 
 @cache
@@ -52,12 +55,12 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _head(documents: Sequence[Document]) -> Markup:
+def _head(title: str, style: Markup, script: Markup) -> Markup:
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"style-src '{_digest(_asset('page.css'))}'",
-            f"script-src '{_digest(_asset('page.js'))}'",
+            f"style-src '{_digest(style)}'",
+            f"script-src '{_digest(script)}'",
             "base-uri 'none'",
             "form-action 'none'",
         )
@@ -69,24 +72,40 @@ def _head(documents: Sequence[Document]) -> Markup:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
-        element("title", "; ".join(f"{one.command} {one.topology}: {totals(one)}" for one in documents)),
-        element("style", _asset("page.css")),
+        element("title", title),
+        element("style", style),
     )
 
 
-def _controls(shown: Sequence[Entry]) -> Markup:
-    """Shown by the script, which alone can serve them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """A sort of entries that can be looked at alone."""
+
+    key: str
+    mark: str
+    word: str
+    count: int
+
+
+def _chips(shown: Sequence[Entry]) -> list[Chip]:
     counts = Counter[Section]()
     for entry in shown:
         counts[entry.section] += len(entry.changes) + len(entry.children)
-    buttons = [
-        element(
-            "button", f"{MARKS.get(section, '')} {WORDS[section]} ".lstrip(), element("b", f"{counts[section]:_}"),
-            type="button", aria_pressed="false", data_section=section.name.lower(),
-            class_=f"chip is-{section.name.lower()}",
-        )
+    return [
+        Chip(key=section.name.lower(), mark=MARKS.get(section, ""), word=WORDS[section], count=counts[section])
         for section in Section
         if counts[section]
+    ]
+
+
+def controls(chips: Sequence[Chip]) -> Markup:
+    """Shown by the script, which alone can serve them."""
+    buttons = [
+        element(
+            "button", f"{one.mark} {one.word} ".lstrip(), element("b", f"{one.count:_}"),
+            type="button", aria_pressed="false", data_section=one.key, class_=f"chip is-{one.key}",
+        )
+        for one in chips
     ]  # fmt: skip
     return element(
         "div",

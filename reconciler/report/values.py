@@ -83,7 +83,9 @@ def show_seconds(seconds: float) -> str:
 
 def noun(number: int, word: str) -> str:
     """The word in the number it needs."""
-    return word if number == 1 else word[:-1] + "ies" if word.endswith("y") else word + "s"
+    if number == 1:
+        return word
+    return word[:-1] + "ies" if word.endswith("y") and word[-2:-1] not in "aeou" else word + "s"
 
 
 def counted(number: int, word: str) -> str:

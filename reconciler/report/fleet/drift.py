@@ -1,0 +1,108 @@
+"""What strayed, over all targets: equal drift is told once, with the targets that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reconciler.core.drift import Standing
+from reconciler.report.fleet.pieces import Cell, Fold, Folds, Grid, Part, Piece, Prose, cells
+from reconciler.report.fleet.seen import UNREACHABLE, Field, Strayed
+from reconciler.report.values import counted, show_side
+
+MARKS = {
+    UNREACHABLE: "?", Standing.UNKNOWN: "?", Standing.FOREIGN: "!", Standing.MISSING: "-", Standing.RECREATED: "±",
+    Standing.CHANGED: "~", Standing.PENDING: "·", Standing.ORPHANED: "*",
+}  # fmt: skip
+STYLES = {
+    UNREACHABLE: "unknown", Standing.UNKNOWN: "unknown", Standing.FOREIGN: "refused", Standing.MISSING: "delete",
+    Standing.RECREATED: "replace", Standing.CHANGED: "update", Standing.PENDING: "waits", Standing.ORPHANED: "orphan",
+}  # fmt: skip
+_ORDER = [*STYLES]
+_NAMES = 12
+MOST = 300
+"""So many entries a report shows."""
+
+
+def drift_part(strayed: Sequence[Strayed], left_out: int = 0, title: str = "What strayed") -> Part:
+    """`left_out`: objects that are not among them."""
+    groups = alike(one for one in strayed if one.is_drift or one.is_unread or one.standing == Standing.UNKNOWN)
+    if not groups:
+        return Part(
+            title=title,
+            pieces=(Prose(lines=("Nothing: all that is declared is live as it was applied.",), tone="good"),),
+        )
+    shown = tuple(map(_fold, groups[:MOST]))
+    lead = "Equal drift is one entry, however many targets have it."
+    return Part(title=title, lead=lead, pieces=(Folds(folds=shown, left_out=left_out + max(0, len(groups) - MOST)),))
+
+
+def alike(strayed: Iterable[Strayed]) -> list[list[Strayed]]:
+    """Worst first, then what most targets have."""
+    groups: dict[object, list[Strayed]] = {}
+    for one in strayed:
+        groups.setdefault(one.sameness, []).append(one)
+    return sorted(groups.values(), key=lambda same: (_ORDER.index(same[0].standing), -len(same), same[0].address))
+
+
+def _fold(same: Sequence[Strayed]) -> Fold:
+    first, targets = same[0], [one.target for one in same]
+    return Fold(
+        mark=MARKS[first.standing], word=first.standing, style=STYLES[first.standing],
+        name=first.address or targets[0], about=_on(targets) if first.address else "", place=first.place,
+        codes=tuple(dict.fromkeys(code for code, _ in first.verdicts)), pieces=tuple(_inside(first, targets)),
+    )  # fmt: skip
+
+
+def _on(targets: Sequence[str]) -> str:
+    shown = ", ".join(targets[:3])
+    return f"on {shown} and {len(targets) - 3} more" if len(targets) > 3 else f"on {shown}"
+
+
+def _inside(one: Strayed, targets: Sequence[str]) -> Iterable[Piece]:
+    said = [text for text in (one.error, one.reason, f"ignored: {one.ignored}" if one.ignored else "") if text]
+    if said:
+        yield Prose(lines=tuple(said))
+    if one.fields:
+        yield _fields(one.fields)
+    if one.verdicts:
+        yield Prose(lines=tuple(f"{code}: {message}" for code, message in dict(one.verdicts).items()))
+    if len(targets) > 3:
+        yield Prose(lines=(f"{counted(len(targets), 'target')}: {' '.join(targets)}",))
+
+
+def _fields(fields: Sequence[Field]) -> Grid:
+    rows = tuple(
+        cells(
+            Cell(text=one.path, is_code=True), Cell(text=show_side(one.applied, one.info), is_code=True),
+            Cell(text=show_side(one.live, one.info), is_code=True), Cell(text=show_side(one.desired, one.info), is_code=True),
+            _since(one),
+        )
+        for one in fields
+    )  # fmt: skip
+    return Grid(head=("field", "applied", "live", "in the file", "what happened"), rows=rows)
+
+
+def _since(one: Field) -> Cell:
+    if not one.drifted:
+        return Cell(text="pending: not applied yet", tone="quiet")
+    if one.ignored:
+        return Cell(text=f"ignored: {one.ignored}", tone="quiet")
+    both = one.applied != one.desired
+    return Cell(text="changed outside and in the file" if both else "changed outside", tone="warn")
+
+
+def sums(strayed: Sequence[Strayed], targets: int) -> str:
+    """`drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as declared`"""
+    drifted = [one for one in strayed if one.is_drift]
+    unread = {one.target for one in strayed if one.is_unread}
+    counts = {name: sum(one.standing == name for one in drifted) for name in _ORDER}
+    strayed_targets = {one.target for one in drifted}
+    said = ", ".join(f"{count:_} {name}" for name, count in counts.items() if count)
+    parts = [f"drift on {len(strayed_targets):_} of {counted(targets, 'target')}: {said}" if drifted else "no drift"]
+    parts += [f"{counted(len(unread), 'target')} not read"] if unread else []
+    unknown = sum(one.standing == Standing.UNKNOWN for one in strayed)
+    parts += [f"{unknown:_} unknown"] if unknown else []
+    pending = sum(one.standing == Standing.PENDING for one in strayed)
+    parts += [f"{pending:_} pending"] if pending else []
+    fine = targets - len(strayed_targets | unread)
+    return " · ".join([*parts, f"{counted(fine, 'target')} as applied"])

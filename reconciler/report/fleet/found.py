@@ -1,0 +1,67 @@
+"""All that a fleet command found out, before anybody chose a format. What a command did not look for is None."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.core.drift import Standing
+from reconciler.report.fleet.seen import Strayed, Target
+
+Row = Mapping[str, Any]
+"""A row of one of the tables, by column."""
+Rows = tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    command: str
+    """`snapshot`, `drift`, `report` …"""
+    fleet: str
+    """Its name, or the file it is in."""
+    run: str = ""
+    seconds: float | None = None
+    targets: tuple[Target, ...] | None = None
+    strayed: tuple[Strayed, ...] | None = None
+    left_out: int = 0
+    """Strayed objects beyond what one report takes up; the table has them all."""
+    compared: frozenset[str] = frozenset()
+    """Targets that have a topology and could be looked at."""
+    trend: Rows | None = None
+    by_target: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    history: Rows | None = None
+    repairs: Rows | None = None
+    outliers: Rows | None = None
+    capacity: Rows | None = None
+    skew: Rows | None = None
+    falls: Rows | None = None
+    moves: Rows | None = None
+    pins: Rows | None = None
+    acks: Rows | None = None
+    actors: Rows | None = None
+    following: tuple[str, ...] = ()
+    """What to do now, a sentence each."""
+
+    @property
+    def drifted(self) -> tuple[Strayed, ...]:
+        return tuple(one for one in self.strayed or () if one.is_drift)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Targets that could not be read."""
+        silent = {one.name for one in self.targets or () if one.error}
+        return tuple(sorted(silent | {one.target for one in self.strayed or () if one.is_unread}))
+
+    @property
+    def unknown(self) -> tuple[Strayed, ...]:
+        return tuple(one for one in self.strayed or () if one.standing == Standing.UNKNOWN)
+
+    @property
+    def drifted_by_target(self) -> Mapping[str, int] | None:
+        if self.strayed is None:
+            return None
+        counts: dict[str, int] = {}
+        for one in self.drifted:
+            counts[one.target] = counts.get(one.target, 0) + 1
+        return counts

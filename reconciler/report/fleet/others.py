@@ -1,0 +1,114 @@
+"""What differs from its peers, and what will be full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reconciler.report.fleet.pieces import Cell, Grid, Part, Prose, cells
+from reconciler.report.fleet.targets import show_size
+from reconciler.report.values import counted
+
+Row = Mapping[str, Any]
+MOST = 200
+_SOON, _LATER = 14, 60
+"""Days."""
+
+
+def outliers_part(outliers: Sequence[Row]) -> Part:
+    title = "Unlike their peers"
+    if not outliers:
+        return Part(title=title, pieces=(Prose(lines=("Targets with the same labels hold the same.",), tone="good"),))
+    order = sorted(outliers, key=lambda one: (-one["holders"] / max(1, one["among"]), one["target"], one["address"]))
+    rows = tuple(
+        cells(
+            one["target"], Cell(text=one["address"], is_code=True), Cell(text=one.get("path") or "", is_code=True),
+            Cell(text=_has(one), is_code=one["what"] == "differs", tone="" if one["what"] == "differs" else "warn"),
+            Cell(text=_usual(one), is_code=one["what"] == "differs"),
+            Cell(text=f"{one['holders']:_} of {one['among']:_}", share=one["holders"] / max(1, one["among"])),
+            Cell(text=one["peers"], tone="quiet"),
+        )
+        for one in order[:MOST]
+    )  # fmt: skip
+    head = ("target", "address", "field", "here", "at most peers", "peers that agree", "peers by")
+    lead = f"{counted(len(order), 'value')} on {counted(len({one['target'] for one in order}), 'target')}, whether declared or not."
+    return Part(title=title, lead=lead, pieces=(Grid(head=head, rows=rows, left_out=max(0, len(order) - MOST)),))
+
+
+def _has(one: Row) -> str:
+    return {"missing": "missing", "extra": "only here"}.get(one["what"]) or one.get("value") or "default"
+
+
+def _usual(one: Row) -> str:
+    return {"missing": "there", "extra": "none"}.get(one["what"]) or one.get("usual") or "default"
+
+
+def capacity_part(capacity: Sequence[Row]) -> Part:
+    """Whatever is full first stands first; what does not grow is counted."""
+    title = "Room"
+    if not capacity:
+        return Part(title=title, pieces=(Prose(lines=("No stream was seen.",)),))
+    order = sorted(capacity, key=_urgency)
+    shown = [one for one in order if one.get("days") is not None or one.get("bytes_per_day")] or order[:20]
+    rows = tuple(map(_stream, shown[:MOST]))
+    head = ("target", "stream", "full in", "by", "stored", "a day", "messages a day", "beside the payload")
+    quiet = len(order) - len(shown)
+    lead = _soon(order) + (f" {counted(quiet, 'stream')} without growth not shown." if quiet else "")
+    grid = Grid(head=head, rows=rows, right=frozenset({2, 4, 5, 6, 7}), left_out=max(0, len(shown) - MOST))
+    return Part(title=title, lead=lead, pieces=(grid,))
+
+
+def _urgency(one: Row) -> tuple[object, ...]:
+    days = one.get("days")
+    return (days is None, days or 0.0, -(one.get("bytes_per_day") or 0.0), one["target"], one["stream"])
+
+
+def _soon(order: Sequence[Row]) -> str:
+    soon = [one for one in order if one.get("days") is not None and one["days"] <= _SOON]
+    if not soon:
+        return f"Nothing is full within {_SOON} days at the growth of the last looks."
+    refused = sum(one.get("when_full") == "new" for one in soon)
+    said = f"{counted(len(soon), 'stream')} full within {_SOON} days at the growth of the last looks"
+    return (
+        f"{said}; {refused:_} of them then refuse new messages." if refused else f"{said}; the oldest messages go then."
+    )
+
+
+_BY = (("days_to_max_messages", "max_msgs"), ("days_to_max_bytes", "max_bytes"), ("days_to_account_limit", "account"))
+
+
+def _stream(one: Row) -> tuple[Cell, ...]:
+    days = one.get("days")
+    tone: Any = "" if days is None or days > _LATER else "bad" if days <= _SOON else "warn"
+    by = next((name for key, name in _BY if days is not None and one.get(key) == days), "")
+    refuses = {"new": "refuses then", "old": "drops the oldest"}.get(one.get("when_full") or "", "") if by else ""
+    return cells(
+        one["target"], Cell(text=one["stream"], is_code=True), Cell(text=show_days(days), tone=tone),
+        ", ".join(filter(None, (by, refuses))), Cell(text=show_size(one["bytes"]), share=_filled(one)),
+        show_rate(one.get("bytes_per_day"), size=True), show_rate(one.get("messages_per_day"), size=False), _beside(one),
+    )  # fmt: skip
+
+
+def _filled(one: Row) -> float | None:
+    return one["bytes"] / one["max_bytes"] if (one.get("max_bytes") or 0) > 0 else None
+
+
+def show_days(days: float | None) -> str:
+    if days is None:
+        return "–"
+    return "full" if days <= 0 else f"{days:.1f} days" if days < 10 else f"{days:_.0f} days"
+
+
+def show_rate(rate: float | None, *, size: bool) -> str:
+    if not rate:
+        return "–"
+    said = show_size(abs(rate)) if size else f"{abs(rate):_.0f}"
+    return f"{'+' if rate > 0 else '−'}{said}"
+
+
+def _beside(one: Row) -> str:
+    """What the server stores beside payloads, as a share of all."""
+    if not one.get("records") or not one["bytes"]:
+        return "–"
+    least = "at least " if one.get("records_by") == "least" else ""
+    return f"{least}{one['records'] / one['bytes']:.0%}"

@@ -1,0 +1,112 @@
+"""The first thing one sees: a few figures, and what wants somebody's attention today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.report.fleet.drift import sums
+from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.others import show_days
+from reconciler.report.fleet.past import show_span
+from reconciler.report.fleet.pieces import Part, Prose, Tile, Tiles, Tone
+from reconciler.report.fleet.targets import show_size
+from reconciler.report.values import counted
+
+_SOON = 14
+"""Days."""
+
+
+def overview(found: Found) -> Part:
+    tiles = tuple(_tiles(found))
+    attention = tuple(_attention(found))
+    said = Prose(lines=attention, tone="") if attention else Prose(lines=("Nothing wants attention.",), tone="good")
+    return Part(title="", pieces=(Tiles(tiles=tiles), said) if tiles else (said,))
+
+
+def _tiles(found: Found) -> Iterator[Tile]:
+    targets, unread = found.targets or (), found.unread
+    if targets:
+        read = len(targets) - len(unread)
+        note = f"not: {', '.join(unread[:3])}{' …' if len(unread) > 3 else ''}" if unread else "all of them"
+        yield Tile(
+            label="Targets read", value=f"{read:_} of {len(targets):_}", note=note, tone="odd" if unread else "good"
+        )
+    if found.strayed is not None:
+        strayed = found.drifted_by_target or {}
+        note = f"{counted(len(found.drifted), 'object')}" if strayed else "all as applied"
+        yield Tile(
+            label="Targets with drift", value=f"{len(strayed):_} of {len(found.compared):_}", note=note,
+            tone="bad" if strayed else "good",
+        )  # fmt: skip
+    if found.trend:
+        last = found.trend[-1]
+        note = f"{last['opened']:_} new, {last['closed']:_} closed in this run"
+        yield Tile(
+            label="Differences open", value=f"{last['open']:_}", note=note, tone="warn" if last["open"] else "good"
+        )
+    whole = next((one for one in found.repairs or () if one["dimension"] == "all"), None)
+    if whole:
+        note = (
+            f"half of {counted(whole['repaired'], 'repair')} within that"
+            if whole["repaired"]
+            else "nothing repaired so far"
+        )
+        yield Tile(label="Time to repair", value=show_span(whole.get("median_seconds")), note=note)
+    if found.capacity:
+        soon = min((one["days"] for one in found.capacity if one.get("days") is not None), default=None)
+        note = "until the first stream is full" if soon is not None else "nothing grows towards a limit"
+        tone: Tone = "bad" if soon is not None and soon <= _SOON else "good"
+        yield Tile(label="Room", value=show_days(soon), note=note, tone=tone)
+    if targets:
+        held = sum(one.bytes for one in targets)
+        streams, consumers = sum(one.streams for one in targets), sum(one.consumers for one in targets)
+        note = f"{counted(streams, 'stream')}, {counted(consumers, 'consumer')}"
+        yield Tile(label="Stored", value=show_size(held), note=note)
+
+
+def _attention(found: Found) -> Iterator[str]:
+    """At most a handful of sentences, the worst first."""
+    for one in [one for one in found.targets or () if one.error][:5]:
+        yield f"`{one.name}` could not be read: {one.error}"
+    gone = [one for one in found.drifted if one.standing == "missing"]
+    for strayed in gone[:5]:
+        yield f"`{strayed.address}` is missing on `{strayed.target}`."
+    soon = sorted((one for one in found.capacity or () if _is_soon(one)), key=lambda one: one["days"])
+    for row in soon[:5]:
+        then = "refuses new messages then" if row.get("when_full") == "new" else "drops its oldest messages then"
+        yield f"`{row['stream']}` on `{row['target']}` is full in {show_days(row['days'])} and {then}."
+
+
+def _is_soon(row: object) -> bool:
+    days = row.get("days") if isinstance(row, dict) else None
+    return days is not None and days <= _SOON
+
+
+def totals(found: Found) -> str:
+    """All of it in one line."""
+    if found.strayed is not None and found.compared | set(found.unread):
+        return sums(found.strayed, len(found.compared | set(found.unread)))
+    if found.targets is not None:
+        unread = f", {len(found.unread):_} not read" if found.unread else ""
+        streams, consumers = sum(one.streams for one in found.targets), sum(one.consumers for one in found.targets)
+        return f"{counted(len(found.targets), 'target')}{unread} · {counted(streams, 'stream')}, {counted(consumers, 'consumer')}"
+    return _others(found)
+
+
+def _others(found: Found) -> str:
+    if found.skew is not None:
+        candidates = {(one["choice"], one["partitions"]) for one in found.skew if one.get("choice")}
+        streams = {(one["target"], one["stream"]) for one in found.skew}
+        return f"{counted(len(candidates), 'candidate')} for {counted(len(streams), 'stream')}"
+    said = (
+        (found.history, "difference so far"), (found.outliers, "outlier"), (found.capacity, "stream"),
+        (found.pins, "pinned group"), (found.acks, "day of samples"), (found.actors, "change"),
+    )  # fmt: skip
+    return " · ".join(_said(len(rows), words) for rows, words in said if rows is not None)
+
+
+def _said(number: int, words: str) -> str:
+    """The first word that counts takes the plural: `3 days of samples`, `4 pinned groups`."""
+    what, of, rest = words.partition(" of ")
+    what, so_far, more = what.partition(" so far")
+    return f"{counted(number, what)}{so_far}{more}{of}{rest}"

@@ -1,0 +1,165 @@
+"""What a report about a fleet is made of. Each format knows how to show each of these, and nothing about accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Tone = Literal["", "bad", "warn", "good", "info", "odd", "quiet"]
+"""How much something matters; a word always says the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    text: str
+    tone: Tone = ""
+    is_code: bool = False
+    share: float | None = None
+    """0 to 1: a bar beside the text."""
+    trend: tuple[float, ...] = ()
+    """Values over time: a small line beside the text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Rows under a head."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    right: frozenset[int] = frozenset()
+    """Columns of numbers."""
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prose:
+    """Sentences, each a paragraph; backticks hold what is code."""
+
+    lines: tuple[str, ...]
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One figure people look for first."""
+
+    label: str
+    value: str
+    note: str = ""
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiles:
+    tiles: tuple[Tile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    name: str
+    values: tuple[int, ...]
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Counts over time, stacked."""
+
+    labels: tuple[str, ...]
+    series: tuple[Series, ...]
+    what: str
+    """What is counted: `drifted objects`."""
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        return tuple(map(sum, zip(*(one.values for one in self.series), strict=True)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """A number where a row meets a column; None: nobody knows."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[tuple[int | None, ...], ...]
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """How a load falls on places beside each other, with the line where all would be equal."""
+
+    title: str
+    labels: tuple[str, ...]
+    values: tuple[int, ...]
+    what: str
+    most: int = 0
+    """The top of the scale, where several are to be compared."""
+
+    @property
+    def top(self) -> int:
+        return max(self.most, *self.values, 0)
+
+    @property
+    def mean(self) -> float:
+        return sum(self.values) / len(self.values) if self.values else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """One thing in a line, with the rest of it below."""
+
+    mark: str
+    word: str
+    name: str
+    about: str = ""
+    place: str = ""
+    codes: tuple[str, ...] = ()
+    style: str = ""
+    """One of the page's own for changes: `delete`, `update`, `unknown` …"""
+    pieces: tuple[Piece, ...] = ()
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folds:
+    folds: tuple[Fold, ...]
+    left_out: int = 0
+
+
+Piece = Grid | Prose | Tiles | Columns | Heat | Bars | Folds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A heading and what is below it."""
+
+    title: str
+    pieces: tuple[Piece, ...]
+    lead: str = ""
+    """What there is to see, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A whole report, before anybody chose a format."""
+
+    command: str
+    heading: str
+    """What it is about: `12 targets of fleet.yaml`."""
+    totals: str
+    """All of it in one line."""
+    about: str = ""
+    """The run, and how long it took."""
+    parts: tuple[Part, ...] = ()
+    following: tuple[str, ...] = ()
+    """What to do now."""
+
+
+def cells(*texts: str | Cell) -> tuple[Cell, ...]:
+    return tuple(one if isinstance(one, Cell) else Cell(text=one) for one in texts)
+
+
+def codes(texts: Sequence[str]) -> tuple[Cell, ...]:
+    return tuple(Cell(text=one, is_code=True) for one in texts)

@@ -1,0 +1,92 @@
+"""Reports about fleets in every format: golden files, published schemas, and names that mean harm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from reconciler.report.fleet import html, markdown, text
+from reconciler.report.fleet import json as as_json
+from reconciler.report.fleet.drift import alike
+from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.report import report_of
+from reconciler.report.fleet.schema import COMMANDS, fleet_schema
+from reconciler.report.paper import Paper
+from tests.report import fleets
+from tests.report.golden import same_as_golden
+from tests.report.hostile import TRICKS
+from tests.report.test_html import Parsed
+
+FORMATS: dict[str, Callable[[Found], str]] = {
+    "txt": lambda found: text.render(report_of(found), Paper(width=120)),
+    "md": lambda found: markdown.render(report_of(found)),
+    "html": lambda found: html.render(report_of(found)),
+    "json": as_json.render,
+}
+FLEETS = {
+    "report": fleets.everything(), "drift": fleets.drift_only(), "well": fleets.well(), "skew": fleets.spread(),
+    "events": fleets.told(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format_", [*FORMATS])
+@pytest.mark.parametrize("name", [*FLEETS])
+def test_a_report_reads_as_its_golden_file(name: str, format_: str) -> None:
+    if format_ != "html" or name == "report":
+        same_as_golden(f"fleet/{name}.{format_}", FORMATS[format_](FLEETS[name]))
+
+
+@pytest.mark.parametrize("name", [*FLEETS])
+def test_json_is_as_published(name: str) -> None:
+    found = FLEETS[name]
+    schema = json.loads(fleet_schema(found.command))
+    problems = [error.message for error in Draft202012Validator(schema).iter_errors(json.loads(as_json.render(found)))]
+    assert problems == []
+
+
+@pytest.mark.parametrize("command", [*COMMANDS])
+def test_a_schema_is_one(command: str) -> None:
+    Draft202012Validator.check_schema(json.loads(fleet_schema(command)))
+
+
+@pytest.mark.parametrize("name", [*FLEETS])
+def test_a_page_is_well_formed_and_every_link_leads_somewhere(name: str) -> None:
+    page = parsed(FLEETS[name])
+    assert (page.errors, page.open) == ([], [])
+    assert len(page.all("id")) == len(set(page.all("id")))
+    assert {link.removeprefix("#") for link in page.all("href")} <= set(page.all("id"))
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
+def test_what_others_wrote_is_shown_and_never_obeyed(trick: str) -> None:
+    page, plain = parsed(fleets.hostile(trick)), parsed(fleets.everything())
+    assert (page.errors, page.open) == ([], [])
+    assert {tag for tag, _ in page.elements} <= {tag for tag, _ in plain.elements}
+    said = FORMATS["txt"](fleets.hostile(trick)) + FORMATS["json"](fleets.hostile(trick))
+    assert not any(ord(character) < 0x20 and character != "\n" for character in said)
+    assert json.loads(FORMATS["json"](fleets.hostile(trick)))["fleet"] == trick
+
+
+def test_equal_drift_of_many_targets_is_one_entry() -> None:
+    first, *rest = [
+        [one.target for one in same] for same in alike(fleets.strayed()) if same[0].address == "stream/ORDERS"
+    ]
+    assert (first, rest) == (["eu-1", "eu-2", "us-1", "us-2"], [])
+
+
+def test_a_comment_stays_below_the_limit_and_names_what_it_leaves_out() -> None:
+    found = fleets.everything()
+    many = tuple({**(found.outliers or ())[0], "target": "t" * 400 + str(number)} for number in range(900))
+    shown = markdown.render(report_of(Found(command="report", fleet="f", outliers=many, capacity=found.capacity)))
+    assert len(shown.encode()) <= markdown.LIMIT
+    assert "Left out for want of room: Unlike their peers." in shown
+
+
+def parsed(found: Found) -> Parsed:
+    page = Parsed()
+    page.feed(FORMATS["html"](found))
+    page.close()
+    return page
