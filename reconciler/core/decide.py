@@ -56,7 +56,7 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
     }
     changes = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in world.changes.items()}
     world, view = replace(world, changes=changes), replace(view, changes=changes)
-    hidden = {address for address, change in world.changes.items() if not selected(change, options)}
+    hidden = _hidden(world, options)
     tallies = guards.tallies(world, registry, hidden, view.topology, options.today)
     for address, refusal in (
         *guards.refusals(tallies, world, registry),
@@ -91,6 +91,12 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
         hidden=sum(world.changes[address].action.writes for address in hidden),
         ledger_known=view.ledger_known,
     )
+
+
+def _hidden(world: World, options: Options) -> set[Address]:
+    if not (options.only or options.exclude):
+        return set()
+    return {address for address, change in world.changes.items() if not selected(change, options)}
 
 
 def selected(change: Change, options: Options) -> bool:

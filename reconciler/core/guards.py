@@ -5,6 +5,7 @@ Most often the path, the branch or the account is wrong. Only an entry of `guard
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -17,6 +18,7 @@ from reconciler.core.resource import Address
 from reconciler.core.rule import Outcome, Verdict
 from reconciler.core.topology import Guarded
 
+DESTROYING = (Action.DELETE, Action.REPLACE)
 ANY, NONE = Bound(floor=1 << 31, percent=100), Bound(floor=0, percent=0)
 
 
@@ -39,20 +41,20 @@ class Tally:
 
 
 def tallies(world: World, registry: Registry, hidden: Collection[Address], topology: str, today: date) -> list[Tally]:
-    return [_tally(kind, world, registry, hidden, topology, today) for kind in registry.kinds]
+    owned = Counter(address.kind for address, one in world.ledger.items() if one.topology == topology)
+    going = [
+        change for address, change in world.changes.items()
+        if change.action in DESTROYING and address not in hidden and _goes(change, registry.of(address), world)
+    ]  # fmt: skip
+    return [_tally(kind, world, registry, owned[kind.name], going, today) for kind in registry.kinds]
 
 
-def _tally(
-    kind: Kind, world: World, registry: Registry, hidden: Collection[Address], topology: str, today: date
-) -> Tally:
-    owned = sum(a.kind == kind.name and one.topology == topology for a, one in world.ledger.items())
+def _tally(kind: Kind, world: World, registry: Registry, owned: int, going: Sequence[Change], today: date) -> Tally:
     bound = registry.bounds.get(kind.name, ANY) if world.desired else NONE
     counting = [one for one in world.guards if one.kind == kind.name and not _is_over(one, today)]
     return Tally(
         kind=kind.name,
-        going=tuple(
-            c for a, c in world.changes.items() if a.kind == kind.name and a not in hidden and _goes(c, kind, world)
-        ),
+        going=tuple(change for change in going if change.address.kind == kind.name),
         owned=owned,
         usual=max(bound.floor, owned * bound.percent // 100),
         guard=max(counting, key=lambda one: one.upto, default=None),
@@ -62,7 +64,7 @@ def _tally(
 
 def _goes(change: Change, kind: Kind, world: World) -> bool:
     """Something live is destroyed, by this plan and not by one that was cut off, and on its own, not with its parent."""
-    if change.action not in (Action.DELETE, Action.REPLACE) or change.live is None or change.intent is not None:
+    if change.live is None or change.intent is not None:
         return False
     parent = _above(change.address, kind)
     above = world.changes.get(parent) if parent else None
@@ -78,9 +80,10 @@ def refusals(found: list[Tally], world: World, registry: Registry) -> Iterator[t
     refused = {change.address: tally for tally in found if tally.is_too_much for change in tally.going}
     yield from ((address, _refusal(world.changes[address], tally)) for address, tally in refused.items())
     for address, change in world.changes.items():
-        above = _above(address, registry.of(address))
-        if change.action is Action.DELETE and above in refused and address not in refused:
-            yield address, _refusal(change, refused[above])
+        if change.action is Action.DELETE and address not in refused:
+            above = _above(address, registry.of(address))
+            if above in refused:
+                yield address, _refusal(change, refused[above])
 
 
 def unowned_losses(

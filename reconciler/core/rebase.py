@@ -18,7 +18,8 @@ def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Map
     config = dict(desired.config)
     for name, value in live.config.items():
         if name in config:
-            config[name] = keep_order(config[name], value, fields.get(name))
+            if config[name] != value:
+                config[name] = keep_order(config[name], value, fields.get(name))
         elif (fills := desired.open.get(name)) and fills(value):
             config[name] = value
     _keep_metadata(config, live.config, applied)

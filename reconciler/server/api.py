@@ -225,11 +225,14 @@ class JetStream:
         return isinstance(said, Refusal) and said.err_code in NOTHING_DONE
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
-        pauses = Pauses(self.patience)
-        while True:
-            said = await ask()
-            if not again(said) or not await pauses.rest():
-                return said
+        said = await ask()
+        if again(said):
+            pauses = Pauses(self.patience)
+            while await pauses.rest():
+                said = await ask()
+                if not again(said):
+                    break
+        return said
 
     async def account(self) -> Mapping[str, Json] | None:
         """Who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked. Across a leaf

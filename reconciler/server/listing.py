@@ -95,8 +95,8 @@ async def _page(js: JetStream, endpoint: str, section: Section, offset: int) -> 
     silent = dict.fromkeys(said.get("missing") or (), "the server that holds it did not answer")
     silent |= {name: f"offline: {reason}" for name, reason in (said.get("offline") or {}).items()}
     items = {_name(item, section): item for item in said.get(section) or ()}
-    for name in items:
-        silent.pop(name, None)
+    for name in silent.keys() & items.keys():
+        del silent[name]
     return _Page(offset=offset, total=said["total"], limit=said.get("limit") or 256, items=items, silent=silent)
 
 

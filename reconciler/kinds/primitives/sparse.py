@@ -40,7 +40,7 @@ class Canon:
     def __call__(self, config: Config) -> dict[str, Json]:
         """Unknown fields of newer servers stay unless empty; None, empty and default values are absent."""
         defaults, clean = self.defaults, self.clean
-        sparse = {key: value for key, value in config.items() if value and value != defaults.get(key)}
+        sparse = {k: value for k, value in config.items() if value and (k not in defaults or value != defaults[k])}
         for key in clean.keys() & sparse.keys():
             cleaned = clean[key](sparse[key])
             if cleaned and cleaned != defaults.get(key):
