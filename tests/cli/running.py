@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
+
+from tests.support.forked import forked
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -39,6 +43,23 @@ class Shell:
     folder: Path
 
     def __call__(self, *arguments: str, stdin: str | None = None, **env: str) -> Ran:
+        files = tempfile.TemporaryFile
+        with files("w+") as given, files("w+") as out, files("w+") as err:
+            given.write(stdin or "")
+            given.seek(0)
+            running = forked(
+                "reconciler", *arguments, folder=self.folder, environment=environment(self.folder, **env),
+                streams=(given, out, err),
+            )  # fmt: skip
+            try:
+                code = running.wait(60)
+            except TimeoutError:
+                running.kill()
+                raise
+            return Ran(code=code, out=_read(out), err=_read(err))
+
+    def cold(self, *arguments: str, stdin: str | None = None, **env: str) -> Ran:
+        """In a new interpreter."""
         done = subprocess.run(
             command(*arguments), cwd=self.folder, env=environment(self.folder, **env), input=stdin or "",
             capture_output=True, text=True, timeout=60, check=False,
@@ -48,3 +69,8 @@ class Shell:
     def write(self, text: str, name: str = "topology.yaml") -> str:
         (self.folder / name).write_text(text)
         return name
+
+
+def _read(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()

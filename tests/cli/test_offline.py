@@ -77,11 +77,11 @@ def test_schema_prints_what_editors_read(shell: Shell) -> None:
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(shell: Shell, shell_name: str) -> None:
-    ran = shell("completion", shell_name)
+    ran = shell.cold("completion", shell_name)
     assert ran.code == 0
     assert "_RECONCILER_COMPLETE" in ran.out
 
 
 def test_completion_knows_commands(shell: Shell) -> None:
-    ran = shell(_RECONCILER_COMPLETE="complete_bash", COMP_WORDS="reconciler pl", COMP_CWORD="1")
+    ran = shell.cold(_RECONCILER_COMPLETE="complete_bash", COMP_WORDS="reconciler pl", COMP_CWORD="1")
     assert ran.out.split() == ["plan"]

@@ -14,7 +14,7 @@ from tests.cli.running import Shell, command, environment
 
 
 def test_the_version_is_one_line(shell: Shell) -> None:
-    ran = shell("--version")
+    ran = shell.cold("--version")
     assert (ran.code, ran.out, ran.err) == (0, f"reconciler {__version__}\n", "")
 
 
@@ -29,14 +29,14 @@ def test_the_version_is_found_without_importing_the_command_line(shell: Shell) -
 
 
 def test_help_names_every_command_and_imports_none(shell: Shell) -> None:
-    ran = shell("--help")
+    ran = shell.cold("--help")
     named = re.findall(r"^  ([a-z-]+) {2,}\S", ran.out, flags=re.MULTILINE)
     assert (ran.code, named) == (0, list(COMMANDS))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(shell: Shell, name: str) -> None:
-    ran = shell(name, "--help")
+    ran = shell.cold(name, "--help")
     assert ran.code == 0
     assert ran.out.startswith(f"Usage: reconciler {name}")
 

@@ -52,6 +52,22 @@ def test_every_example_goes_the_whole_way(
     assert again("export").out == exported.out
 
 
+def test_no_command_needs_what_another_has_imported(someone: Someone) -> None:
+    """Everywhere else commands are forked off a process that has imported all of them."""
+    file = example("groups.yaml")
+    commands = (
+        ("apply", file, "--yes"),
+        ("plan", file),
+        ("drift", file),
+        ("export",),
+        ("history",),
+        ("groups", "list"),
+    )
+    for line in commands:
+        ran = readable(someone.shell.cold(*line, *someone.login))
+        assert (line[0], ran.code, ran.err) == (line[0], 0, "")
+
+
 def test_an_example_for_newer_servers_says_so_on_an_old_one(elsewhere: Callable[[str], Someone]) -> None:
     ran = elsewhere(MINORS[0])("apply", example("orders"), "--yes")
     assert (ran.code, ran.out) == (1, "")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from reconciler.server.api import JetStream
 from reconciler.server.unlocking import leases, remove
+from tests.cli.running import environment
+from tests.support.accounts import Account
+from tests.support.forked import Forked, forked
 
 
 @asynccontextmanager
@@ -41,6 +46,17 @@ async def killing(port: int, marker: bytes, nth: int, kill: Callable[[], object]
     finally:
         proxy.close()
         await asyncio.gather(*served)
+
+
+async def killed(folder: Path, account: Account, file: str, at: tuple[bytes, int], *, sent: bool) -> None:
+    """An apply of this file, gone at the request with these bytes in it, the so-and-so-many-th."""
+    running: list[Forked] = []
+    async with killing(account.server.port, *at, lambda: [one.kill() for one in running], sent=sent) as port:
+        login = ("--server", f"nats://127.0.0.1:{port}", "--user", account.user, "--password", account.password)
+        running.append(
+            forked("reconciler", "apply", file, "--yes", *login, folder=folder, environment=environment(folder))
+        )
+        assert await asyncio.to_thread(running[0].wait, 60) == -signal.SIGKILL
 
 
 async def unlock(js: JetStream) -> None:

@@ -20,9 +20,8 @@ from reconciler.server.execute import execute
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, plan
 from reconciler.workflow.predict import forms
-from tests.cli.running import command, environment
 from tests.replacement.consuming import OPTIONS
-from tests.replacement.killing import killing, unlock
+from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream
 from tests.support.topologies import read
@@ -155,19 +154,7 @@ def test_killed_at_any_write_the_next_apply_finishes(account: Account, tmp_path:
 
     async def story(group: Group) -> None:
         (tmp_path / "topology.yaml").write_text(f"reconciler: 1\ntopology: orders\n{text(6, more=f', {to(6)}')}\n")
-        running: list[asyncio.subprocess.Process] = []
-        marker, nth = WRITES[write]
-        async with killing(
-            account.server.port, marker, nth, lambda: [one.kill() for one in running], sent=True
-        ) as port:
-            login = ("--user", account.user, "--password", account.password, "--server", f"nats://127.0.0.1:{port}")
-            running.append(
-                await asyncio.create_subprocess_exec(
-                    *command("apply", "topology.yaml", "--yes", *login), cwd=tmp_path, env=environment(tmp_path),
-                    stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-                )
-            )  # fmt: skip
-            assert await running[0].wait() == -9
+        await killed(tmp_path, account, "topology.yaml", WRITES[write], sent=True)
         await unlock(group.js)
         await group.publish(10)
         await group.applied(group.wanted)

@@ -12,9 +12,8 @@ import pytest
 from reconciler.core.diff import Action
 from reconciler.server.api import JetStream
 from reconciler.workflow.apply import apply
-from tests.cli.running import command, environment
 from tests.replacement.consuming import CONSENT, Work, at_work, file
-from tests.replacement.killing import killing, unlock
+from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account, connect
 from tests.support.lossy import losing
 from tests.support.versions import on_every_version
@@ -55,26 +54,7 @@ def test_killed_at_any_write(account: Account, tmp_path: Path, write: str, sent:
 
     async def story() -> None:
         async with at_work(account, file(tmp_path / "first", "interest")) as work:
-            running: list[asyncio.subprocess.Process] = []
-            marker, nth = WRITES[write]
-            async with killing(
-                account.server.port, marker, nth, lambda: [one.kill() for one in running], sent=sent
-            ) as port:
-                arguments = (
-                    "--server",
-                    f"nats://127.0.0.1:{port}",
-                    "--user",
-                    account.user,
-                    "--password",
-                    account.password,
-                )
-                running.append(
-                    await asyncio.create_subprocess_exec(
-                        *command("apply", "topology.yaml", "--yes", *arguments), cwd=tmp_path, env=environment(tmp_path),
-                        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-                    )
-                )  # fmt: skip
-                assert await running[0].wait() == -9
+            await killed(tmp_path, account, "topology.yaml", WRITES[write], sent=sent)
             await unlock(work.js)
             await work.publish(2)
             await finished(work, tmp_path, again=4)

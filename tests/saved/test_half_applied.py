@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Shell, command, environment
+from tests.cli.running import Shell
 from tests.e2e.someone import Someone, login
-from tests.replacement.killing import killing, unlock
+from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account
 from tests.support.jetstream import done
 
@@ -25,24 +25,9 @@ def someone(tmp_path: Path, account: Account) -> Someone:
     return Someone(Shell(tmp_path), account, login(account))
 
 
-def killed(someone: Someone, account: Account, marker: bytes, *, sent: bool) -> None:
+def killed_at(someone: Someone, account: Account, marker: bytes, *, sent: bool) -> None:
     """An apply of plan.json, gone at its first request with this in it."""
-
-    async def story() -> None:
-        running: list[asyncio.subprocess.Process] = []
-        stop = [lambda: [one.kill() for one in running]]
-        async with killing(account.server.port, marker, 1, stop[0], sent=sent) as port:
-            url = f"nats://127.0.0.1:{port}"
-            running.append(
-                await asyncio.create_subprocess_exec(
-                    *command("apply", "plan.json", "--yes", "--server", url, *someone.login[2:]), cwd=someone.shell.folder,
-                    env=environment(someone.shell.folder), stdout=asyncio.subprocess.DEVNULL,
-                    stderr=asyncio.subprocess.DEVNULL,
-                )
-            )  # fmt: skip
-            assert await running[0].wait() == -9
-
-    asyncio.run(story())
+    asyncio.run(killed(someone.shell.folder, account, "plan.json", (marker, 1), sent=sent))
     someone.ask(unlock)
 
 
@@ -53,7 +38,7 @@ def test_a_replacement_that_was_killed_is_finished_by_the_same_plan(
 ) -> None:
     someone.applied(FIRST)
     assert someone.plan(THEN, "--out", "plan.json").code == 0
-    killed(someone, account, WRITES[write], sent=sent)
+    killed_at(someone, account, WRITES[write], sent=sent)
     ran = someone("apply", "plan.json", "--yes", "--format", "json")
     assert (ran.code, json.loads(ran.out)["failed"]) == (0, []), ran
     live = done(someone.ask(lambda js: js.read("CONSUMER.INFO.S.c")))["config"]
@@ -65,7 +50,7 @@ def test_what_another_plan_is_replacing_is_left_alone(someone: Someone, account:
     someone.applied(FIRST)
     assert someone.plan(THEN, "--out", "mine.json").code == 0
     assert someone.plan(THEN.replace("max_deliver: 5", "max_deliver: 7"), "--out", "plan.json").code == 0
-    killed(someone, account, WRITES["the creation"], sent=False)
+    killed_at(someone, account, WRITES["the creation"], sent=False)
     ran = someone("apply", "mine.json", "--yes", "--format", "json")
     (failed,) = json.loads(ran.out)["failed"]
     assert (ran.code, failed["reason"]["code"]) == (1, "AP103"), ran
