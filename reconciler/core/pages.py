@@ -27,6 +27,7 @@ FILES = {
     "XX512": Page("yaml-documents", "The file is empty, or holds several documents.", "one file holds one document; several files of a folder are read together"),
     "XX513": Page("yaml-alias", "An alias or merge key that leads nowhere, to itself, or to far too much.", "write the values out"),
     "XX514": Page("yaml-tag", "A tag such as `!secret`; nothing here gives tags a meaning.", "remove it"),
+    "XX515": Page("no-value", "`${name}` stands for a value that is given beside the file, and none was given, or one that no line can hold.", "give it one (--value NAME=VALUE, `values` in fleet.yaml), or write `$${name}` for the text itself"),
     "XX520": Page("no-files", "A path that does not exist, cannot be read, or holds no YAML.", "check the path; folders are searched for *.yaml and *.yml"),
     "XX521": Page("whose-file", "A file that names no topology, where it could belong to several or to none.", "write `topology: NAME` into it"),
     "XX530": Page("format-version", "`reconciler:` names a format this version does not read.", "write reconciler: 1, or use the version the file was written for"),

@@ -18,6 +18,7 @@ from reconciler.documents.nodes import Mapping, shape_of, span
 from reconciler.documents.place import Place
 from reconciler.documents.resources import Collector, Section
 from reconciler.documents.tree import read_tree
+from reconciler.documents.values import Filled
 
 _NAMED = re.compile(r"^topology:[ \t]+([\w.-]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
@@ -34,6 +35,7 @@ class Loaded:
 
 def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
     """One topology from files and folders. Never raises for what stands in them."""
+    tree = tree if isinstance(tree, Filled) else Filled(tree)
     files, problems = tree.find(paths)
     loading = _Loading(registry, tree, problems)
     for path in files:

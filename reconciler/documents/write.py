@@ -9,6 +9,7 @@ from reconciler.core.resource import Json
 from reconciler.documents.header import FORMAT
 from reconciler.documents.scalars import resolve
 from reconciler.documents.syntax import FORBIDDEN
+from reconciler.documents.values import literal
 
 WIDTH = 100
 """Lists and small mappings stand on one line while they fit."""
@@ -37,6 +38,7 @@ def scalar(value: Json, *, in_flow: bool = False) -> str:
     """One value as YAML; text is quoted when it would be read as anything but itself."""
     if isinstance(value, str):
         # Inside brackets the parser takes every colon for the end of a key, and stumbles over question marks.
+        value = literal(value)
         return value if _is_plain(value) and not (in_flow and _SPECIAL_IN_FLOW & set(value)) else quoted(value)
     if isinstance(value, bool):
         return "true" if value else "false"

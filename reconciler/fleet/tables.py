@@ -61,6 +61,9 @@ MESSAGES = _table(
     target=TEXT, stream=TEXT, sequence=COUNT, time=TimestampType(), subject=TEXT, headers=LABELS, data=BinaryType()
 )
 
+WANTED = _table(target=TEXT, labels=LABELS, files=TEXT, values=LABELS)
+"""Which files each target is to hold, and its values."""
+
 DESIRED = StructType(
     [
         *_table(

@@ -1,0 +1,137 @@
+"""Rows of one target → rows of drift: the look that `reconciler drift` takes, with rows on both sides of it.
+
+A target that could not be read, or whose topology could not be rendered, becomes one row that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from pydantic_core import to_json
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.drift import Drift, FieldDrift, Item
+from reconciler.core.kind import Registry
+from reconciler.core.looking import Part, look
+from reconciler.core.resource import Json
+from reconciler.core.rule import Verdict
+from reconciler.core.wire import Snapshot
+from reconciler.fleet.rendering import TEAM, topology_in
+from reconciler.fleet.rows import snapshot_of
+from reconciler.kinds import REGISTRY
+
+Row = Mapping[str, Any]
+Drifted = dict[str, Any]
+"""Columns of DRIFT by name; what is not in it is null."""
+COMPARED, UNREACHABLE = "compared", "unreachable"
+
+
+def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = REGISTRY) -> Iterator[Drifted]:
+    """`live`: rows of SNAPSHOTS, `wanted`: rows of DESIRED, all of one target in one run."""
+    snapshot = _snapshot(live)
+    at = next((row["at"] for row in live if row["at"] is not None), None)
+    for rows in _by_topology(wanted):
+        first = rows[0]
+        around = {"target": first["target"], "labels": first["labels"], "topology": first["topology"],
+                  "run": first["run"], "day": first["day"], "at": at}  # fmt: skip
+        yield from ({**around, **found} for found in _looked(rows, snapshot, registry))
+
+
+def _snapshot(live: Sequence[Row]) -> Snapshot | str:
+    if not live:
+        return "this run took no snapshot of it"
+    try:
+        return snapshot_of(live)
+    except (ValueError, TypeError, KeyError) as error:
+        return f"its snapshot cannot be read: {error}"
+
+
+def _by_topology(rows: Iterable[Row]) -> Iterable[list[Row]]:
+    found: dict[str | None, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["topology"], []).append(row)
+    return found.values()
+
+
+def _looked(rows: Sequence[Row], snapshot: Snapshot | str, registry: Registry) -> Iterable[Drifted]:
+    if isinstance(snapshot, str):
+        return [_unreachable(snapshot)]
+    if wrong := next((row["error"] for row in rows if row["error"] is not None), None):
+        return [_unreachable(wrong)]
+    try:
+        topology = topology_in(rows, registry)
+        part = Part(today=rows[0]["day"], source=rows[0]["repository"])
+        found = look(topology, snapshot, registry, part).drift
+    except CannotContinue as problem:
+        return [_unreachable("; ".join(f"{one.code} {one.message}" for one in problem.diagnostics))]
+    except Exception as error:  # noqa: BLE001 - what one account holds must not end the look at a thousand others
+        return [_unreachable(f"it could not be compared: {type(error).__name__}: {error}")]
+    return _found(found, _Teams.of(rows))
+
+
+def _unreachable(why: str) -> Drifted:
+    return {"standing": UNREACHABLE, "error": why}
+
+
+@dataclass(frozen=True, slots=True)
+class _Teams:
+    """Whose is what."""
+
+    own: Mapping[str, str | None]
+    otherwise: str | None
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> _Teams:
+        return cls({row["address"]: row["team"] for row in rows}, dict(rows[0]["labels"] or {}).get(TEAM))
+
+    def __getitem__(self, address: str) -> str | None:
+        return self.own.get(address, self.otherwise)
+
+
+def _found(drift: Drift, teams: _Teams) -> Iterator[Drifted]:
+    yield {"standing": COMPARED, "quantities": drift.counts}
+    for item in drift.items:
+        around = {
+            "address": item.address, "kind": item.address.partition("/")[0], "team": teams[item.address],
+            "standing": item.standing.value, "reason": item.reason or None,
+        }  # fmt: skip
+        yield from ({**around, **row} for row in _rows(item))
+
+
+def _rows(item: Item) -> Iterator[Drifted]:
+    """Of the object where it strayed as a whole or nothing of it can be told, and of each of its fields."""
+    if item.standing.is_whole or not item.fields:
+        yield {
+            "drifted": item.standing.is_whole, "ignored": item.ignored or None, **_judged(item.verdicts), **_place(item),
+        }  # fmt: skip
+    for at, one in enumerate(item.fields):
+        # What is about none of the fields stands with the first, unless there is a row for the whole.
+        more = item.verdicts if at == 0 and not item.standing.is_whole else ()
+        yield {
+            "path": one.path, "class": one.change.field_class.value, "drifted": one.drifted,
+            "live": _text(one.change.live), "desired": _text(one.change.desired), "applied": _text(one.applied),
+            "ignored": one.ignored or None, **_judged((*one.verdicts, *more)), **_place(one),
+        }  # fmt: skip
+
+
+def _judged(verdicts: Sequence[Verdict]) -> Drifted:
+    quantities = dict(chain.from_iterable(one.quantities.items() for one in verdicts))
+    return {
+        "codes": list(dict.fromkeys(one.code for one in verdicts)),
+        "verdicts": [
+            {"code": one.code, "name": one.name, "outcome": one.outcome.value, "message": one.message}
+            for one in verdicts
+        ],
+        "quantities": quantities or None,
+    }
+
+
+def _place(one: Item | FieldDrift) -> Drifted:
+    return {"file": one.span.file, "line": one.span.line} if one.span else {}
+
+
+def _text(value: Json) -> str | None:
+    return None if value is None else to_json(value).decode()

@@ -1,0 +1,134 @@
+"""The pipeline of drift on Spark: what the files want, what is live, and what differs, target by target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from reconciler.fleet.desired import desired, wanted
+from reconciler.fleet.drift import drift
+from reconciler.fleet.rows import rows_of
+from reconciler.fleet.snapshots import snapshots
+from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED
+from reconciler.fleet.targets import Target
+from reconciler.server.settings import Settings
+from tests.support.topologies import account as account_of
+from tests.support.topologies import from_files, overlaid
+from tests.support.topologies import target as place
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+DAY = date(2026, 6, 1)
+TOPOLOGY = """\
+reconciler: 1
+topology: orders
+streams:
+  ORDERS_${region}:
+    subjects: [${region}.orders.>]
+    max_age: 7d
+    consumers:
+      billing: {max_deliver: 5}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "orders.yaml"
+    path.write_text(TOPOLOGY, encoding="utf-8")
+    return path
+
+
+def to(file: Path, name: str, **values: str) -> Target:
+    return Target(name=name, settings=Settings(), topology=(file,), values=values, labels={"env": "prod"})
+
+
+def frame(spark: SparkSession, rows: list[Mapping[str, Any]], schema: StructType) -> DataFrame:
+    return spark.createDataFrame(pa.Table.from_pylist(rows, schema=to_arrow_schema(schema, timezone="UTC")), schema)
+
+
+def wanted_by(spark: SparkSession, *targets: Target) -> DataFrame:
+    rows, texts = wanted(targets)
+    return desired(frame(spark, [*rows], WANTED), texts, run="r1", day=DAY)
+
+
+def found_in(spark: SparkSession, tmp_path: Path, **outside: Mapping[str, Any] | str) -> DataFrame:
+    """What each target holds: its topology as applied, with what somebody wrote over it; or why it could not be read."""
+    rows: list[Mapping[str, Any]] = []
+    for name, raw in outside.items():
+        if isinstance(raw, str):
+            rows.append({"target": name, "row": "error", "error": raw})
+        else:
+            applied = tmp_path / f"{name}.applied.yaml"
+            applied.write_text(TOPOLOGY.replace("${region}", name), encoding="utf-8")
+            snapshot = overlaid(account_of(from_files(applied), place()), raw)
+            rows += [{"target": name, **row} for row in rows_of(snapshot)]
+    return snapshots(frame(spark, rows, CONFIGS), run="r1", day=DAY)
+
+
+def test_each_target_gets_the_topology_with_its_own_values(spark: SparkSession, file: Path) -> None:
+    made = wanted_by(spark, to(file, "eu", region="eu"), to(file, "us", region="us"))
+    assert made.schema == DESIRED
+    rows = made.where("address is not null").orderBy("target", "address").collect()
+    assert [(row.target, row.address, row.line, row.error) for row in rows] == [
+        ("eu", "consumer/ORDERS_eu/billing", 8, None),
+        ("eu", "stream/ORDERS_eu", 4, None),
+        ("us", "consumer/ORDERS_us/billing", 8, None),
+        ("us", "stream/ORDERS_us", 4, None),
+    ]
+
+
+def test_a_value_that_is_missing_is_told_in_the_row_of_its_target_alone(spark: SparkSession, file: Path) -> None:
+    rows = wanted_by(spark, to(file, "eu", region="eu"), to(file, "us", regoin="us")).collect()
+    (told,) = (row for row in rows if row.error)
+    assert (told.target, told.topology, told.address) == ("us", "orders", None)
+    assert told.error.startswith(f"{file}:4:10 XX515 `${{region}}` has no value; did you mean `regoin`?")
+
+
+def test_files_that_are_not_there_are_told_too(spark: SparkSession, tmp_path: Path) -> None:
+    (row,) = wanted_by(spark, to(tmp_path / "nowhere.yaml", "eu")).collect()
+    assert "does not exist" in row.error
+
+
+def test_snapshots_are_configs_with_their_run(spark: SparkSession, tmp_path: Path) -> None:
+    made = found_in(spark, tmp_path, eu={})
+    assert made.schema.simpleString() == SNAPSHOTS.simpleString()
+    assert {(row.run, row.day) for row in made.collect()} == {("r1", DAY)}
+
+
+def test_drift_of_many_targets_one_of_them_down(spark: SparkSession, tmp_path: Path, file: Path) -> None:
+    found = found_in(
+        spark, tmp_path, eu={"streams": {"ORDERS_eu": {"config": {"max_age": 1}}}}, us={}, ap="nobody answers", xx={}
+    )
+    made = drift(found, wanted_by(spark, *(to(file, name, region=name) for name in ("eu", "us", "ap", "sa"))))
+    assert made.schema == DRIFT
+    rows = made.orderBy("target", "standing").collect()
+    assert [(row.target, row.standing, row.address, row.path, row.live, row.error) for row in rows] == [
+        ("ap", "unreachable", None, None, None, "nobody answers"),
+        ("eu", "changed", "stream/ORDERS_eu", "max_age", "1", None),
+        ("eu", "compared", None, None, None, None),
+        ("sa", "unreachable", None, None, None, "this run took no snapshot of it"),
+        ("us", "compared", None, None, None, None),
+    ]
+
+
+def test_runs_are_compared_each_by_itself(spark: SparkSession, tmp_path: Path, file: Path) -> None:
+    from pyspark.sql import functions as f
+
+    found, want = found_in(spark, tmp_path, eu={}), wanted_by(spark, to(file, "eu", region="eu"))
+    gone = found.where("row = 'target'").withColumn("run", f.lit("r2"))
+    made = drift(found.unionByName(gone), want.unionByName(want.withColumn("run", f.lit("r2"))))
+    rows = made.orderBy("run", "address").collect()
+    assert [(row.run, row.standing, row.address) for row in rows] == [
+        ("r1", "compared", None),
+        ("r2", "compared", None),
+        ("r2", "missing", "consumer/ORDERS_eu/billing"),
+        ("r2", "missing", "stream/ORDERS_eu"),
+    ]
