@@ -40,6 +40,7 @@ def permissions_(
     connection: Connection,
     allow: common.Allow = None,
     backup: Annotated[bool, typer.Option("--backup", help="Also for `apply --backup`.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Also for `drift --watch`.")] = False,
     format_: Annotated[
         Format, typer.Option("--format", help="For nats-server's configuration, for tools, or as an nsc command.")
     ] = Format.TEXT,
@@ -47,21 +48,23 @@ def permissions_(
 ) -> int:
     """Print the least permissions of a user who plans, applies or watches this topology, in whatever state the account is.
 
-    What deletes or replaces is part of them only where `removed:`, `allow:` or --allow says so. Of the connection only
-    --js-domain, --js-api-prefix and --inbox-prefix matter, also as a context has them; no server is asked. A server that
-    is itself of the domain judges the plain subjects: leave out --js-domain for its users.
+    What deletes or replaces is part of them only where `removed:`, `allow:` or --allow says so. Of drift they tell who did it
+    where the stream of audit events is declared here; one declared elsewhere takes $JS.API.DIRECT.GET.NAME too. Of the
+    connection only --js-domain, --js-api-prefix and --inbox-prefix matter, also as a context has them; no server is asked. A
+    server that is itself of the domain judges the plain subjects: leave out --js-domain for its users.
     """
     from reconciler.report.diagnostics import report as problems  # noqa: PLC0415 - only for who needs it
     from reconciler.workflow import permissions as asking  # noqa: PLC0415
     from reconciler.workflow.files import load  # noqa: PLC0415
 
+    _check_meant(purpose, backup=backup, watch=watch)
     consents = common.consents(allow)
     loaded = load(paths)
     if loaded.topology is None:
         raise CannotContinue(*loaded.diagnostics)
     tell(problems(loaded.diagnostics))
     for_what = asking.Purpose(purpose.value)
-    needs = asking.permissions(loaded.topology, for_what, _api(connection), allow=consents, backup=backup)
+    needs = asking.permissions(loaded.topology, for_what, _api(connection), allow=consents, backup=backup, watch=watch)
     title = f"to {_DOES[purpose]} topology {loaded.topology.name}"
     if format_ is Format.JSON:
         say(report.permissions_json(needs, loaded.topology.name, purpose.value))
@@ -70,6 +73,12 @@ def permissions_(
     else:
         say(report.config_block(needs, title))
     return exits.FINE
+
+
+def _check_meant(purpose: Purpose, *, backup: bool, watch: bool) -> None:
+    for said, name, of in ((backup, "--backup", Purpose.APPLY), (watch, "--watch", Purpose.DRIFT)):
+        if said and purpose is not of:
+            raise common.Misused(f"{name} belongs to `reconciler {of}`: write `reconciler permissions {of} {name} …`.")
 
 
 _DOES = {Purpose.PLAN: "plan", Purpose.APPLY: "plan and apply", Purpose.DRIFT: "look for drift of"}

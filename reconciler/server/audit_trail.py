@@ -5,7 +5,7 @@ Read without a consumer, in direct batches: those leave no audit event of their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -23,12 +23,12 @@ MOST = 50_000
 
 def capture(snapshot: Snapshot) -> str | None:
     """The stream with the longest memory among those that capture the events."""
-    found = [name for name, info in snapshot.streams.items() if _captures(info["config"])]
+    found = [name for name, info in snapshot.streams.items() if captures(info["config"].get("subjects") or ())]
     return min(found, key=lambda name: (_since(snapshot.streams[name]) or _NEVER, name), default=None)
 
 
-def _captures(config: Mapping[str, Json]) -> bool:
-    return any(_matches(subject.split("."), SUBJECT.split(".")) for subject in config.get("subjects") or ())
+def captures(subjects: Iterable[str]) -> bool:
+    return any(_matches(subject.split("."), SUBJECT.split(".")) for subject in subjects)
 
 
 def _matches(pattern: list[str], subject: list[str]) -> bool:

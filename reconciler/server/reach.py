@@ -21,6 +21,8 @@ LOOK = ("INFO", "STREAM.LIST", "STREAM.INFO.*", "CONSUMER.LIST.*", "CONSUMER.INF
 RECORDS = ("STREAM.MSG.GET.KV_{bucket}", "DIRECT.GET.KV_{bucket}")
 MEASURE = ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}", "DIRECT.GET.{stream}")
 """What a change would lose: where a time or sequence lies, and how many messages follow."""
+TRAIL = ("DIRECT.GET.{stream}",)
+"""Who did it: a stream that captures audit events is read without leaving one."""
 CREATE = "STREAM.CREATE.KV_{bucket}"
 MEMORY = "lease, journal and records of apply"
 
@@ -97,6 +99,10 @@ class Api:
     def measuring(self, streams: Iterable[str]) -> Iterator[Need]:
         for stream in streams:
             yield from self.needs("what changes would lose", MEASURE, stream=stream)
+
+    def attributing(self, streams: Iterable[str]) -> Iterator[Need]:
+        for stream in streams:
+            yield from self.needs("who did it, from the audit trail", TRAIL, stream=stream)
 
     def remembering(self, *keys: str, made: bool = False) -> Iterator[Need]:
         """`keys` of the bucket that are written (none: any); `made`: it is there already."""

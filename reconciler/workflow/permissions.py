@@ -19,6 +19,7 @@ from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Call, Snapshot, Step, Target
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer.position import placeholder
+from reconciler.server.audit_trail import captures
 from reconciler.server.reach import Api
 
 EMPTY = Snapshot(target=Target(version=SUPPORTED[-1]))
@@ -63,18 +64,21 @@ def permissions(
     *,
     allow: Iterable[tuple[str, str]] = (),
     backup: bool = False,
+    watch: bool = False,
     registry: Registry = REGISTRY,
 ) -> Needs:
-    """`allow`: consent as of the command line, (code, address pattern); `backup`: streams are written down before."""
+    """`allow`: consent as of the command line, (code, address pattern); `backup`: streams are written down before; `watch`: drift is
+    looked for whenever something changes."""
     patterns = [pattern for _, pattern in allow]
     about = [*_about(topology, patterns, registry)]
-    publish = [*api.looking(), *api.measuring(_measured(about))]
+    publish = [*api.looking()]
+    publish += api.attributing(_trails(topology)) if purpose is Purpose.DRIFT else api.measuring(_measured(about))
     if purpose is Purpose.APPLY:
         steps = [step for one in about for step in _may_become(one)]
         publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
         if backup:
             publish += api.backing_up(dict.fromkeys(_kept_in(raw) for one in about for raw in sorted(one.raws)))
-    heard = api.hearing() if purpose is Purpose.DRIFT else ()
+    heard = api.hearing() if watch else ()
     return Needs(publish=least(publish), subscribe=(api.answers(), *heard))
 
 
@@ -97,6 +101,12 @@ def _about(topology: Topology, patterns: list[str], registry: Registry) -> Itera
 
 def _is_stream(declared: Declared) -> bool:
     return declared.address.kind == "stream"
+
+
+def _trails(topology: Topology) -> list[str]:
+    """Streams declared here that capture the account's audit events; of others nobody knows before looking."""
+    streams = (declared for declared in topology.resources if _is_stream(declared))
+    return [one.address.name for one in streams if captures(getattr(one.spec, "subjects", None) or ())]
 
 
 def _measured(about: Iterable[_May]) -> list[str]:

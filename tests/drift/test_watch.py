@@ -263,7 +263,7 @@ accounts {{ A: {{ jetstream: enabled, users: [
 def test_printed_permissions_are_enough_to_watch_and_who_hears_nothing_is_told(tmp_path: Path) -> None:
     file = tmp_path / "t.yaml"
     file.write_text(HEADER + ORDERS)
-    block = config_block(permissions(from_files(file), Purpose.DRIFT, Api()), "drift")
+    block = config_block(permissions(from_files(file), Purpose.DRIFT, Api(), watch=True), "drift")
     with NatsServer(config=PRINTED.format(permissions=block.replace("permissions {", "permissions: {"))) as server:
         admin, watcher, deaf = (
             Owner(Account(server=server, user=user, password=user), tmp_path) for user in ("a0", "watcher", "deaf")

@@ -118,6 +118,6 @@ def denied(server: NatsServer, user: str | None = None) -> set[str]:
     return {subject for who, subject in _DENIED.findall(server.log) if user in (None, who)}
 
 
-def published(server: NatsServer) -> set[str]:
+def published(log: str) -> set[str]:
     """Every subject somebody asked at, as a server that traces has seen it."""
-    return set(_PUBLISHED.findall(server.log))
+    return set(_PUBLISHED.findall(log))
