@@ -137,14 +137,14 @@ def test_an_imported_api_is_read_and_written_through_its_prefix(server: NatsServ
 
 
 @contextmanager
-def leaf_and_hub(leaf_minor: str, hub_minor: str) -> Iterator[tuple[NatsServer, NatsServer]]:
-    """A leaf node with JetStream of its own, and the hub it hangs on."""
-    users = "accounts {A: {jetstream: enabled, users: [{user: u, password: u}]}}\n"
+def leaf_and_hub(leaf_minor: str, hub_minor: str, users: str = "") -> Iterator[tuple[NatsServer, NatsServer]]:
+    """A leaf node with JetStream of its own, and the hub it hangs on. `users`: who may log in at the leaf beside `u`."""
+    known = "accounts {{A: {{jetstream: enabled, users: [{{user: u, password: u}}\n{}]}}}}\n"
     hub = NatsServer(hub_minor, jetstream={"domain": "hub"})
     port = hub.reserve("leafnodes")
-    hub._config = users + f'leafnodes {{listen: "127.0.0.1:{port}"}}'
+    hub._config = known.format("") + f'leafnodes {{listen: "127.0.0.1:{port}"}}'
     remote = f'leafnodes {{remotes: [{{url: "nats://u:u@127.0.0.1:{port}", account: A}}]}}'
-    leaf = NatsServer(leaf_minor, users + remote, jetstream={"domain": "leaf"})
+    leaf = NatsServer(leaf_minor, known.format(users) + remote, jetstream={"domain": "leaf"})
     with hub, leaf:
         asyncio.run(_linked(leaf))
         yield leaf, hub
