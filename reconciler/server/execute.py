@@ -55,9 +55,9 @@ async def execute(
     what comes after them."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     run = Run(js.writing_unless(may_write), forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)))
-    course = _Course(run, steps, window, events.put_nowait, may_write)
+    course = _Course(run, steps, window, events.put_nowait, may_write, stop or asyncio.Event())
     course.settle(known)
-    runner = asyncio.create_task(course.run(stop or asyncio.Event(), grace))
+    runner = asyncio.create_task(course.run(grace))
     runner.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:
@@ -72,9 +72,15 @@ class _Course:
     """One run: which steps are ready, which are under way, and what became of the others."""
 
     def __init__(
-        self, run: Run, steps: Iterable[Step], window: int, tell: Callable[[Event], None], may_write: MayWrite
+        self,
+        run: Run,
+        steps: Iterable[Step],
+        window: int,
+        tell: Callable[[Event], None],
+        may_write: MayWrite,
+        stop: asyncio.Event,
     ) -> None:
-        self._run, self._window, self._tell, self._may_write = run, window, tell, may_write
+        self._run, self._window, self._tell, self._may_write, self._stop = run, window, tell, may_write, stop
         self._steps = {step.id: step for step in steps}
         self._settled: dict[str, Settled] = {}
         self._under_way: dict[str, asyncio.Task[None]] = {}
@@ -92,13 +98,13 @@ class _Course:
     def _before(self, step: Step) -> set[str]:
         return {*step.after, *([step.undoes] if step.undoes else [])} & self._steps.keys()
 
-    async def run(self, stop: asyncio.Event, grace: float) -> Finished:
+    async def run(self, grace: float) -> Finished:
         self._start_ready()
-        over, stopping = asyncio.create_task(self._over.wait()), asyncio.create_task(stop.wait())
+        over, stopping = asyncio.create_task(self._over.wait()), asyncio.create_task(self._stop.wait())
         try:
             await asyncio.wait([over, stopping], return_when=asyncio.FIRST_COMPLETED)
             if not over.done():
-                self._stopped = self._stopped or self._may_write() or "interrupted"
+                self._is_stopped()
                 self._drop_gates()
                 await asyncio.wait([over], timeout=grace)
         finally:
@@ -130,7 +136,8 @@ class _Course:
             self._over.set()
 
     def _is_stopped(self) -> bool:
-        self._stopped = self._stopped or self._may_write()
+        """Asked before each step: a run may be stopped before it has begun."""
+        self._stopped = self._stopped or self._may_write() or ("interrupted" if self._stop.is_set() else None)
         return self._stopped is not None
 
     async def _attempt(self, step: Step) -> None:

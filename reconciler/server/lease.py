@@ -72,8 +72,8 @@ class Unavailable:
 class Leases:
     """Those of one run; `lost` says why nothing may be written any more."""
 
-    def __init__(self, js: JetStream, holders: Mapping[str, Holder], terms: Terms, on_loss: Callable[[], None]) -> None:
-        self._js, self._holders, self._terms, self._on_loss = js, holders, terms, on_loss
+    def __init__(self, js: JetStream, holders: Mapping[str, Holder], terms: Terms, stop: asyncio.Event) -> None:
+        self._js, self._holders, self._terms, self._stop = js, holders, terms, stop
         self._held: dict[str, _Lease] = {}
         self._lost: str | None = None
         self.waited = False
@@ -113,6 +113,8 @@ class Leases:
                 tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
             elif isinstance(there, Refusal | NoAnswer) and (why := _never(there)):
                 return Unavailable(why)
+            if self._stop.is_set():
+                return Unavailable("the run was stopped before it had the lease")
             if now() >= deadline:
                 raise CannotContinue(_still_held(topology, there, self._terms))
             await asyncio.sleep(0.2)
@@ -122,7 +124,7 @@ class Leases:
         while self.lost() is None:
             renewed = await asyncio.gather(*map(self._renew, tuple(self._held)))
             await asyncio.sleep(self._terms.every if all(renewed) else self._terms.every / 10)
-        self._on_loss()
+        self._stop.set()
 
     async def _renew(self, topology: str) -> bool:
         lease, before = self._held[topology], now()
@@ -179,12 +181,13 @@ async def leased(
     *,
     terms: Terms | None = None,
     tell: Callable[[str], None] = lambda _: None,
-    on_loss: Callable[[], None] = lambda: None,
+    stop: asyncio.Event | None = None,
 ) -> AsyncIterator[Leases | Unavailable]:
-    """Held inside the block and given back after it. Raises CannotContinue while somebody else has one."""
+    """Held inside the block and given back after it; nobody waits any more once `stop` is set, which is also set when one
+    is lost. Raises CannotContinue while somebody else has one."""
     terms = terms or Terms.usual()
     beside = js.beside(within=terms.every)
-    leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, on_loss)
+    leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, stop or asyncio.Event())
     keeping = asyncio.create_task(leases.keep())
     try:
         unavailable = await leases.take(tell)

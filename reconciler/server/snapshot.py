@@ -37,7 +37,12 @@ class Taken:
 async def take(
     js: JetStream, stream: str, into: BinaryIO, *, seen: Callable[[int], None] = lambda _: None
 ) -> Taken | str:
-    """Writes the archive; or why there is none. `seen` hears how many bytes have come."""
+    """Writes the archive; or why there is none: an account that only imports the API gets none. `seen` hears how many
+    bytes have come."""
+    if not js.prefix.startswith("$JS."):
+        return (
+            "the server sends a backup within the account that holds the stream; back it up as a user of that account"
+        )
     nc = js.pipeline.nc
     chunks = _Chunks(into, seen)
     inbox = nc.new_inbox()

@@ -63,7 +63,7 @@ async def _carried_out(
         await _kept(backup, planned, ours, stop)
     plan = planned.plan
     book = _Book.of(plan, planned.snapshot)
-    if ours.remembers:
+    if ours.remembers and not stop.is_set():
         ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
     running = execute(
         ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known

@@ -74,9 +74,9 @@ async def turn(
         return
     us = holder(plan.topology, plan.target, planned.origin.repository, planned.origin.revision, __version__)
     holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
-    async with leased(js, holders, terms=terms, tell=tell, on_loss=stop.set) as leases:
+    async with leased(js, holders, terms=terms, tell=tell, stop=stop) as leases:
         if isinstance(leases, Unavailable):
-            yield Turn(js=js, remembers=True, warnings=[unavailable(leases)])
+            yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return
         guarded = js.writing_unless(leases.lost)
         yield await _begun(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.events import Finished
 from reconciler.core.lease import Held, found, lease_key
 from reconciler.core.records import BUCKET
 from reconciler.server.api import JetStream
@@ -168,6 +170,24 @@ def test_it_is_taken_when_nobody_else_may_change_anything(someone: Someone, tmp_
     someone.ask(applied)
     assert isinstance(seen[0], Held)
     assert someone.ask(names) == ["S", "T"]
+
+
+def test_interrupted_while_it_is_taken_nothing_is_done(someone: Someone, tmp_path: Path) -> None:
+    someone.write(GONE)
+    topology = load([tmp_path / "topology.yaml"]).topology
+    assert topology
+    stop = asyncio.Event()
+
+    async def interrupted(_planned: Planned, _js: JetStream) -> None:
+        stop.set()
+        await asyncio.Event().wait()
+
+    async def applied(js: JetStream) -> Finished:
+        planned = await plan(topology, js)
+        return [event async for event in apply(planned, js, stop=stop, backup=interrupted)][-1]  # type: ignore[return-value]
+
+    finished = someone.ask(applied)
+    assert (someone.ask(names), finished.done, finished.stopped) == (["S", "T"], (), "interrupted")
 
 
 def test_who_may_not_take_snapshots_hears_it_before_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

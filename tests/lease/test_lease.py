@@ -12,17 +12,21 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.events import Finished
 from reconciler.core.lease import Holder, encode_holder, lease_key
 from reconciler.server import ledger
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.lease import Leases, Terms, Unavailable, leased
 from reconciler.server.observe import observe
 from reconciler.server.read_kv import entry
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import plan
 from tests.cli.running import environment
 from tests.lease.conftest import Applier, streams
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, make_bucket, talk
 from tests.support.lossy import losing
+from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 SHORT = Terms(ttl=3, every=0.5)
@@ -139,7 +143,7 @@ def test_whoever_was_taken_over_learns_it_and_gives_nothing_back(account: Accoun
     async def work(js: JetStream) -> tuple[str | None, bool, bytes]:
         await bucket(js)
         gone = asyncio.Event()
-        async with leased(js, [holder("a")], terms=Terms(ttl=5, every=0.2), on_loss=gone.set) as leases:
+        async with leased(js, [holder("a")], terms=Terms(ttl=5, every=0.2), stop=gone) as leases:
             await js.put_entry(
                 "reconciler", lease_key("t"), b'{"run":"b","user":"bob","host":"h"}', expected_revision=None
             )
@@ -192,6 +196,25 @@ def test_renewals_that_arrive_keep_a_lease_also_where_none_of_their_answers_does
         return lost
 
     assert asyncio.run(work()) is None
+
+
+def test_whoever_is_stopped_while_it_waits_does_nothing_more(account: Account, tmp_path: Path) -> None:
+    stop = asyncio.Event()
+
+    async def work(js: JetStream) -> tuple[Finished, float, int]:
+        await bucket(js)
+        planned = await plan(read(tmp_path, streams(3), name="t"), js)
+        async with leased(js, [holder("a")]):
+            began = time.monotonic()
+            events = [event async for event in apply(planned, js, stop=stop, tell=lambda _: stop.set())]
+            took = time.monotonic() - began
+        assert isinstance(events[-1], Finished)
+        return events[-1], took, await number_of_streams(js)
+
+    finished, took, made = talk(account, work)
+    assert (finished.stopped, finished.warnings, made) == ("interrupted", (), 0)
+    assert len(finished.not_started) == 3
+    assert took < 10, "the lease would have been waited for up to 25 s"
 
 
 @on_every_version

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from reconciler.core.permissions import Needs
 from reconciler.core.topology import Topology
 from reconciler.report.permissions import config_block
 from reconciler.server.reach import Api
+from reconciler.server.snapshot import take
 from reconciler.workflow.plan import plan
 from tests.permissions.scenes import User, denied, needs, topologies
 from tests.permissions.test_printed_permissions import OPTIONS, applied, some_messages
@@ -67,3 +69,9 @@ def test_through_an_import_under_another_prefix(tmp_path: Path) -> None:
     with NatsServer(config=IMPORTED.format(users=who)) as server:
         each_is_applied(wanted, server, User(server, "admin"), prefix="acme.API")
         assert denied(server) == set()
+
+
+def test_no_backup_comes_through_an_import_and_that_is_said_at_once() -> None:
+    with NatsServer(config=IMPORTED.format(users="{user: ci, password: ci}")) as server:
+        said = talk(User(server, "ci"), lambda js: take(js, "S", io.BytesIO()), prefix="acme.API")
+    assert "as a user of that account" in str(said)
