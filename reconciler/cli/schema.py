@@ -13,6 +13,7 @@ import typer
 from reconciler.cli import common, exits
 from reconciler.cli.screen import say, tell
 from reconciler.documents.schema import topology_schema
+from reconciler.fleet.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY
 from reconciler.report.drift_json import drift_schema
 from reconciler.report.fleet.schema import COMMANDS, fleet_schema
@@ -31,6 +32,7 @@ def schema(
     groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
     drift: Annotated[bool, typer.Option("--drift", help="The schema of `drift --format json`.")] = False,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="The schema of `rehearse --format json`.")] = False,
+    fleet_file: Annotated[bool, typer.Option("--fleet-file", help="The schema of fleet.yaml.")] = False,
     fleet: Annotated[
         str | None, typer.Option("--fleet", metavar="COMMAND", help="The schema of `fleet COMMAND --format json`.")
     ] = None,
@@ -39,11 +41,11 @@ def schema(
     ] = None,
 ) -> int:
     """Print the JSON Schema of files, for editors, or of plans, outcomes, drift and answers about groups, for tools."""
-    said = {"plan": plan, "apply": apply, "drift": drift, "groups": groups, "rehearse": rehearse}
+    said = {"plan": plan, "apply": apply, "drift": drift, "groups": groups, "rehearse": rehearse, "fleet": fleet_file}
     asked = [*(name for name, wanted in said.items() if wanted), *([_of_fleet(fleet)] if fleet is not None else [])]
     if len(asked) > 1:
         raise common.Misused(
-            "--plan, --apply, --drift, --groups, --rehearse and --fleet are schemas of their own; ask for one of them."
+            "--plan, --apply, --drift, --groups, --rehearse, --fleet-file and --fleet are schemas of their own; ask for one of them."
         )
     if write is None:
         say(SCHEMAS[asked[0] if asked else "topology"]())
@@ -74,6 +76,10 @@ def topology_text() -> str:
     return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"
 
 
+def fleet_text() -> str:
+    return json.dumps(fleet_file_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 SCHEMAS: dict[str, Callable[[], str]] = {
     "topology": topology_text,
     "plan": plan_schema,
@@ -81,5 +87,6 @@ SCHEMAS: dict[str, Callable[[], str]] = {
     "drift": drift_schema,
     "groups": groups_schema,
     "rehearse": rehearsal_schema,
+    "fleet": fleet_text,
     **{f"fleet-{command}": partial(fleet_schema, command) for command in COMMANDS},
 }

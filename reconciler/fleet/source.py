@@ -1,13 +1,145 @@
-"""A PySpark data source, `jetstream`: what many accounts hold, read in parallel on the executors."""
+"""A PySpark data source, `jetstream`: what many accounts hold, read in parallel on the executors.
+
+    spark.read.format("jetstream").options(fleet="fleet.yaml", table="configs").load()
+
+The driver reads fleet.yaml; what goes to the executors are references, and credentials are looked up where the
+connection is made. So no plan, log or table can hold any.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource
+import json
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from reconciler.fleet.fleet_file import load_fleet
+from reconciler.fleet.reading import Ask, Columns, Part, configs, read_all, subjects
+from reconciler.fleet.streamed import streamed
+from reconciler.fleet.tables import CONFIGS, SUBJECTS
+from reconciler.fleet.targets import Fleet, Target
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+REQUESTS = 960
+"""Under way in all tasks together, so that no cluster gets more, whichever targets it holds: at 10,000 a server drops its
+whole queue, and others ask too."""
+MOST_TASKS = 240
+HEAVY = 20_000
+"""Objects of one account that are worth a task."""
+
+
+def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:
+    """One look at all targets, shared by as many tasks as this Spark runs side by side."""
+    tasks = max(2, spark.sparkContext.defaultParallelism)
+    return spark.read.format("jetstream").options(fleet=str(fleet), table=table, tasks=str(tasks), **options).load()
 
 
 class JetStreamSource(DataSource):
-    """`spark.read.format("jetstream")`."""
+    """Options: `fleet`, the path of fleet.yaml; `table`, `configs` or `subjects` (with `stream` and `filter`); `targets`,
+    a JSON list of names; `tasks`; and `sizes`, JSON of objects by target as the last look found them."""
 
     @classmethod
     def name(cls) -> str:
         return "jetstream"
+
+    def schema(self) -> StructType:
+        return _TABLES[self.table]
+
+    @property
+    def table(self) -> str:
+        table = self.options.get("table", "configs")
+        if table not in _TABLES:
+            raise ValueError(f"option table: `{table}` is none of {', '.join(_TABLES)}")
+        return table
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return TargetsReader(dict(self.options), schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Share(InputPartition):
+    """What one task reads."""
+
+    parts: tuple[Part, ...]
+    requests: int
+
+
+@dataclass(slots=True)
+class TargetsReader(DataSourceReader):
+    """Plans on the driver, reads on the executors."""
+
+    options: Mapping[str, str]
+    wanted: StructType
+
+    def partitions(self) -> list[InputPartition]:
+        fleet = load_fleet(Path(self.options["fleet"]))
+        sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
+        parts = [part for target in chosen(fleet, self.options) for part in split(target, sizes.get(target.name, 0))]
+        return list(shares(parts, int(self.options.get("tasks", "2"))))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Share)
+        schema, task = to_arrow_schema(self.wanted, timezone="UTC"), _task()
+        ask = _ask(self.options)
+
+        def work(emit: Callable[[pa.RecordBatch], None]) -> Coroutine[Any, Any, None]:
+            def told(columns: Columns) -> None:
+                emit(batch(columns, schema, task))
+
+            return read_all(partition.parts, ask, told, requests=partition.requests)
+
+        return streamed(work)
+
+
+def chosen(fleet: Fleet, options: Mapping[str, str]) -> Iterable[Target]:
+    names = json.loads(options["targets"]) if "targets" in options else None
+    return [target for target in fleet.targets if names is None or target.name in names]
+
+
+def split(target: Target, objects: int) -> Iterator[Part]:
+    """An account is read by one task, a large one by several; by more than a few, each would list all streams again."""
+    of = min(max(target.parts, objects // HEAVY), 16)
+    to_go = target.to_go()
+    return (Part(target=to_go, number=number, of=of) for number in range(of))
+
+
+def shares(parts: list[Part], tasks: int) -> Iterator[Share]:
+    """Dealt out one by one, so that the parts of one target go to different tasks."""
+    tasks = max(1, min(tasks, len(parts), MOST_TASKS))
+    return (Share(tuple(parts[number::tasks]), REQUESTS // tasks) for number in range(tasks))
+
+
+def batch(columns: Columns, schema: pa.Schema, task: int) -> pa.RecordBatch:
+    """What there is of the table's columns, and nulls for the others."""
+    rows = len(next(iter(columns.values()), ()))
+    whole = {**columns, "task": [task] * rows}
+    return pa.record_batch([_array(whole.get(field.name, [None] * rows), field.type) for field in schema], schema)
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_map(kind):
+        values = [value if value is None else list(value.items()) for value in values]
+    return pa.array(values, kind)
+
+
+def _task() -> int:
+    context = TaskContext.get()
+    return -1 if context is None else context.taskAttemptId()
+
+
+def _ask(options: Mapping[str, str]) -> Ask:
+    if options.get("table") == "subjects":
+        return subjects(options["stream"], options.get("filter", ">"))
+    return configs
+
+
+_TABLES = {"configs": CONFIGS, "subjects": SUBJECTS}

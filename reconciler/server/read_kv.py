@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
@@ -131,14 +131,26 @@ async def dated(js: JetStream, bucket: str, key: str) -> tuple[Entry, str] | Ref
 
 
 async def subject_counts(js: JetStream, stream: str, matching: str) -> dict[str, int] | Refusal | NoAnswer:
-    """How many messages a stream holds per subject; the server gives at most 100,000 subjects at a time."""
+    """How many messages a stream holds per subject."""
     counts: dict[str, int] = {}
-    while True:
-        said = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": matching, "offset": len(counts)})
+    async for page in subject_pages(js, stream, matching):
+        if isinstance(page, Refusal | NoAnswer):
+            return page
+        counts |= page
+    return counts
+
+
+async def subject_pages(
+    js: JetStream, stream: str, matching: str
+) -> AsyncIterator[dict[str, int] | Refusal | NoAnswer]:
+    """The same as it comes, for streams with millions: the server gives at most 100,000 subjects at a time."""
+    seen, total = 0, 1
+    while seen < total:
+        said = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": matching, "offset": seen})
         if isinstance(said, Refusal | NoAnswer):
-            return said
+            yield said
+            return
         page = said["state"].get("subjects") or {}
-        before = len(counts)
-        counts.update(page)
-        if len(counts) >= said.get("total", 0) or len(counts) == before:
-            return counts
+        if page:
+            yield page
+        seen, total = seen + len(page), said.get("total", 0) if page else 0

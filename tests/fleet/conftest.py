@@ -1,11 +1,15 @@
-"""One Spark session for all tests of this folder: starting its JVM costs more than most of them."""
+"""One Spark session for all tests of this folder: starting its JVM costs more than most of them; and fleets to read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.support.accounts import Account
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,3 +37,24 @@ def spark() -> Iterator[SparkSession]:
     started = session("local[2]", settings=SMALL)
     yield started
     started.stop()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a fleet.yaml: `fleet(eu=account, us={"server": "nats://127.0.0.1:1"})`, and what holds for all of them as
+    `defaults`. Passwords lie beside it."""
+
+    def said(name: str, target: Account | dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(target, Account):
+            return target
+        secret = tmp_path / f"{name}.password"
+        secret.write_text(target.password, encoding="utf-8")
+        return {"server": target.url, "user": target.user, "password": f"file://{secret}"}
+
+    def write(*, defaults: dict[str, Any] | None = None, **targets: Account | dict[str, Any]) -> Path:
+        file = tmp_path / "fleet.yaml"
+        whole = {"reconciler": 1, "fleet": "test", "targets": {name: said(name, one) for name, one in targets.items()}}
+        file.write_text(json.dumps(whole | ({"defaults": defaults} if defaults else {})), encoding="utf-8")
+        return file
+
+    return write

@@ -1,0 +1,153 @@
+"""Many targets at once: what each holds, column by column, or one row with the reason why nobody knows.
+
+Knows nothing of Spark. Whatever goes wrong with one target is a row of that target, and never ends the others'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.wire import Scope, Snapshot
+from reconciler.fleet.rows import Row, rows_of
+from reconciler.fleet.targets import Target
+from reconciler.server.api import JetStream, NoAnswer, Refusal
+from reconciler.server.observe import RESERVED, observe
+from reconciler.server.read_kv import subject_pages
+from reconciler.server.session import session
+
+WINDOW = 64
+"""Requests under way to one target."""
+AT_ONCE = 64
+"""Targets under way in one task."""
+
+Columns = Mapping[str, Sequence[Any]]
+"""Some rows of a table, column by column and of equal length; a column that is left out is null."""
+Emit = Callable[[Columns], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one task reads of one target: all of it, or its share of the streams."""
+
+    target: Target
+    number: int = 0
+    of: int = 1
+
+    def __contains__(self, stream: object) -> bool:
+        return zlib.crc32(str(stream).encode()) % self.of == self.number
+
+    @property
+    def is_first(self) -> bool:
+        """Reads what is there once, beside the streams."""
+        return self.number == 0
+
+
+Ask = Callable[[JetStream, Part], AsyncGenerator[Columns, None]]
+"""What is wanted of a target that answers; it may come in pieces."""
+
+
+class SharedWindow:
+    """A window for each target, and one around all of them: their servers may be the same."""
+
+    def __init__(self, total: asyncio.Semaphore, own: int = WINDOW) -> None:
+        self._total, self._own = total, asyncio.Semaphore(own)
+
+    async def __aenter__(self) -> None:
+        await self._own.acquire()
+        try:
+            await self._total.acquire()
+        except BaseException:  # interrupted while it waited: nobody leaves what nobody entered
+            self._own.release()
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._total.release()
+        self._own.release()
+
+
+async def read_all(parts: Iterable[Part], ask: Ask, emit: Emit, *, requests: int, at_once: int = AT_ONCE) -> None:
+    """`requests` may be under way to all of them together, `at_once` of them are read side by side."""
+    total, left = asyncio.Semaphore(requests), iter(parts)
+
+    async def one_after_another() -> None:
+        for part in left:
+            await read(part, ask, emit, total)
+
+    await asyncio.gather(*(one_after_another() for _ in range(at_once)))
+
+
+async def read(part: Part, ask: Ask, emit: Emit, total: asyncio.Semaphore) -> None:
+    """Never raises: a target that cannot be read says why. What came in pieces before that is incomplete, then."""
+    target, at, began = part.target, datetime.now(UTC), time.monotonic()
+
+    def told(columns: Columns) -> None:
+        rows = len(next(iter(columns.values()), ()))
+        about = {"target": target.name, "labels": dict(target.labels), "at": at, "seconds": time.monotonic() - began}
+        emit({**columns, **{name: [value] * rows for name, value in about.items()}})
+
+    try:
+        async with (
+            asyncio.timeout(target.deadline),
+            session(target.options(), window=SharedWindow(total)) as js,
+            aclosing(ask(js, part)) as found,
+        ):
+            async for columns in found:
+                told(columns)
+    except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
+        told({"row": ["error"], "error": [_why(error, target)]})
+
+
+def _why(error: Exception, target: Target) -> str:
+    if isinstance(error, CannotContinue):
+        return " ".join(one.message.removesuffix(" Nothing was changed.") for one in error.diagnostics)
+    if isinstance(error, TimeoutError):
+        return f"It could not be read within {target.deadline:g} s."
+    return f"It could not be read ({type(error).__name__}: {error})."
+
+
+async def configs(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+    """The account, as rows of CONFIGS."""
+    snapshot = await observe(js, buckets=RESERVED if part.is_first else (), consumers_of=part)
+    rows = [row for row in rows_of(_share(snapshot, part)) if part.is_first or row["row"] != "target"]
+    yield across(rows)
+
+
+def _share(snapshot: Snapshot, part: Part) -> Snapshot:
+    """Streams that are known to nobody are told by one."""
+    streams = {name: item for name, item in snapshot.streams.items() if name in part}
+    unknown = {
+        scope: why for scope, why in snapshot.unknown.items()
+        if part.is_first or not scope.startswith((Scope.STREAMS, "stream/"))
+    }  # fmt: skip
+    return replace(snapshot, streams=streams, unknown=unknown)
+
+
+def across(rows: Sequence[Row]) -> Columns:
+    """From rows to columns."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def subjects(stream: str, matching: str) -> Ask:
+    """How many messages one stream of each target holds per subject, as rows of SUBJECTS."""
+    return partial(_subjects, stream, matching)
+
+
+async def _subjects(stream: str, matching: str, js: JetStream, _part: Part) -> AsyncGenerator[Columns, None]:
+    async for page in subject_pages(js, stream, matching):
+        if isinstance(page, Refusal | NoAnswer):
+            yield {"stream": [stream], "error": [f"STREAM.INFO.{stream}: {page}"]}
+        else:
+            yield {"stream": [stream] * len(page), "subject": list(page), "messages": list(page.values())}
