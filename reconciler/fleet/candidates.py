@@ -15,6 +15,8 @@ from reconciler.kinds.primitives.partitions import rebalance
 MOST_CHOICES_OF = 4
 """Filters with more `*` than this have too many choices to look at all of them: the choices are to be named."""
 
+WHOLE = "whole subject"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partitioning:
@@ -24,7 +26,7 @@ class Partitioning:
     wildcards: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.filter} by {','.join(map(str, self.wildcards)) or 'whole subject'}"
+        return f"{self.filter} by {','.join(map(str, self.wildcards)) or WHOLE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def every_choice(pattern: str) -> tuple[Choice, ...]:
 
     Another order of the same wildcards gives other partitions, but none that are more even for it.
     """
-    stars = range(1, min(pattern.split(".").count("*"), MOST_CHOICES_OF) + 1)
+    stars = range(1, pattern.split(".").count("*") + 1)
     sets = [chosen for size in stars for chosen in combinations(stars, size)]
     return tuple(Choice((Partitioning(filter=pattern, wildcards=chosen),)) for chosen in (*sets, ()))
 

@@ -54,7 +54,8 @@ def falling(choices: tuple[Choice, ...], partitions: tuple[int, ...]) -> Callabl
         for piece in pieces(batches, AT_ONCE):
             if piece["error"].null_count < len(piece):
                 yield from _errors(piece)
-            found.add(piece.filter(piece["subject"].is_valid()), choices, multiples)
+            if (read := _read(piece)) is not None:
+                found.add(read, choices, multiples)
             if found.size > MOST_COUNTS:
                 yield from found.handed_on(multiples)
         yield from found.handed_on(multiples)
@@ -84,6 +85,13 @@ def pieces(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
                 held = []
     if held:
         yield pa.Table.from_batches(held).combine_chunks()
+
+
+def _read(piece: pa.Table) -> pa.Table | None:
+    """The rows that hold a subject, in one chunk; None when there are none."""
+    if piece["subject"].null_count:
+        piece = piece.filter(piece["subject"].is_valid()).combine_chunks()
+    return piece if len(piece) else None
 
 
 def _errors(piece: pa.Table) -> Batches:

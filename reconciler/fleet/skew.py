@@ -10,10 +10,23 @@ from pyspark.sql import functions as F
 
 from reconciler.fleet.candidates import Candidates, handovers, ownership
 from reconciler.fleet.falling import falling
-from reconciler.fleet.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW
+from reconciler.fleet.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW, SUBJECTS
 
 CANDIDATE = ("target", "stream", "choice", "since", "partitions")
 AMONG = (*CANDIDATE, "membership", "members")
+
+
+def as_subjects(keys: DataFrame, *, target: str, stream: str) -> DataFrame:
+    """Any table with a column `subject` → SUBJECTS, so that keys can be tried that no stream holds yet; without a column
+    `messages` each counts once."""
+    given = {
+        "target": F.lit(target),
+        "stream": F.lit(stream),
+        "messages": F.lit(1),
+        **{n: F.col(n) for n in keys.columns},
+    }
+    columns = [given.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in SUBJECTS]
+    return keys.select(*columns)
 
 
 def falls(subjects: DataFrame, candidates: Candidates) -> DataFrame:

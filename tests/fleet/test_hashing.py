@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.fleet.hashing import Subjects
@@ -36,6 +36,7 @@ subjects = st.lists(st.lists(token, min_size=1, max_size=5).map(".".join), max_s
 patterns = st.tuples(st.lists(st.sampled_from(["*", "*", "a", "é"]), min_size=1, max_size=4), st.booleans())
 
 
+@settings(deadline=None)
 @given(subjects, patterns, st.data())
 def test_a_column_is_hashed_as_its_subjects_are_one_by_one(
     column: list[str], shape: tuple[list[str], bool], data: st.DataObject

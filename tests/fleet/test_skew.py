@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 BY_FIRST = Choice((Partitioning(filter="o.*.*", wildcards=(1,)),))
 SUBJECTS = [
-    # Hashed by their second token: modulo 4 that is 0, 1, 0, 1.
     ("eu", "ORDERS", "o.a.new", 10, None, None),
     ("eu", "ORDERS", "o.b.new", 1, None, None),
     ("eu", "ORDERS", "o.a.old", 20, None, None),
@@ -31,6 +30,14 @@ def subjects(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(SUBJECTS, TABLE)
 
 
+@pytest.fixture(scope="module")
+def fallen(subjects: DataFrame) -> DataFrame:
+    """Who the members are changes nothing in it."""
+    from reconciler.fleet.skew import falls
+
+    return falls(subjects, candidates()).localCheckpoint()
+
+
 def rows(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in frame.select(*columns).collect()), key=str)
 
@@ -39,10 +46,8 @@ def candidates(*members: int) -> Candidates:
     return Candidates(choices=(BY_FIRST,), partitions=(4,), memberships=tuple(map(Membership.of, members)))
 
 
-def test_subjects_fall_where_servers_put_them(subjects: DataFrame) -> None:
-    from reconciler.fleet.skew import falls
-
-    assert rows(falls(subjects, candidates()), "target", "stream", "partition", "subjects", "messages", "error") == [
+def test_subjects_fall_where_servers_put_them(fallen: DataFrame) -> None:
+    assert rows(fallen, "target", "stream", "partition", "subjects", "messages", "error") == [
         ("down", None, None, None, None, "nobody answers"),
         ("eu", "ORDERS", 0, 2, 30, None),
         ("eu", "ORDERS", 1, 2, 6, None),
@@ -52,11 +57,10 @@ def test_subjects_fall_where_servers_put_them(subjects: DataFrame) -> None:
     ]
 
 
-def test_members_get_what_falls_on_their_partitions(spark: SparkSession, subjects: DataFrame) -> None:
-    from reconciler.fleet.skew import falls, loads, owned
+def test_members_get_what_falls_on_their_partitions(spark: SparkSession, fallen: DataFrame) -> None:
+    from reconciler.fleet.skew import loads, owned
 
-    wanted = candidates(3, 5)
-    found = loads(falls(subjects, wanted), owned(spark, wanted))
+    found = loads(fallen, owned(spark, candidates(3, 5)))
     assert rows(found, "membership", "member", "owned", "subjects", "messages") == [
         ("3", "m1", 2, 2, 30),
         ("3", "m2", 1, 2, 6),
@@ -69,12 +73,10 @@ def test_members_get_what_falls_on_their_partitions(spark: SparkSession, subject
     ]
 
 
-def test_skew_is_the_largest_by_the_mean(spark: SparkSession, subjects: DataFrame) -> None:
-    from reconciler.fleet.skew import falls, loads, owned, skew
+def test_skew_is_the_largest_by_the_mean(spark: SparkSession, fallen: DataFrame) -> None:
+    from reconciler.fleet.skew import loads, owned, skew
 
-    wanted = candidates(3)
-    fallen = falls(subjects, wanted)
-    found = skew(fallen, loads(fallen, owned(spark, wanted)))
+    found = skew(fallen, loads(fallen, owned(spark, candidates(3))))
     columns = "membership", "of", "total", "missed", "unowned", "mean", "largest", "where", "ratio", "p99", "empty"
     assert rows(found, "target", *columns, "error") == [
         ("down", *[None] * 11, "nobody answers"),
@@ -85,12 +87,11 @@ def test_skew_is_the_largest_by_the_mean(spark: SparkSession, subjects: DataFram
     ]
 
 
-def test_what_nobody_owns_is_no_members_load(spark: SparkSession, subjects: DataFrame) -> None:
-    from reconciler.fleet.skew import falls, loads, owned, skew
+def test_what_nobody_owns_is_no_members_load(spark: SparkSession, fallen: DataFrame) -> None:
+    from reconciler.fleet.skew import loads, owned, skew
 
     mapped = Membership(mappings=(("a", (1,)), ("b", (2, 3))))
     wanted = Candidates(choices=(BY_FIRST,), partitions=(4,), memberships=(mapped,))
-    fallen = falls(subjects, wanted)
     found = skew(fallen, loads(fallen, owned(spark, wanted))).where("membership is not null")
     assert rows(found, "of", "total", "unowned", "mean") == [("messages", 6, 30, 3.0), ("subjects", 2, 2, 1.0)]
 
@@ -107,11 +108,21 @@ def test_a_filter_that_matches_nothing_says_so(subjects: DataFrame, spark: Spark
     ]
 
 
-def test_what_changes_hands_is_what_falls_on_partitions_that_do(spark: SparkSession, subjects: DataFrame) -> None:
+def test_what_changes_hands_is_what_falls_on_partitions_that_do(spark: SparkSession, fallen: DataFrame) -> None:
     """From two members to three, of `0 1 | 2 3`: partition 1 goes to m2, 2 to m3, 3 to m1; two would be enough."""
-    from reconciler.fleet.skew import falls, handed_over, moves
+    from reconciler.fleet.skew import handed_over, moves
 
-    wanted = candidates(2, 3)
-    found = moves(falls(subjects, wanted), handed_over(spark, wanted))
+    found = moves(fallen, handed_over(spark, candidates(2, 3)))
     columns = "before", "after", "manner", "partitions_moved", "subjects_moved", "messages_moved", "share"
     assert rows(found, *columns) == [("2", "3", "declared", 3, 2, 6, 0.5), ("2", "3", "fewest", 1, 0, 0, 0.0)]
+
+
+def test_keys_from_anywhere_can_be_tried(spark: SparkSession) -> None:
+    from reconciler.fleet.skew import as_subjects, falls
+
+    keys = spark.createDataFrame([("o.a.new",), ("o.b.new",), ("o.2.new",)], "subject string")
+    found = falls(as_subjects(keys, target="planned", stream="ORDERS"), candidates()).where("messages > 0")
+    assert rows(found, "target", "stream", "partition", "messages") == [
+        ("planned", "ORDERS", 0, 1),
+        ("planned", "ORDERS", 1, 2),
+    ]
