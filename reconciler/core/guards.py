@@ -90,21 +90,27 @@ def unowned_losses(
     changes: Mapping[Address, Change], verdicts: Mapping[Address, Sequence[Verdict]], *, ledger_known: bool
 ) -> Iterator[tuple[Address, Verdict]]:
     """Consent in a file is for what is this topology's: a change that takes messages or a position from something that
-    it never applied is no way to adopt it. Where nobody can read who owns what, the consent stands for itself."""
+    it never applied is no way to adopt it. Where nobody can read who owns what, that is not known of anything."""
     for address, found in verdicts.items():
         change = changes[address]
-        if not ledger_known or change.owned or change.live is None or change.action is not Action.UPDATE:
+        if change.owned or change.live is None or change.action is not Action.UPDATE:
             continue
         lossy = next((one for one in found if one.loses and one.consented is not None), None)
         if lossy:
-            yield address, _unowned(change, lossy)
+            yield address, _unowned(change, lossy, ledger_known=ledger_known)
 
 
-def _unowned(change: Change, lossy: Verdict) -> Verdict:
+UNREADABLE = "who owns it cannot be read (no access to bucket reconciler)"
+READ_FIRST = "plan and apply as a user who may use bucket reconciler"
+
+
+def _unowned(change: Change, lossy: Verdict, *, ledger_known: bool) -> Verdict:
+    why, fix = "this topology does not own it", "declare it as it is and apply once to adopt it; then change it"
+    if not ledger_known:
+        why, fix = UNREADABLE, READ_FIRST
     return Verdict(
         code="XX104", name="removal-of-unowned", outcome=Outcome.REFUSED, address=str(change.address), path=lossy.path,
-        span=lossy.span, message=f"this topology does not own it, and from what is not ours nothing is taken ({lossy.code})",
-        fix="declare it as it is and apply once to adopt it; then change it",
+        span=lossy.span, message=f"{why}, and from what is not ours nothing is taken ({lossy.code})", fix=fix,
     )  # fmt: skip
 
 

@@ -218,9 +218,22 @@ def _still_held(topology: str, there: Found | Refusal | NoAnswer, terms: Terms) 
     return Diagnostic(severity=Severity.ERROR, code="LE202", name="lease-held", message=message, fix=fix)
 
 
+MEND = (
+    f"allow publishing to $KV.{BUCKET}.> and $JS.API.STREAM.MSG.GET.KV_{BUCKET}; if the bucket was made or edited by hand, its "
+    f"stream needs subjects [$KV.{BUCKET}.>] and allow_msg_ttl, and room"
+)
+
+
 def unavailable(why: Unavailable) -> Diagnostic:
     return Diagnostic(
-        severity=Severity.WARNING, code="LE201", name="no-lease",
+        severity=Severity.WARNING, code="LE201", name="no-lease", fix=MEND,
         message=f"applied without a lease, so that others may have applied at the same time, and without a journal: {why.why}",
-        fix=f"allow publishing to $KV.{BUCKET}.> and $JS.API.STREAM.MSG.GET.KV_{BUCKET}",
+    )  # fmt: skip
+
+
+def indispensable(why: Unavailable) -> Diagnostic:
+    """What cannot be taken back is done under a lease or not at all."""
+    return Diagnostic(
+        severity=Severity.ERROR, code="LE206", name="lease-needed", fix=MEND,
+        message=f"This plan deletes or replaces, which takes a lease, and none can be had: {why.why}. Nothing was changed.",
     )  # fmt: skip

@@ -27,7 +27,7 @@ def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] 
         return
     api = Api(start=js.prefix)
     needed = [*api.carrying_out(plan.steps), *api.backing_up(kept)]
-    if any(_needs_memory(step) for step in plan.steps):
+    if any(needs_memory(step) for step in plan.steps):
         needed += _memory(plan, snapshot, js)
     if missing := least(lacking(needed, snapshot.may)):
         raise CannotContinue(_not_permitted(missing))
@@ -52,7 +52,7 @@ def _forgotten(why: str, missing: Iterable[Need]) -> Diagnostic:
     )  # fmt: skip
 
 
-def _needs_memory(step: Step) -> bool:
+def needs_memory(step: Step) -> bool:
     """What cannot be taken back is done under a lease, and where the next run can see how far it came."""
     return step.call in DESTROYS or step.on[0] == BUCKET
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from reconciler import __version__
-from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.events import Finished
 from reconciler.core.lease import Holder
 from reconciler.core.plan import Plan
@@ -17,12 +17,12 @@ from reconciler.core.resource import Address
 from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.server import journal, ledger
 from reconciler.server.api import JetStream
-from reconciler.server.lease import Terms, Unavailable, leased, unavailable
+from reconciler.server.lease import Terms, Unavailable, indispensable, leased, unavailable
 from reconciler.server.pipeline import Unless, always
 from reconciler.server.whoami import holder
 from reconciler.workflow.met import met
 from reconciler.workflow.plan import Planned
-from reconciler.workflow.preflight import forgetful
+from reconciler.workflow.preflight import forgetful, needs_memory
 
 Tell = Callable[[str], None]
 
@@ -76,6 +76,8 @@ async def turn(
     holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
     async with leased(js, holders, terms=terms, tell=tell, stop=stop) as leases:
         if isinstance(leases, Unavailable):
+            if any(needs_memory(step) for step in plan.steps) and not stop.is_set():
+                raise CannotContinue(indispensable(leases))
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return
         guarded = js.writing_unless(leases.lost)

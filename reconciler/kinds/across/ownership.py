@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.guards import READ_FIRST, UNREADABLE
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 
 
@@ -87,23 +88,18 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     """`removed:`, or a change that replaces, is about something live that this topology never applied or adopted.
 
     What is not ours is never destroyed: the name may be a slip, or the account the wrong one. The same holds for a change
-    with consent to take messages or a position from it (3xx).
+    with consent to take messages or a position from it (3xx). Where bucket `reconciler` cannot be read, nothing is known to be ours.
 
     Instead: adopt it first by declaring it as it is and applying once; then remove or change it.
     """
     if change.owned:
         return None
-    why = (
-        "this topology does not own it"
-        if view.ledger_known
-        else "who owns it cannot be read (no access to bucket reconciler)"
-    )
-    return Finding(
-        outcome=Outcome.REFUSED,
-        message=f"{why}, and what is not ours is never destroyed",
-        fix=f"declare it{'' if change.action is Action.DELETE else ' as it is'} and apply once to adopt it; then "
-        f"{'remove' if change.action is Action.DELETE else 'change'} it",
-    )
+    verb = "remove" if change.action is Action.DELETE else "change"
+    as_it_is = "" if change.action is Action.DELETE else " as it is"
+    why, fix = "this topology does not own it", f"declare it{as_it_is} and apply once to adopt it; then {verb} it"
+    if not view.ledger_known:
+        why, fix = UNREADABLE, READ_FIRST
+    return Finding(outcome=Outcome.REFUSED, message=f"{why}, and what is not ours is never destroyed", fix=fix)
 
 
 @rule("XX107", "unfinished-replacement", on=(Action.FORGET,), needs=("live",))
