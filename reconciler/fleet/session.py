@@ -88,13 +88,15 @@ def _here(master: str) -> dict[str, str]:
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:
+    from py4j.protocol import Py4JError, Py4JJavaError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     try:
         return SparkSession.builder.config(map=dict(settings)).getOrCreate()
-    except PySparkException as error:
-        message = f"Spark did not start: {str(error).splitlines()[0]}"
+    except (PySparkException, Py4JError) as error:
+        why = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+        message = f"Spark did not start: {why.splitlines()[0]}"
         fix = "See what it wrote above; less memory (spark.driver.memory) or another Java (JAVA_HOME) may help."
         raise CannotContinue(_failure("FL103", "spark-failed", message, fix)) from error
 

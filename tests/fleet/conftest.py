@@ -30,11 +30,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session writes down all that it does."""
+    return tmp_path_factory.mktemp("events")
+
+
+@pytest.fixture(scope="session")
+def spark(event_log: Path) -> Iterator[SparkSession]:
     """Two cores, two partitions, nothing but what a test puts there."""
     from reconciler.fleet.session import session
 
-    started = session("local[2]", settings=SMALL)
+    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_log.as_uri()}
+    started = session("local[2]", settings={**SMALL, **logged, "spark.eventLog.compress": "false"})
     yield started
     started.stop()
 
