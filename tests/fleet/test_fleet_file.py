@@ -143,7 +143,7 @@ def test_what_is_no_fleet_at_all_is_told_too(tmp_path: Path, text: str) -> None:
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CannotContinue, match="does not exist|cannot be read"):
+    with pytest.raises(CannotContinue, match="cannot be read: no such file"):
         load_fleet(tmp_path / "none.yaml")
 
 
