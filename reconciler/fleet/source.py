@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from reconciler.fleet import messages
 from reconciler.fleet.fleet_file import load_fleet
 from reconciler.fleet.reading import Ask, Columns, Part, configs, read_all, subjects
 from reconciler.fleet.streamed import streamed
-from reconciler.fleet.tables import CONFIGS, SUBJECTS
+from reconciler.fleet.tables import CONFIGS, MESSAGES, SUBJECTS
 from reconciler.fleet.targets import Fleet, Target
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: st
 
 
 class JetStreamSource(DataSource):
-    """Options: `fleet`, the path of fleet.yaml; `table`, `configs` or `subjects` (with `stream` and `filter`); `targets`,
-    a JSON list of names; `tasks`; and `sizes`, JSON of objects by target as the last look found them."""
+    """Options: `fleet`, the path of fleet.yaml; `table`: `configs`, `subjects` (with `stream` and `filter`) or `messages`
+    (with `stream`, `filter`, `first` and `last`), which can also be followed (with `most` at a time); `targets`, a JSON list
+    of names; `tasks`; and `sizes`, JSON of objects by target as the last look found them."""
 
     @classmethod
     def name(cls) -> str:
@@ -62,7 +64,17 @@ class JetStreamSource(DataSource):
         return table
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        if self.table == "messages":
+            return messages.Batch(self._targets(), self.options)
         return TargetsReader(dict(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002 - Spark names it
+        if self.table != "messages":
+            raise ValueError(f"option table: `{self.table}` cannot be followed, only `messages` can")
+        return messages.Followed(self._targets(), self.options)
+
+    def _targets(self) -> list[Target]:
+        return [target.to_go() for target in chosen(load_fleet(Path(self.options["fleet"])), self.options)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +154,4 @@ def _ask(options: Mapping[str, str]) -> Ask:
     return configs
 
 
-_TABLES = {"configs": CONFIGS, "subjects": SUBJECTS}
+_TABLES = {"configs": CONFIGS, "subjects": SUBJECTS, "messages": MESSAGES}

@@ -58,7 +58,14 @@ SNAPSHOTS = StructType([*CONFIGS.fields, *RUN])
 SUBJECTS = _table(target=TEXT, stream=TEXT, subject=TEXT, messages=COUNT, error=TEXT, at=TimestampType())
 
 MESSAGES = _table(
-    target=TEXT, stream=TEXT, sequence=COUNT, time=TimestampType(), subject=TEXT, headers=LABELS, data=BinaryType()
+    target=TEXT,
+    stream=TEXT,
+    sequence=COUNT,  # null in a row that says what went wrong
+    time=TimestampType(),  # when it was stored
+    subject=TEXT,
+    headers=LABELS,
+    data=BinaryType(),
+    error=TEXT,  # why there is no more of this stream, or that it begins anew
 )
 
 WANTED = _table(target=TEXT, labels=LABELS, files=TEXT, values=LABELS)
@@ -316,3 +323,99 @@ MOVES = _table(
     share=NUMBER,  # of all subjects
 )
 """What changes hands from one membership to the next."""
+
+EVENTS = _table(
+    target=TEXT,
+    capture=TEXT,  # the stream that kept it
+    sequence=COUNT,
+    id=TEXT,
+    type=TEXT,  # last word of the server's type: consumer_group_pinned, consumer_ack, api_audit, …
+    at=TimestampType(),
+    day=DateType(),
+    stream=TEXT,
+    consumer=TEXT,
+    group=TEXT,
+    pinned_id=TEXT,
+    action=TEXT,
+    reason=TEXT,
+    deliveries=COUNT,
+    ack_seconds=NUMBER,  # from delivery to acknowledgement
+    request=TEXT,  # the endpoint that was asked, as all below it in audit events only
+    client=TEXT,  # its name, else its language and version
+    user=TEXT,
+    account=TEXT,
+    host=TEXT,
+    deed=TEXT,  # create | update | delete | purge | pause | …; null: only a look
+    refused=TEXT,  # what the server said instead
+    made=YES,  # by this request; it was not there before
+    config=TEXT,  # as JSON: what the object is from then on
+)
+"""What servers told about themselves: advisories, metrics and API audit events, a row each."""
+
+PINNINGS = _table(
+    target=TEXT,
+    stream=TEXT,
+    consumer=TEXT,
+    group=TEXT,
+    pinned_id=TEXT,  # null: nobody was pinned
+    since=TimestampType(),
+    until=TimestampType(),  # null: it goes on
+    seconds=NUMBER,  # up to now, where it goes on
+    began=TEXT,  # pinned | admin | timeout
+    ended=TEXT,  # pinned | admin | timeout | deleted
+)
+"""A row per stretch of time for which one client was pinned, or nobody."""
+
+PINS = _table(
+    target=TEXT,
+    stream=TEXT,
+    consumer=TEXT,
+    group=TEXT,
+    since=TimestampType(),
+    until=TimestampType(),
+    pinned_id=TEXT,  # in the end; null: nobody, or the consumer is gone
+    switches=COUNT,  # pins after the first one
+    unpinned=COUNT,  # times that nobody was pinned
+    by_admin=COUNT,
+    by_timeout=COUNT,
+    unpinned_seconds=NUMBER,
+    longest_unpinned_seconds=NUMBER,
+    most_switches=COUNT,  # within any one window
+    flapping=YES,
+)
+"""A row per priority group: how often its pinned client changed, and how long nobody was pinned."""
+
+ACKS = _table(
+    target=TEXT,
+    stream=TEXT,
+    consumer=TEXT,
+    day=DateType(),
+    samples=COUNT,
+    median_seconds=NUMBER,
+    p90_seconds=NUMBER,
+    p99_seconds=NUMBER,
+    longest_seconds=NUMBER,
+    redelivered=COUNT,  # of the samples
+    most_deliveries=COUNT,
+    naks=COUNT,
+    terminated=COUNT,
+    given_up=COUNT,  # messages that reached max_deliver
+)
+"""A row per consumer and day. Samples are as many as sample_freq says; the last three are counted in full."""
+
+ACTORS = _table(
+    target=TEXT,
+    at=TimestampType(),
+    day=DateType(),
+    client=TEXT,
+    user=TEXT,
+    account=TEXT,
+    host=TEXT,
+    request=TEXT,
+    deed=TEXT,
+    address=TEXT,
+    kind=TEXT,
+    changed=WORDS,  # paths; empty: it was so before; null: nobody saw what was before
+    id=TEXT,
+)
+"""Who did what: a row per request that a server carried out and that was more than a look."""

@@ -59,8 +59,9 @@ class Reply(NamedTuple):
 
     @property
     def status(self) -> str | None:
-        """Set where the server speaks for itself: 204 end of batch, 404 nothing there, 503 nobody listens."""
-        return self.headers.get("Status")
+        """Set where the server speaks for itself: 204 end of batch, 404 nothing there, 503 nobody listens. A stored
+        message that is given out may have a header of that name."""
+        return None if "Nats-Sequence" in self.headers else self.headers.get("Status")
 
 
 @dataclass(slots=True)

@@ -70,7 +70,7 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
 
 
 def ends(reply: Reply) -> bool:
-    return reply.status is not None and "Nats-Sequence" not in reply.headers
+    return reply.status is not None
 
 
 def is_unbroken(messages: Iterable[Reply]) -> bool:

@@ -1,0 +1,96 @@
+"""What servers told about themselves, out of a stream that captured it: advisories, metrics and API audit events.
+
+Every pipeline about events starts from this table, which has each event once even if two streams captured it.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType
+
+from reconciler.fleet.tables import EVENTS
+
+
+def _shape(*text: str, **others: DataType) -> StructType:
+    fields = {**dict.fromkeys(text, StringType()), **others}
+    return StructType([StructField(name, kind) for name, kind in fields.items()])
+
+
+_SAID = _shape(
+    "type", "id", "timestamp", "stream", "consumer", "group", "pinned_id", "action", "reason", "subject", "request",
+    "response", deliveries=LongType(), ack_time=LongType(),
+    client=_shape("name", "lang", "ver", "user", "acc", "host", "kind"),
+)  # fmt: skip
+"""What matters of any event, as servers from 2.11 to 2.15 write them."""
+_ANSWER = _shape(
+    "name", "config", did_create=BooleanType(), paused=BooleanType(), error=_shape("description", err_code=LongType())
+)
+_TYPE = r"^io\.nats\.jetstream\.(?:advisory|metric)\.v\d+\.(\w+)$"
+_DEEDS = {
+    "STREAM.CREATE": "create", "STREAM.UPDATE": "update", "STREAM.DELETE": "delete", "STREAM.RESTORE": "restore",
+    "STREAM.PURGE": "purge", "STREAM.MSG.DELETE": "delete message", "STREAM.PEER.REMOVE": "remove peer",
+    "STREAM.LEADER.STEPDOWN": "step down", "CONSUMER.CREATE": "create", "CONSUMER.DURABLE.CREATE": "create",
+    "CONSUMER.DELETE": "delete", "CONSUMER.PAUSE": "pause", "CONSUMER.UNPIN": "unpin", "CONSUMER.RESET": "reset",
+    "CONSUMER.LEADER.STEPDOWN": "step down",
+}  # fmt: skip
+_ASKED = rf"^\$JS\.(?:[^.]+\.)?API\.({'|'.join(_DEEDS).replace('.', '[.]')})\.([^.]+)(?:\.([^.]+))?"
+_WHO = {"user": "user", "account": "acc", "host": "host"}
+
+
+def events(messages: DataFrame) -> DataFrame:
+    """MESSAGES → EVENTS. What is no event of JetStream is left out."""
+    told = F.from_json(F.col("data").cast("string"), _SAID)
+    typed = messages.select("target", F.col("stream").alias("capture"), "sequence", told.alias("it"))
+    read = typed.select(
+        "target", "capture", "sequence", "it",
+        F.regexp_extract("it.type", _TYPE, 1).alias("type"),
+        F.try_to_timestamp("it.timestamp").alias("at"),
+        F.from_json("it.response", _ANSWER).alias("answer"),
+        *(_part(F.regexp_extract("it.subject", _ASKED, number)).alias(name)
+          for number, name in enumerate(("endpoint", "on", "of"), 1)),
+    ).where("type != ''")  # fmt: skip
+    return read.select(
+        "target", "capture", "sequence", "it.id", "type", "at", F.to_date("at").alias("day"),
+        F.coalesce("it.stream", "on").alias("stream"),
+        F.coalesce("it.consumer", F.when(_is_of_consumer(), F.coalesce("answer.name", "of"))).alias("consumer"),
+        *(f"it.{name}" for name in ("group", "pinned_id", "action", "reason", "deliveries")),
+        (F.col("it.ack_time") / 1e9).alias("ack_seconds"),
+        F.col("it.subject").alias("request"),
+        _client().alias("client"),
+        *(_part(F.col(f"it.client.{theirs}")).alias(ours) for ours, theirs in _WHO.items()),
+        _deed().alias("deed"),
+        _refusal().alias("refused"),
+        F.col("answer.did_create").alias("made"),
+        F.when(F.col("endpoint").isNotNull(), F.col("answer.config")).alias("config"),
+    ).select(*EVENTS.names).dropDuplicates(["target", "id"])  # fmt: skip
+
+
+def _part(text: Column) -> Column:
+    """Null where it is empty."""
+    return F.nullif(text, F.lit(""))
+
+
+def _is_of_consumer() -> Column:
+    return F.col("endpoint").startswith("CONSUMER.")
+
+
+def _deed() -> Column:
+    """By the endpoint; that for making consumers also changes them, and that for pausing also resumes."""
+    named = F.create_map(*(F.lit(word) for pair in _DEEDS.items() for word in pair))[F.col("endpoint")]
+    updates = _is_of_consumer() & (F.get_json_object("it.request", "$.action") == "update")
+    return F.when(updates, "update").when(~F.col("answer.paused"), "resume").otherwise(named)
+
+
+def _client() -> Column:
+    """As drift names them: the server knows a leaf node, and not who spoke through it."""
+    name = _part(F.col("it.client.name"))
+    language = _part(F.concat_ws(" ", _part(F.col("it.client.lang")), _part(F.col("it.client.ver"))))
+    leaf = F.concat(F.lit("somebody behind leaf node "), F.coalesce(name, F.lit("")))
+    return F.when(F.col("it.client.kind") == "Leafnode", leaf).otherwise(F.coalesce(name, language))
+
+
+def _refusal() -> Column:
+    error = F.col("answer.error")
+    words = F.format_string("%s (%d)", error["description"], error["err_code"])
+    return F.when(error.isNotNull(), words)

@@ -1,0 +1,127 @@
+"""Pieces of streams: what lies between two offsets, shared out among tasks, and read as rows. Knows nothing of Spark.
+
+A piece is planned from two offsets and nothing else, so that a batch that was begun and never finished is read again
+just the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.fleet.lookout import Entry, Offsets
+from reconciler.fleet.tables import MESSAGES
+from reconciler.fleet.targets import Target
+from reconciler.server.api import Pauses
+from reconciler.server.messages import Message, Range, Unreadable, pages
+from reconciler.server.session import session
+
+PIECE = 50_000
+"""Sequences that one task reads of a stream at most, so that others can read the rest."""
+WINDOW = 32
+"""Requests under way for one piece."""
+_SCHEMA = to_arrow_schema(MESSAGES, timezone="UTC")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """What is read in one go: messages of one stream, or what there is to say instead."""
+
+    target: Target
+    stream: str
+    after: int = 0
+    upto: int = 0
+    matching: str = ">"
+    error: str | None = None
+
+
+def planned(targets: Iterable[Target], start: Offsets, end: Offsets, matching: str = ">") -> Iterator[Piece]:
+    """What lies between two offsets."""
+    for target in targets:
+        for stream, entry in end.get(target.name, {}).items():
+            was = start.get(target.name, {}).get(stream, {})
+            yield from _pieces(Piece(target=target, stream=stream, matching=matching), was, entry)
+
+
+def _pieces(bare: Piece, was: Entry, entry: Entry) -> Iterator[Piece]:
+    if _extent(entry) != _extent(was):
+        first, last = int(entry["after"]), int(entry["sequence"])
+        if entry.get("anew"):
+            why = f"stream {bare.stream} was made anew or set back: it goes on with another message {first + 1}"
+            yield replace(bare, error=why)
+        for after in range(first, last, PIECE):
+            yield replace(bare, after=after, upto=min(after + PIECE, last))
+    if entry.get("error") and entry.get("error") != was.get("error"):
+        yield replace(bare, error=str(entry["error"]))
+
+
+def _extent(entry: Entry) -> tuple[Any, ...]:
+    return tuple(entry.get(key) for key in ("after", "sequence", "time"))
+
+
+async def batches(piece: Piece, *, must: bool, window: int = WINDOW) -> AsyncIterator[pa.RecordBatch]:
+    """Goes on where it was cut off, as long as that helps within the target's deadline. After that a row says why there
+    is no more; where all of it `must` be read, Unreadable is raised instead."""
+    if piece.error is not None:
+        yield problem(piece, piece.error)
+        return
+    left, pauses, why = piece, Pauses(piece.target.deadline), ""
+    while left.after < piece.upto:
+        try:
+            async for page in _messages(left, window):
+                yield rows(piece, page)
+                left, pauses = replace(left, after=page[-1].sequence), Pauses(piece.target.deadline)
+            left = replace(left, after=piece.upto)
+        except (CannotContinue, Unreadable, TimeoutError) as error:
+            why = f"{error or f'nothing within {piece.target.deadline:g} s'} (after message {left.after})"
+            if not await pauses.rest():
+                break
+    if left.after < piece.upto and must:
+        raise Unreadable(f"{piece.target.name}: {why}; start the query again, and it goes on from its checkpoint")
+    if left.after < piece.upto:
+        yield problem(piece, why)
+
+
+async def _messages(piece: Piece, window: int) -> AsyncIterator[list[Message]]:
+    wanted = Range(stream=piece.stream, after=piece.after, upto=piece.upto, matching=piece.matching)
+    async with session(piece.target.options(), window=window) as js:
+        async for page in _in_time(pages(js, wanted), piece.target.deadline):
+            yield page
+
+
+async def _in_time(found: AsyncIterator[list[Message]], deadline: float) -> AsyncIterator[list[Message]]:
+    """Each page has so many seconds; what whoever takes it does meanwhile does not count."""
+    while True:
+        try:
+            async with asyncio.timeout(deadline):
+                page = await anext(found)
+        except StopAsyncIteration:
+            return
+        yield page
+
+
+def rows(piece: Piece, page: Sequence[Message]) -> pa.RecordBatch:
+    """A page as it is handed to Spark."""
+    times = pa.array([one.time for one in page]).cast(pa.timestamp("ns", "UTC"))
+    columns = {
+        "target": [piece.target.name] * len(page),
+        "stream": [piece.stream] * len(page),
+        "sequence": [one.sequence for one in page],
+        "time": times.cast(_SCHEMA.field("time").type, safe=False),  # without the nanoseconds
+        "subject": [one.subject for one in page],
+        "headers": [[*one.headers.items()] for one in page],
+        "data": [one.data for one in page],
+        "error": [None] * len(page),
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=_SCHEMA)
+
+
+def problem(piece: Piece, why: str) -> pa.RecordBatch:
+    row = {"target": piece.target.name, "stream": piece.stream or None, "error": why}
+    return pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

@@ -1,0 +1,129 @@
+"""A look at the streams of many targets: what is new in each, and why nothing can be said of the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from reconciler.fleet.lookout import Lookout, Wanted
+from reconciler.fleet.targets import Target
+from reconciler.server.api import JetStream
+from tests.fleet.told import reached
+from tests.support.accounts import Account, accounts_config
+from tests.support.jetstream import make_stream, talk
+from tests.support.servers import NatsServer
+
+S = Wanted(stream="S")
+
+
+def hold(account: Account, number: int, stream: str = "S", **config: Any) -> None:
+    async def work(js: JetStream) -> None:
+        await make_stream(js, stream, **{"subjects": ["s"], "allow_direct": True, **config})
+        for _ in range(number):
+            await js.pipeline.request("s", b"", within=5)
+
+    talk(account, work)
+
+
+def looking(work: Callable[[Lookout], Awaitable[None]], *targets: Target, wanted: Wanted = S) -> None:
+    async def session() -> None:
+        lookout = Lookout(targets, wanted)
+        try:
+            await work(lookout)
+        finally:
+            await lookout.close()
+
+    asyncio.run(session())
+
+
+def extents(entries: dict[str, dict[str, Any]]) -> dict[str, tuple[int, int]]:
+    return {stream: (entry["after"], entry["sequence"]) for stream, entry in entries.items()}
+
+
+def test_what_is_new_comes_in_pieces_until_there_is_nothing(account: Account) -> None:
+    hold(account, 5)
+
+    async def work(lookout: Lookout) -> None:
+        first = await lookout.look({}, most=3)
+        second = await lookout.look(first, most=3)
+        assert (extents(first["east"]), extents(second["east"])) == ({"S": (0, 3)}, {"S": (3, 5)})
+        assert await lookout.look(second, most=3) == second
+
+    looking(work, reached(account, "east"))
+
+
+def test_without_a_name_it_is_every_stream_that_keeps_events(account: Account) -> None:
+    hold(account, 0, "AUDIT", subjects=["$JS.EVENT.ADVISORY.API"])
+    hold(account, 0, "ACKS", subjects=["$JS.EVENT.METRIC.>"])
+    hold(account, 1)
+
+    async def work(lookout: Lookout) -> None:
+        found = await lookout.look({})
+        assert set(found["east"]) == {"AUDIT"}  # nobody has acknowledged anything yet
+
+    looking(work, reached(account, "east"), wanted=Wanted())
+
+
+def test_a_target_that_does_not_answer_keeps_what_is_known_beside_the_reason(account: Account) -> None:
+    hold(account, 2)
+    with NatsServer(config=accounts_config(1)) as server:
+        other = Account(server=server, user="a0", password="a0")
+        hold(other, 3)
+        port = server.url
+
+        async def work(lookout: Lookout) -> None:
+            first = await lookout.look({})
+            server.stop()
+            away = await lookout.look(first)
+            assert away["east"] == first["east"]
+            entry = away["west"]["S"]
+            assert {**entry, "error": ""} == {**first["west"]["S"], "error": ""}
+            assert entry["error"]
+            assert await lookout.look(away) == away  # one outage, one reason
+            server.start()
+            assert server.url == port
+            assert await lookout.look(away) == first
+
+        looking(work, reached(account, "east"), reached(other, "west", deadline=5.0))
+
+
+def test_wrong_credentials_are_told_without_them(account: Account) -> None:
+    stranger = Account(server=account.server, user="a0", password="not-the-password")
+
+    async def work(lookout: Lookout) -> None:
+        error = str((await lookout.look({}))["east"]["S"]["error"])
+        assert "not-the-password" not in error
+        assert "refused" in error.lower() or "authorization" in error.lower(), error
+
+    looking(work, reached(stranger, "east"))
+
+
+def test_a_stream_that_is_missing_is_told_under_its_name(account: Account) -> None:
+    async def work(lookout: Lookout) -> None:
+        assert (await lookout.look({}))["east"] == {"S": {"error": "stream S: stream not found (10059)"}}
+
+    looking(work, reached(account, "east"))
+
+
+def test_a_target_that_hangs_takes_no_longer_than_its_deadline(account: Account) -> None:
+    hold(account, 1)
+
+    async def work() -> None:
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        target = reached(account, "east")
+        hanging = Target(name="west", settings=target.settings.__class__(url=f"nats://127.0.0.1:{port}"), deadline=0.5)
+        lookout = Lookout((target, hanging), S)
+        async with asyncio.timeout(4):
+            found = await lookout.look({})
+        await lookout.close()
+        server.close()
+        assert extents({"S": found["east"]["S"]}) == {"S": (0, 1)}
+        assert "0.5 s" in str(found["west"]["S"]["error"])
+
+    asyncio.run(work())

@@ -1,0 +1,100 @@
+"""Messages of streams as a table: all that are there, or followed into a sink that has each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQueryException
+
+from reconciler.fleet.source import live
+from reconciler.fleet.tables import MESSAGES
+from reconciler.server.api import JetStream
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream, talk
+
+FleetFile = Callable[..., Path]
+NOBODY = {"server": "nats://127.0.0.1:1"}
+
+
+def publish(account: Account, *words: str) -> None:
+    async def work(js: JetStream) -> None:
+        await make_stream(js, "S", subjects=["s"], allow_direct=True)
+        for word in words:
+            await js.pipeline.request("s", word.encode(), within=5)
+
+    talk(account, work)
+
+
+def follow(spark: SparkSession, fleet: Path, folder: Path) -> None:
+    """Everything that came since the last time, three messages at a time for the two targets, into Parquet."""
+    options = {"fleet": str(fleet), "table": "messages", "stream": "S", "most": "6", "tasks": "2"}
+    found = spark.readStream.format("jetstream").options(**options).load()
+    sink = found.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    query = sink.trigger(availableNow=True).start(str(folder / "sink"))
+    query.awaitTermination()
+
+
+def kept(spark: SparkSession, folder: Path) -> list[tuple[str, int | None, str | None]]:
+    rows = spark.read.schema(MESSAGES).parquet(str(folder / "sink")).collect()
+    said = ((row.target, row.sequence, row.data and row.data.decode()) for row in rows)
+    return sorted(said, key=lambda row: (row[0], row[1] or 0, row[2] or ""))
+
+
+COMMITS, SINK = "checkpoint/commits", "sink/_spark_metadata"
+
+
+def killed(folder: Path, *unnoted: str) -> None:
+    """As whoever is killed leaves it: the last batch was begun, and here it was not noted any more that it is done."""
+    for notes in unnoted:
+        last = max((folder / notes).glob("[0-9]*"), key=lambda file: int(file.name.split(".")[0]))
+        last.unlink()
+        last.with_name(f".{last.name}.crc").unlink()
+
+
+def test_a_query_broken_off_anywhere_and_started_again_has_each_message_once(
+    spark: SparkSession, fleet: FleetFile, new_account: Callable[..., Account], tmp_path: Path
+) -> None:
+    account, words = new_account(), [f"w{n}" for n in range(1, 10)]
+    file = fleet(east=account, west=NOBODY)
+    publish(account, *words[:5])
+    follow(spark, file, tmp_path)
+    killed(tmp_path, COMMITS, SINK)  # before its files counted
+    publish(account, *words[5:7])  # while nobody followed
+    follow(spark, file, tmp_path)
+    killed(tmp_path, COMMITS)  # after that
+    publish(account, *words[7:])
+    follow(spark, file, tmp_path)
+    expected = [("east", n, word) for n, word in enumerate(words, 1)]
+    assert kept(spark, tmp_path) == [*expected, ("west", None, None)]
+
+
+def test_a_range_of_several_targets_is_read_at_once(
+    spark: SparkSession, fleet: FleetFile, new_account: Callable[..., Account]
+) -> None:
+    east, west = new_account(), new_account()
+    publish(east, "a", "b", "c", "d")
+    publish(west, "e")
+    found = live(spark, fleet(east=east, west=west, gone=NOBODY), "messages", stream="S", first="2", last="3")
+    rows = sorted((row.target, row.sequence or 0, row.data or b"", bool(row.error)) for row in found.collect())
+    assert found.schema == MESSAGES
+    assert rows == [("east", 2, b"b", False), ("east", 3, b"c", False), ("gone", 0, b"", True)]
+
+
+def test_a_stream_that_loses_what_was_promised_ends_the_query_and_nothing_is_noted(
+    spark: SparkSession, fleet: FleetFile, new_account: Callable[..., Account], tmp_path: Path
+) -> None:
+    account = new_account()
+    file = fleet(defaults={"deadline": "1s"}, east=account)
+    publish(account, "a", "b")
+    follow(spark, file, tmp_path)
+    killed(tmp_path, COMMITS, SINK)
+
+    async def gone(js: JetStream) -> None:
+        done(await js.request("STREAM.DELETE.S"))
+
+    talk(account, gone)
+    with pytest.raises(StreamingQueryException, match=r"east: .*start the query again"):
+        follow(spark, file, tmp_path)

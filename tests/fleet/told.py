@@ -1,0 +1,107 @@
+"""Events written by hand, and events that real servers tell when they are provoked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from nats.aio.msg import Msg
+from pyspark.sql import DataFrame, SparkSession
+
+from reconciler.fleet.tables import EVENTS
+from reconciler.fleet.targets import Target
+from reconciler.server.api import JetStream
+from reconciler.server.settings import Settings
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SECOND = 1_000_000_000
+
+
+def after(seconds: float) -> datetime:
+    """So long after noon."""
+    return NOON + timedelta(seconds=seconds)
+
+
+def event(seconds: float, kind: str, **columns: Any) -> dict[str, Any]:
+    """One of target east about consumer S/c, so long after noon."""
+    at = after(seconds)
+    usual = {"target": "east", "stream": "S", "consumer": "c", "day": at.date(), "sequence": int(seconds * 1000)}
+    return {**usual, "type": kind, "at": at, "id": f"{kind}{seconds}", **columns}
+
+
+def audit(seconds: float, deed: str, config: Mapping[str, Any] | None = None, **columns: Any) -> dict[str, Any]:
+    told = {"consumer": None, "client": "alice", "config": None if config is None else json.dumps(config)}
+    return event(seconds, "api_audit", deed=deed, **{**told, **columns})
+
+
+def events(spark: SparkSession, *told: dict[str, Any]) -> DataFrame:
+    return spark.createDataFrame(list(told), EVENTS)
+
+
+def said(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    """The rows, in their order; all columns where none is named."""
+    rows = (frame.select(*columns) if columns else frame).collect()
+    return [tuple(_in_utc(value) for value in row) for row in rows]
+
+
+def _in_utc(value: Any) -> Any:
+    """Spark gives times as this machine's clock on the wall shows them."""
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+
+def reached(account: Account, name: str, **more: Any) -> Target:
+    """The account as a target of a fleet."""
+    settings = Settings(url=account.url, user=account.user, password=account.password)
+    return Target(name=name, settings=settings, **more)
+
+
+def provoke(account: Account) -> None:
+    """Stream EVENTS keeps what the server tells; then everything happens to consumer S/c that it tells of."""
+    talk(account, _provoke)
+
+
+async def _provoke(js: JetStream) -> None:
+    await make_stream(js, "EVENTS", subjects=["$JS.EVENT.>"], allow_direct=True)
+    told = await js.pipeline.nc.subscribe("$JS.EVENT.>")
+    await make_stream(js, "S", subjects=["s"])
+    usual = {"priority_policy": "pinned_client", "priority_groups": ["g"], "priority_timeout": SECOND // 2}
+    await make_consumer(js, "S", "c", **usual, sample_freq="100", max_deliver=1, ack_wait=SECOND // 5)
+    for _ in range(4):
+        await js.pipeline.request("s", b"", within=5)
+    pinned = await _pulled(js)
+    same = {"id": (pinned.headers or {})["Nats-Pin-Id"]}
+    await pinned.respond(b"+ACK")
+    await (await _pulled(js, **same)).respond(b"-NAK")
+    await (await _pulled(js, **same)).respond(b"+TERM")
+    await _until(told, "MSG_TERMINATED")
+    done(await js.request("CONSUMER.UNPIN.S.c", {"group": "g"}))
+    await _pulled(js)  # by another one, who is never heard of again
+    await _until(told, "MAX_DELIVERIES", "UNPINNED")
+    config = done(await js.request("STREAM.INFO.S"))["config"]
+    done(await js.request("STREAM.UPDATE.S", {**config, "max_age": SECOND * 3600}))
+    done(await js.request("CONSUMER.DELETE.S.c"))
+    await js.request("STREAM.DELETE.NOBODY")
+    await _until(told, "CONSUMER.DELETED")
+
+
+async def _pulled(js: JetStream, **more: Any) -> Msg:
+    nc = js.pipeline.nc
+    inbox = nc.new_inbox()
+    answers = await nc.subscribe(inbox)
+    wanted = {"batch": 1, "expires": 5 * SECOND, "group": "g", **more}
+    await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", json.dumps(wanted).encode(), reply=inbox)
+    return await answers.next_msg(5)
+
+
+async def _until(told: Any, *last_words: str) -> None:
+    """Servers tell a moment after they have done it, and in no certain order."""
+    wanted = set(last_words)
+    async with asyncio.timeout(10):
+        while wanted:
+            subject = (await told.next_msg(10)).subject
+            wanted -= {word for word in wanted if f".{word}." in subject}
