@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,12 +30,20 @@ class Origin:
 def origin(path: Path) -> Origin:
     """Never fails and never waits long: what cannot be told is None."""
     folder = path if path.is_dir() else path.parent
-    remotes = _git(folder, "remote")
-    if remotes is None:
-        return Origin()  # nobody knows, and every further question would cost another process
-    remote = _remote(folder, remotes.split())
+    if not _may_be_in_a_repository(folder):
+        return Origin()
     revision = _git(folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-    return Origin(repository=identity(remote) if remote else _root(folder), revision=revision or None)
+    remote = _remote(folder)
+    return Origin(repository=identity(remote) if remote else _root(folder), revision=revision)
+
+
+def _may_be_in_a_repository(folder: Path) -> bool:
+    """Git looks for `.git` here and above; asking where there is none would cost three processes a plan."""
+    try:
+        here = folder.resolve()
+        return any((above / ".git").exists() for above in (here, *here.parents))
+    except (OSError, RuntimeError):
+        return True
 
 
 def identity(url: str) -> str:
@@ -47,8 +54,9 @@ def identity(url: str) -> str:
     return f"{match['host'].lower()}/{match['path'].strip('/').removesuffix('.git')}"
 
 
-def _remote(folder: Path, names: Sequence[str]) -> str | None:
+def _remote(folder: Path) -> str | None:
     """The URL of `origin`, else of the first remote there is."""
+    names = (_git(folder, "remote") or "").split()
     first = ["origin"] if "origin" in names else names[:1]
     return _git(folder, "config", "--get", f"remote.{first[0]}.url") if first else None
 
@@ -73,4 +81,4 @@ def _git(folder: Path, *question: str) -> str | None:
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.decode(errors="replace").strip()
+    return answer.stdout.decode(errors="replace").strip() or None

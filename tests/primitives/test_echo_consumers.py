@@ -65,24 +65,15 @@ def consumers(account: Account) -> Iterator[Consumers]:
 
 
 @on_every_version
-def test_settle_predicts_the_echo_of_creates_updates_and_lists(consumers: Consumers) -> None:
+def test_settle_predicts_the_echo_of_creates_lists_updates_and_patches(consumers: Consumers) -> None:
+    """Of the same bodies, as drawing them takes longer than asking the server."""
     pairs = st.lists(st.tuples(consumers.strategy, consumers.strategy), min_size=BATCH, max_size=BATCH)
 
     @relaxed
     @given(pairs, st.sampled_from(sorted(STREAMS)))
     def check(drawn: list[tuple[Body, Body]], stream: str) -> None:
-        made = consumers.create(stream, [body for body, _ in drawn])
-        try:
-            listed = consumers.server.listed_consumers(stream)
-            for name, echo in made.items():
-                consumers.mismatches.expect(canonical(listed[name]), canonical(echo), "in a list")
-            updates = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
-            replies = consumers.server.consumers(stream, updates, "update")
-            for (name, body), reply in zip(updates.items(), replies, strict=True):
-                if reply.config:
-                    consumers.check(stream, _as_paused(body, made[name]), reply.config)
-        finally:
-            consumers.server.delete_consumers(stream, made)
+        _updated(consumers, stream, drawn)
+        _patched(consumers, stream, drawn)
 
     check()
     consumers.mismatches.none()
@@ -90,33 +81,39 @@ def test_settle_predicts_the_echo_of_creates_updates_and_lists(consumers: Consum
     assert known - consumers.accepted.keys() == set(), "every field was drawn and accepted"
 
 
-@on_every_version
-def test_a_patched_update_gives_what_was_wanted_and_leaves_nothing_to_plan(consumers: Consumers) -> None:
-    pairs = st.lists(st.tuples(consumers.strategy, consumers.strategy), min_size=BATCH, max_size=BATCH)
+def _updated(consumers: Consumers, stream: str, drawn: list[tuple[Body, Body]]) -> None:
+    """Each body in whole takes the place of the one before."""
+    made = consumers.create(stream, [body for body, _ in drawn])
+    try:
+        listed = consumers.server.listed_consumers(stream)
+        for name, echo in made.items():
+            consumers.mismatches.expect(canonical(listed[name]), canonical(echo), "in a list")
+        updates = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
+        replies = consumers.server.consumers(stream, updates, "update")
+        for (name, body), reply in zip(updates.items(), replies, strict=True):
+            if reply.config:
+                consumers.check(stream, _as_paused(body, made[name]), reply.config)
+    finally:
+        consumers.server.delete_consumers(stream, made)
 
-    @relaxed
-    @given(pairs, st.sampled_from(sorted(STREAMS)))
-    def check(drawn: list[tuple[Body, Body]], stream: str) -> None:
-        made = consumers.create(stream, [body for body, _ in drawn])
-        try:
-            wanted = {
-                name: _as_paused(named(body, name), made[name]) for name, (_, body) in zip(made, drawn, strict=False)
-            }
-            settled = {name: consumers.settle(stream, body) for name, body in wanted.items()}
-            sent = {
-                name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo))
-                for name, echo in made.items()
-            }
-            for name, reply in zip(sent, consumers.server.consumers(stream, sent, "update"), strict=True):
-                if reply.config:
-                    live = canonical(reply.config)
-                    again = as_engine(settled[name], live, FIELD_INFOS)
-                    consumers.mismatches.expect(live, again, f"{made[name]} → {wanted[name]}, sent {sent[name]}")
-        finally:
-            consumers.server.delete_consumers(stream, made)
 
-    check()
-    consumers.mismatches.none()
+def _patched(consumers: Consumers, stream: str, drawn: list[tuple[Body, Body]]) -> None:
+    """What differs is sent alone: that gives what was wanted, and leaves nothing to plan."""
+    made = consumers.create(stream, [body for body, _ in drawn])
+    try:
+        wanted = {name: _as_paused(named(body, name), made[name]) for name, (_, body) in zip(made, drawn, strict=False)}
+        settled = {name: consumers.settle(stream, body) for name, body in wanted.items()}
+        sent = {
+            name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo))
+            for name, echo in made.items()
+        }
+        for name, reply in zip(sent, consumers.server.consumers(stream, sent, "update"), strict=True):
+            if reply.config:
+                live = canonical(reply.config)
+                again = as_engine(settled[name], live, FIELD_INFOS)
+                consumers.mismatches.expect(live, again, f"{made[name]} → {wanted[name]}, sent {sent[name]}")
+    finally:
+        consumers.server.delete_consumers(stream, made)
 
 
 def _as_paused(body: Body, live: Body) -> Body:

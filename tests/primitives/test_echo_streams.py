@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.kinds.primitives import stream_config
@@ -50,7 +50,14 @@ class Streams:
         made = {name: reply.config for name, reply in zip(wanted, replies, strict=True) if reply.config}
         for name, echo in made.items():
             self.check(name, wanted[name], echo)
+            self.check_level(echo)
         return made
+
+    def check_level(self, echoed: Body) -> None:
+        """The level we require is the one the server notes."""
+        if "consumer" not in str(echoed.get("mirror")) + str(echoed.get("sources")):  # the server forgets this one
+            noted, required = echoed["metadata"]["_nats.req.level"], stream_config.required_level(canonical(echoed))
+            self.mismatches.expect({"level": noted}, {"level": str(required)}, f"required by {echoed}")
 
 
 @pytest.fixture
@@ -60,21 +67,14 @@ def streams(account: Account) -> Iterator[Streams]:
 
 
 @on_every_version
-def test_settle_predicts_the_echo_of_creates_updates_and_lists(streams: Streams) -> None:
+def test_settle_predicts_the_echo_of_creates_lists_updates_and_patches(streams: Streams) -> None:
+    """Of the same bodies, as drawing them takes longer than asking the server."""
+
     @relaxed
     @given(st.lists(st.tuples(streams.strategy, streams.strategy), min_size=BATCH, max_size=BATCH))
     def check(drawn: list[tuple[Body, Body]]) -> None:
-        made = streams.create([body for body, _ in drawn])
-        try:
-            listed = streams.server.listed_streams()
-            for name, echo in made.items():
-                streams.mismatches.expect(canonical(listed[name]), canonical(echo), "in a list")
-            updates = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
-            for (name, body), reply in zip(updates.items(), streams.server.update_streams(updates), strict=True):
-                if reply.config:
-                    streams.check(name, body, reply.config)
-        finally:
-            streams.server.delete_streams(made)
+        _updated(streams, drawn)
+        _patched(streams, drawn)
 
     check()
     streams.mismatches.none()
@@ -82,43 +82,38 @@ def test_settle_predicts_the_echo_of_creates_updates_and_lists(streams: Streams)
     assert known - streams.accepted.keys() == {"num_replicas"}, "every field was accepted; replicas need a cluster"
 
 
-@on_every_version
-def test_a_patched_update_gives_what_was_wanted_and_leaves_nothing_to_plan(streams: Streams) -> None:
-    @relaxed
-    @given(st.lists(st.tuples(streams.strategy, streams.strategy), min_size=BATCH, max_size=BATCH))
-    def check(drawn: list[tuple[Body, Body]]) -> None:
-        made = streams.create([body for body, _ in drawn])
-        try:
-            wanted = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
-            settled = {name: streams.settle(name, body) for name, body in wanted.items()}
-            sent = {
-                name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo))
-                for name, echo in made.items()
-            }
-            for name, reply in zip(sent, streams.server.update_streams(sent), strict=True):
-                if reply.config:
-                    live = canonical(reply.config)
-                    again = as_engine(settled[name], live, FIELD_INFOS)
-                    streams.mismatches.expect(live, again, f"{made[name]} → {wanted[name]}, sent {sent[name]}")
-        finally:
-            streams.server.delete_streams(made)
-
-    check()
-    streams.mismatches.none()
-
-
-@on_every_version
-def test_the_required_level_is_the_one_the_server_notes(streams: Streams) -> None:
-    @settings(relaxed, max_examples=5)
-    @given(st.lists(streams.strategy, min_size=BATCH, max_size=BATCH))
-    def check(drawn: list[Body]) -> None:
-        made = streams.create(drawn)
+def _updated(streams: Streams, drawn: list[tuple[Body, Body]]) -> None:
+    """Each body in whole takes the place of the one before."""
+    made = streams.create([body for body, _ in drawn])
+    try:
+        listed = streams.server.listed_streams()
+        for name, echo in made.items():
+            streams.mismatches.expect(canonical(listed[name]), canonical(echo), "in a list")
+        updates = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
+        for (name, body), reply in zip(updates.items(), streams.server.update_streams(updates), strict=True):
+            if reply.config:
+                streams.check(name, body, reply.config)
+    finally:
         streams.server.delete_streams(made)
-        for echo in made.values():
-            if "consumer" not in str(echo.get("mirror")) + str(echo.get("sources")):  # the server forgets this one
-                assert stream_config.required_level(canonical(echo)) == int(echo["metadata"]["_nats.req.level"]), echo
 
-    check()
+
+def _patched(streams: Streams, drawn: list[tuple[Body, Body]]) -> None:
+    """What differs is sent alone: that gives what was wanted, and leaves nothing to plan."""
+    made = streams.create([body for body, _ in drawn])
+    try:
+        wanted = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
+        settled = {name: streams.settle(name, body) for name, body in wanted.items()}
+        sent = {
+            name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo))
+            for name, echo in made.items()
+        }
+        for name, reply in zip(sent, streams.server.update_streams(sent), strict=True):
+            if reply.config:
+                live = canonical(reply.config)
+                again = as_engine(settled[name], live, FIELD_INFOS)
+                streams.mismatches.expect(live, again, f"{made[name]} → {wanted[name]}, sent {sent[name]}")
+    finally:
+        streams.server.delete_streams(made)
 
 
 def test_replicas_and_placement_are_echoed_by_a_cluster(clustered_account: Account) -> None:

@@ -12,7 +12,7 @@ from reconciler.core.reconcile import World
 from reconciler.core.rule import View
 from reconciler.core.unseen import Known, Unseen, Watched, unseen
 from reconciler.kinds import REGISTRY
-from tests.rules.test_rules import every_case, prepared
+from tests.rules.test_rules import FILES, cases, prepared
 from tests.support.topologies import Scene, view_of
 
 HAPPENED = ("raw", "facts", "limits", "usage")
@@ -42,16 +42,15 @@ def online(case: dict[str, Any], folder: Path) -> set[tuple[str, str]]:
     return said(judged_all(*seeing(prepared(case, folder)), REGISTRY))
 
 
-@pytest.mark.parametrize(("code", "case"), every_case())
-def test_nothing_is_said_that_the_account_would_not_confirm(code: str, case: dict[str, Any], tmp_path: Path) -> None:
-    assert offline(case, tmp_path)[0] - online(case, tmp_path) == set()
-
-
-@pytest.mark.parametrize(("code", "case"), every_case())
-def test_whoever_says_less_is_named(code: str, case: dict[str, Any], tmp_path: Path) -> None:
-    found, watched = offline(case, tmp_path)
-    named = {(code, str(address)) for code, addresses in watched.left.items() for address in addresses}
-    assert online(case, tmp_path) - found - named == set()
+@pytest.mark.parametrize("code", FILES)
+def test_nothing_is_said_that_the_account_would_not_confirm_and_whoever_says_less_is_named(
+    code: str, tmp_path: Path
+) -> None:
+    for number, case in enumerate(cases(code)):
+        (blind, watched), all_of_it = offline(case, tmp_path / str(number)), online(case, tmp_path / str(number))
+        assert blind - all_of_it == set(), case["case"]
+        named = {(code, str(address)) for code, addresses in watched.left.items() for address in addresses}
+        assert all_of_it - blind - named == set(), case["case"]
 
 
 @pytest.mark.parametrize(
