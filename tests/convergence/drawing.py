@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from reconciler.core.resource import Address, Declared
@@ -32,6 +31,7 @@ from tests.primitives.bodies import (
     stream_fields,
     texts,
 )
+from tests.support import drawing
 
 Wishes = Mapping[Address, Body]
 """What a file says, before it is checked: resources by address, parents first."""
@@ -304,28 +304,8 @@ def _hangs_on(address: Address, these: set[Address]) -> bool:
 
 
 def drawn(number: int, version: Version) -> list[Case]:
-    """So many cases, always the same ones; each has names of its own, so that one account holds them all."""
-    found: list[Case] = []
-    for run in range(0, number, PER_SEED):
-
-        @seed(run)
-        @settings(
-            max_examples=PER_SEED,
-            database=None,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(st.data())
-        def draw(data: st.DataObject) -> None:
-            found.append(data.draw(cases(len(found), version)))
-
-        draw()
-    return found
-
-
-PER_SEED = 20
-"""Of a longer run, hypothesis makes half by varying what it drew before."""
+    """So many cases; each has names of its own, so that one account holds them all."""
+    return drawing.drawn(lambda index: cases(index, version), number)
 
 
 def fields_said(wishes: Wishes) -> list[tuple[str, str]]:

@@ -14,7 +14,9 @@ from reconciler.kinds.primitives.sparse import Settled
 from tests.primitives.bodies import Body
 
 BATCH = 24
-"""Bodies per drawn example: they travel together."""
+"""Bodies that travel together."""
+PAIRS = 30 * BATCH
+"""Bodies a server is shown, each with one that follows it."""
 
 relaxed = settings(
     max_examples=50,

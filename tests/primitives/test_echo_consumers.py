@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, cycle
 
 import pytest
 from hypothesis import given, settings
@@ -14,9 +14,10 @@ from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, FIELDS, canonical, settle
 from reconciler.kinds.primitives.sparse import Settled
 from tests.primitives.bodies import CONSUMER_GROUPS, RECIPES, Body, bodies, consumer_fields, named
-from tests.primitives.compare import BATCH, Mismatches, as_engine, patched, relaxed
+from tests.primitives.compare import BATCH, PAIRS, Mismatches, as_engine, patched, relaxed
 from tests.primitives.echo import Server
 from tests.support.accounts import Account
+from tests.support.drawing import batches, drawn
 from tests.support.versions import on_every_version
 
 STREAMS: dict[str, Body] = {
@@ -67,15 +68,10 @@ def consumers(account: Account) -> Iterator[Consumers]:
 @on_every_version
 def test_settle_predicts_the_echo_of_creates_lists_updates_and_patches(consumers: Consumers) -> None:
     """Of the same bodies, as drawing them takes longer than asking the server."""
-    pairs = st.lists(st.tuples(consumers.strategy, consumers.strategy), min_size=BATCH, max_size=BATCH)
-
-    @relaxed
-    @given(pairs, st.sampled_from(sorted(STREAMS)))
-    def check(drawn: list[tuple[Body, Body]], stream: str) -> None:
-        _updated(consumers, stream, drawn)
-        _patched(consumers, stream, drawn)
-
-    check()
+    pairs = st.tuples(consumers.strategy, consumers.strategy)
+    for batch, stream in zip(batches(drawn(lambda _: pairs, PAIRS), BATCH), cycle(sorted(STREAMS)), strict=False):
+        _updated(consumers, stream, batch)
+        _patched(consumers, stream, batch)
     consumers.mismatches.none()
     known = {name for name, about in FIELDS.items() if about.since <= consumers.server.version}
     assert known - consumers.accepted.keys() == set(), "every field was drawn and accepted"

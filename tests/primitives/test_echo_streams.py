@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.kinds.primitives import stream_config
 from reconciler.kinds.primitives.sparse import Settled
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS, FIELDS, canonical, settle
 from tests.primitives.bodies import RECIPES, STREAM_GROUPS, Body, bodies, named, stream_fields
-from tests.primitives.compare import BATCH, Mismatches, as_engine, patched, relaxed
+from tests.primitives.compare import BATCH, PAIRS, Mismatches, as_engine, patched
 from tests.primitives.echo import Server
 from tests.support.accounts import Account
+from tests.support.drawing import batches, drawn
 from tests.support.versions import on_every_version
 
 ORIGINS: dict[str, Body] = {"PLAIN": {}, "DIRECT": {"allow_direct": True}}
@@ -69,14 +69,10 @@ def streams(account: Account) -> Iterator[Streams]:
 @on_every_version
 def test_settle_predicts_the_echo_of_creates_lists_updates_and_patches(streams: Streams) -> None:
     """Of the same bodies, as drawing them takes longer than asking the server."""
-
-    @relaxed
-    @given(st.lists(st.tuples(streams.strategy, streams.strategy), min_size=BATCH, max_size=BATCH))
-    def check(drawn: list[tuple[Body, Body]]) -> None:
-        _updated(streams, drawn)
-        _patched(streams, drawn)
-
-    check()
+    pairs = st.tuples(streams.strategy, streams.strategy)
+    for batch in batches(drawn(lambda _: pairs, PAIRS), BATCH):
+        _updated(streams, batch)
+        _patched(streams, batch)
     streams.mismatches.none()
     known = {name for name, about in FIELDS.items() if about.since <= streams.server.version}
     assert known - streams.accepted.keys() == {"num_replicas"}, "every field was accepted; replicas need a cluster"
