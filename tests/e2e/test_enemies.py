@@ -11,7 +11,7 @@ import pytest
 from reconciler.server.api import JetStream, Stored
 from tests.cli.running import Shell
 from tests.e2e.someone import HEADER, Someone, readable
-from tests.support.jetstream import make_consumer, make_stream
+from tests.support.jetstream import make_bucket, make_consumer, make_stream
 
 GROUPS = """streams:
   JOBS:
@@ -134,6 +134,20 @@ def test_a_group_record_broken_by_hand_is_refused_and_said(someone: Someone) -> 
     assert "elastic_group/JOBS/g" in ran.out
     exported = someone("export")
     assert (exported.code, "XX905" in exported.err) == (0, True)
+
+
+def test_a_group_under_a_name_that_no_member_can_use_is_left_out_of_the_export_and_explained(someone: Someone) -> None:
+    async def make(js: JetStream) -> None:
+        await make_stream(js, "JOBS", subjects=["jobs.*"])
+        await make_bucket(js, "elastic-consumer-groups")
+        put = await js.put_entry("elastic-consumer-groups", "JOBS.a\u202eb", b'{"max_members":2}', expected_revision=0)
+        assert isinstance(put, Stored)
+
+    someone.ask(make)
+    exported = someone("export")
+    assert (exported.code, "`a\\u202eb` cannot be part of a key" in " ".join(exported.err.split())) == (0, True)
+    assert someone("plan", someone.write(exported.out, "live.yaml"), "--exit-code").code == 0
+    assert "GR110" in someone("groups", "doctor").out
 
 
 @pytest.mark.parametrize(

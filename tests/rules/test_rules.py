@@ -93,6 +93,8 @@ def test_every_message_reads_as_sentences(code: str) -> None:
         assert "None" not in verdict.message
         assert "  " not in verdict.message
         assert [part for part in verdict.message.split(". ")[1:] if part[:1].islower()] == []
+        first = verdict.message.partition(" ")[0]
+        assert first not in verdict.address.split("/")[1:], "a report gives the first word a capital letter"
 
 
 def test_no_two_cases_of_a_rule_have_the_same_words() -> None:

@@ -80,7 +80,7 @@ def copying_consumer_removed(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         quantities={"dependants": len(using)},
-        message=f"{', '.join(using[:NAMED])} copies through this consumer and would stop",
+        message=f"what copies through this consumer would stop: stream {', '.join(using[:NAMED])}",
         fix=f"let it use another consumer first, or allow it for this run: --allow XX232={change.address}",
     )
 

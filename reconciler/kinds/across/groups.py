@@ -80,7 +80,9 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
     address = change.address
     if address.kind == "consumer":
         for group in _durables(view).get(address.stream, {}).get(address.name, ())[:1]:
-            yield _refused(f"{address.name} is the durable of a member of {group}", fix="choose another consumer name")
+            yield _refused(
+                f"consumer {address.name} is the durable of a member of {group}", fix="choose another consumer name"
+            )
     elif address.kind == "static_group":
         plain = _plain_consumers(address.stream, view)
         for member in _members(change.desired.config if change.desired else {}):

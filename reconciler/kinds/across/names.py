@@ -68,7 +68,7 @@ def queue_as_stream(change: Change, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"{change.address.name} is the work-queue stream of {group}",
+        message=f"stream {change.address.name} is the work-queue stream of {group}",
         fix="choose another name; the group manages that stream",
     )
 

@@ -126,7 +126,7 @@ def _unread(change: Change, view: View) -> Finding | None:
     return Finding(
         outcome=Outcome.REFUSED,
         path=next((path for path in FILTERS if change.becomes(path)), ""),
-        message=f"{who} of the work queue could not be read ({why}), and may take the same messages",
+        message=f"consumer {who} of the work queue could not be read ({why}), and may take the same messages",
         fix="plan again when all consumers of the stream can be read",
         reaction=Reaction.DOES,
     )

@@ -165,7 +165,7 @@ def _groups(snapshot: Snapshot) -> Iterator[Group]:
             names = group_record.split_key(text)
             if names is None or entry.deleted:
                 continue
-            yield _group(snapshot, type_, names, group_record.read(entry), entry.value.decode(errors="replace"))
+            yield _group(snapshot, type_, names, group_record.found(names, entry), entry.value.decode(errors="replace"))
 
 
 def refreshed(group: Group, snapshot: Snapshot) -> Group:

@@ -91,7 +91,7 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     if not found:
         yield warning(
             "GR125", group.address,
-            f"{group.stream} has no transform that puts a partition number before subjects: members see only what "
+            f"stream {group.stream} has no transform that puts a partition number before subjects: members see only what "
             "publishers send with one",
             "give the stream a subject_transform with {{partition(…)}}, unless publishers or imports do that",
         )  # fmt: skip
@@ -99,7 +99,7 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     if found[0].partitions != group.partitions:
         yield error(
             "GR124", group.address,
-            f"{group.stream} divides into {found[0].partitions} partitions, the record into {group.partitions}: "
+            f"stream {group.stream} divides into {found[0].partitions} partitions, the record into {group.partitions}: "
             + ("the highest are never consumed" if found[0].partitions > group.partitions else "some members idle"),
             f"recreate the group with max_members {found[0].partitions}, in a planned stop",
         )  # fmt: skip
@@ -136,7 +136,7 @@ def replaced(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     if reached is not None and reached > last:
         yield error(
             "GR104", group.address,
-            f"{group.stream} was replaced: {group.queue_name} has taken in its message {reached:_}, and now it ends at "
+            f"stream {group.stream} was replaced: {group.queue_name} has taken in its message {reached:_}, and now it ends at "
             f"{last:_}. Servers before 2.15 pass over everything up to there, without a word",
             "recreate the group after the stream, in a planned stop; then it starts with the new stream's first message",
         )  # fmt: skip

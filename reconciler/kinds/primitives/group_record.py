@@ -8,8 +8,9 @@ its exact spelling, unknown keys included.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pydantic_core import from_json
@@ -22,6 +23,9 @@ STATIC_BUCKET, ELASTIC_BUCKET = "static-consumer-groups", "elastic-consumer-grou
 
 PRIORITY_GROUP = "PCG"
 """The one priority group all members pull with."""
+
+NAME = re.compile(r"[A-Za-z0-9_=-]{1,200}")
+"""What clients take as part of a key, and servers as part of a stream's or consumer's name."""
 
 LEGACY_KEYS = frozenset(
     {"filter", "partitioning-wildcards", "partitioning_wildcards", "msg-buffer-size", "member-mappings"}
@@ -61,6 +65,15 @@ def split_key(text: str) -> tuple[str, str] | None:
     """Stream and group of a key; None when it is no group's."""
     stream, dot, group = text.partition(".")
     return (stream, group) if dot and stream and group else None
+
+
+def found(names: tuple[str, str], entry: Entry) -> Record:
+    """The record of the group of this name; under one that no client takes as a key, it is nobody's."""
+    wrong = next((name for name in names if not NAME.fullmatch(name)), None)
+    if wrong is None:
+        return read(entry)
+    why = f"`{wrong}` cannot be part of a key, so no member ever finds it"
+    return replace(read(entry), config={}, legacy=(), broken=why)
 
 
 @lru_cache(maxsize=1 << 13)

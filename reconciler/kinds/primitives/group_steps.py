@@ -18,7 +18,7 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
         names = group_record.split_key(text)
         if entry.deleted or names is None:
             continue
-        record = group_record.read(entry)
+        record = group_record.found(names, entry)
         state = {
             "record": record.raw,
             "revision": record.revision,

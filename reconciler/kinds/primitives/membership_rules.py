@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.primitives.group_record import NAME
 from reconciler.kinds.primitives.group_shape import MOST_PARTITIONS
 from reconciler.kinds.primitives.subjects import LONGEST_NAME
 
-NAME = re.compile(r"[A-Za-z0-9_=-]{1,200}")
 LETTERS = "use letters, digits, `_`, `=` and `-`"
 WRITES = (Action.CREATE, Action.UPDATE)
 
@@ -121,7 +120,9 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
             which = f"partition {numbers[0]} {one}" if len(numbers) == 1 else f"partitions {_some(numbers)} {many}"
             yield refused("member_mappings", which, fix)
     if idle:
-        yield refused("member_mappings", f"{', '.join(idle)} would own no partition", "leave out that member")
+        yield refused(
+            "member_mappings", f"with these mappings {', '.join(idle)} would own no partition", "leave out that member"
+        )
 
 
 def _some(numbers: list[int]) -> str:

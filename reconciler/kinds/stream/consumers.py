@@ -49,7 +49,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
-                message=f"{_listed(above)} {'has' if len(above) == 1 else 'have'} more {field} than "
+                message=f"{_named(above)} {'has' if len(above) == 1 else 'have'} more {field} than "
                 + (f"{in_words(limit, unit)}" if limit else f"none, which is what this server reads from no {field}"),
                 fix="lower them as well, in the same file" if limit else "keep a limit that none of them exceeds",
             )
@@ -60,6 +60,10 @@ def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
     if theirs and (wanted := theirs.becomes(field)) is not None:
         return int(wanted)
     return limit if theirs and limit else int(raw.get(field) or 0)
+
+
+def _named(names: list[str]) -> str:
+    return f"consumer{'' if len(names) == 1 else 's'} {_listed(names)}"
 
 
 def _listed(names: list[str]) -> str:
@@ -113,7 +117,7 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"consumer_limits.{field}",
-                message=f"{_listed(lost)} would be gone after the server's next restart: push consumers without "
+                message=f"{_named(lost)} would be gone after the server's next restart: push consumers without "
                 f"acknowledgements cannot have the {field} {in_words(limit, unit)} they are given then",
                 fix=f"write {field}: -1 into them, in the same file, or leave the limit out",
             )

@@ -84,7 +84,7 @@ def subject_removed(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{listed(gone)} will no longer be stored as such; publishers get no answer unless another subject "
+        message=f"what comes on {listed(gone)} will no longer be stored as such; publishers get no answer unless another subject "
         f"covers it{words}",
         fix="move the publishers first; the plan cannot see who they are",
     )
