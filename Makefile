@@ -66,7 +66,7 @@ agreement: setup  ## our verdicts beside real servers' answers: N random cases p
 	@$(BIN)/python -m tests.agreement $(N)
 
 bench: setup  ## speed as ratios against a floor in the same run
-	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all groups_floor; do \
+	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all groups_floor fleet_reader; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
 
 curve: setup  ## what a plan costs an object, from 1,000 to 20,000 consumers

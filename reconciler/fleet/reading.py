@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 import zlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -29,6 +29,9 @@ WINDOW = 64
 """Requests under way to one target."""
 AT_ONCE = 64
 """Targets under way in one task."""
+
+PASSING = frozenset({"NA101", "NA102", "NA103", "NA104"})
+"""Codes of what may go away when a machine has less to do."""
 
 Columns = Mapping[str, Sequence[Any]]
 """Some rows of a table, column by column and of equal length; a column that is left out is null."""
@@ -78,43 +81,74 @@ class SharedWindow:
 
 
 async def read_all(parts: Iterable[Part], ask: Ask, emit: Emit, *, requests: int, at_once: int = AT_ONCE) -> None:
-    """`requests` may be under way to all of them together, `at_once` of them are read side by side."""
-    total, left = asyncio.Semaphore(requests), iter(parts)
+    """`requests` may be under way to all of them together, `at_once` of them are read side by side. Whoever did not
+    answer is asked once more when all others are done: so many connections are a load, and servers have a deadline too."""
+    total = asyncio.Semaphore(requests)
 
-    async def one_after_another() -> None:
-        for part in left:
-            await read(part, ask, emit, total)
+    async def one_after_another(left: Iterator[Reading]) -> list[Reading]:
+        return [reading for reading in left if not await reading.succeeds(ask, total)]
 
-    await asyncio.gather(*(one_after_another() for _ in range(at_once)))
+    async def side_by_side(readings: Iterable[Reading]) -> list[Reading]:
+        left = iter(readings)
+        failed = await asyncio.gather(*(one_after_another(left) for _ in range(at_once)))
+        return [reading for some in failed for reading in some]
 
-
-async def read(part: Part, ask: Ask, emit: Emit, total: asyncio.Semaphore) -> None:
-    """Never raises: a target that cannot be read says why. What came in pieces before that is incomplete, then."""
-    target, at, began = part.target, datetime.now(UTC), time.monotonic()
-
-    def told(columns: Columns) -> None:
-        rows = len(next(iter(columns.values()), ()))
-        about = {"target": target.name, "labels": dict(target.labels), "at": at, "seconds": time.monotonic() - began}
-        emit({**columns, **{name: [value] * rows for name, value in about.items()}})
-
-    try:
-        async with (
-            asyncio.timeout(target.deadline),
-            session(target.options(), window=SharedWindow(total)) as js,
-            aclosing(ask(js, part)) as found,
-        ):
-            async for columns in found:
-                told(columns)
-    except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
-        told({"row": ["error"], "error": [_why(error, target)]})
+    once = await side_by_side(Reading(part, emit) for part in parts)
+    lasting = [reading for reading in once if not reading.may_help_again]
+    twice = await side_by_side(reading for reading in once if reading.may_help_again)
+    for reading in (*lasting, *twice):
+        reading.give_up()
 
 
-def _why(error: Exception, target: Target) -> str:
-    if isinstance(error, CannotContinue):
-        return " ".join(one.message.removesuffix(" Nothing was changed.") for one in error.diagnostics)
-    if isinstance(error, TimeoutError):
-        return f"It could not be read within {target.deadline:g} s."
-    return f"It could not be read ({type(error).__name__}: {error})."
+@dataclass(slots=True)
+class Reading:
+    """One part until it is read, or given up. Whatever goes wrong is kept, and raised nowhere."""
+
+    part: Part
+    emit: Emit
+    seconds: float = 0.0
+    """Spent on it so far."""
+    told: bool = False
+    error: Exception | None = None
+
+    async def succeeds(self, ask: Ask, total: asyncio.Semaphore) -> bool:
+        target, began, self.error = self.part.target, time.monotonic(), None
+        spent, at = self.seconds, datetime.now(UTC)
+        try:
+            async with (
+                asyncio.timeout(target.deadline - spent),
+                session(target.options(), window=SharedWindow(total)) as js,
+                aclosing(ask(js, self.part)) as found,
+            ):
+                async for columns in found:
+                    self.seconds = spent + time.monotonic() - began
+                    self.tell(columns, at)
+        except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
+            self.error = error
+        self.seconds = spent + time.monotonic() - began
+        return self.error is None
+
+    def tell(self, columns: Columns, at: datetime) -> None:
+        target, rows = self.part.target, len(next(iter(columns.values()), ()))
+        about = {"target": target.name, "labels": dict(target.labels), "at": at, "seconds": self.seconds}
+        self.emit({**columns, **{name: [value] * rows for name, value in about.items()}})
+        self.told = True
+
+    @property
+    def may_help_again(self) -> bool:
+        """Not where files say nonsense; nor where a part of it is told already."""
+        lasting = isinstance(self.error, CannotContinue) and self.error.diagnostics[0].code not in PASSING
+        return not (lasting or self.told or self.seconds >= self.part.target.deadline)
+
+    def give_up(self) -> None:
+        self.tell({"row": ["error"], "error": [self._why()]}, datetime.now(UTC))
+
+    def _why(self) -> str:
+        if isinstance(self.error, CannotContinue):
+            return " ".join(one.message.removesuffix(" Nothing was changed.") for one in self.error.diagnostics)
+        if isinstance(self.error, TimeoutError):
+            return f"It could not be read within {self.part.target.deadline:g} s."
+        return f"It could not be read ({type(self.error).__name__}: {self.error})."
 
 
 async def configs(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic_core import from_json, to_json
 
 from reconciler.core.permissions import Granted
 from reconciler.core.resource import Json
@@ -89,9 +90,9 @@ class _Gathered:
         kind, scope = row["row"], row.get("scope") or ""
         first, _, rest = scope.partition("/")
         if kind == "stream":
-            self.streams[scope] = json.loads(row["json"])
+            self.streams[scope] = from_json(row["json"])
         elif kind == "consumer":
-            self.consumers.setdefault(first, {})[rest] = json.loads(row["json"])
+            self.consumers.setdefault(first, {})[rest] = from_json(row["json"])
         elif kind == "entries":
             self.entries.setdefault(scope, {})
         elif kind == "entry":
@@ -100,7 +101,7 @@ class _Gathered:
         elif kind == "unknown":
             self.unknown[scope] = row["error"]
         elif kind == "target":
-            self.account = json.loads(row["json"])
+            self.account = from_json(row["json"])
         else:
             self.error = row["error"]
 
@@ -125,4 +126,4 @@ def snapshot_of(rows: Iterable[Mapping[str, Any]]) -> Snapshot | str:
 
 
 def _text(value: Mapping[str, Json]) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return to_json(value).decode()  # five times as fast as the standard library's

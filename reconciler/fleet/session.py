@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +65,7 @@ def _everywhere() -> dict[str, str]:
 
 
 def _here(master: str) -> dict[str, str]:
-    """For a JVM of our own: nothing in the working folder, nothing on the screen, nothing listening to others."""
+    """For a JVM of our own: nothing on the screen, nothing listening to others."""
     quiet = {
         "spark.master": master,
         "spark.app.name": "reconciler fleet",
@@ -75,7 +74,6 @@ def _here(master: str) -> dict[str, str]:
     }
     if not master.startswith("local"):
         return quiet
-    scratch = tempfile.gettempdir()
     return {
         **quiet,
         "spark.ui.enabled": "false",
@@ -83,7 +81,6 @@ def _here(master: str) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
-        "spark.sql.warehouse.dir": f"{scratch}/reconciler-warehouse",
     }
 
 

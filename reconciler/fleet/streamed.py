@@ -46,10 +46,9 @@ class _Running(Generic[T]):
             error = raised
         finally:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.close()
             self.found.put(_End(error))
 
     def stop(self) -> None:
-        if self.thread.is_alive():
-            self._loop.call_soon_threadsafe(self._task.cancel)
-            self.thread.join()
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self.thread.join()
+        self._loop.close()
