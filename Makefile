@@ -51,6 +51,9 @@ interop: setup  ## groups shared with the reference implementation, and what pee
 	@$(BIN)/python -m tests.interop.reference
 	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop tests/peers
 
+convergence: setup  ## apply, then plan: empty: every drawn case on every server version, where `make test` takes a third
+	@RECONCILER_CONVERGENCE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/convergence
+
 drill: setup  ## elastic groups made anew, cut off after every step, killed after every request, on every server version: 0 lost
 	@$(BIN)/python -m tests.drill
 
@@ -82,4 +85,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo lint test interop drill faults action agreement bench curve format schemas clean
+.PHONY: help setup demo lint test interop convergence drill faults action agreement bench curve format schemas clean

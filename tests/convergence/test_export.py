@@ -9,6 +9,7 @@ from reconciler.workflow.files import load
 from tests.convergence.drawing import Case, drawn, merged, topology
 from tests.convergence.running import Real
 from tests.support.accounts import Account
+from tests.support.drawing import batches
 from tests.support.versions import on_every_version
 
 CASES, TOGETHER = 300, 60
@@ -17,11 +18,10 @@ CASES, TOGETHER = 300, 60
 @on_every_version
 def test_an_export_read_back_changes_nothing_and_adopts_all(account: Account, tmp_path: Path) -> None:
     with Real(account) as real:
-        cases = drawn(CASES, real.version)
-        for start in range(0, CASES, TOGETHER):
-            make(real, cases[start : start + TOGETHER])
+        for batch in batches(drawn(CASES, real.version), TOGETHER):
+            make(real, batch)
             text = real.export("again")
-            file = tmp_path / f"{start}.yaml"
+            file = tmp_path / "exported.yaml"
             file.write_text(text)
             loaded = load([file])
             assert loaded.topology, [str(problem) for problem in loaded.diagnostics]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from tests.convergence.drawing import drawn
 from tests.convergence.running import Findings, Real, run_batch
 from tests.support.accounts import Account
+from tests.support.drawing import batches
 from tests.support.versions import on_every_version
 
 CASES, TOGETHER = 900, 60
-"""Cases per version, and how many of them share one plan and one apply."""
+"""Cases there are for a version, and how many of them share one plan and one apply."""
 
 
 @on_every_version
 def test_whatever_is_live_becomes_what_is_wanted(account: Account) -> None:
     findings = Findings()
     with Real(account) as real:
-        cases = drawn(CASES, real.version)
-        for start in range(0, len(cases), TOGETHER):
-            run_batch(real, cases[start : start + TOGETHER], findings)
+        for batch in batches(drawn(CASES, real.version), TOGETHER):
+            run_batch(real, batch, findings)
             real.clean()
     print(findings)
     findings.none_wrong()

@@ -15,10 +15,10 @@ PER_SEED = 20
 """Of a longer run, hypothesis makes half by varying what it drew before, which takes longer than drawing anew."""
 
 
-def drawn(one: Callable[[int], st.SearchStrategy[T]], number: int) -> list[T]:
-    """So many; each may be of another strategy than the one before."""
+def drawn(one: Callable[[int], st.SearchStrategy[T]], number: int, *, every: int = 1, offset: int = 0) -> list[T]:
+    """So many, or a share of them; each may be of another strategy than the one before."""
     found: list[T] = []
-    for run in range(0, number, PER_SEED):
+    for run in range(offset * PER_SEED, number, every * PER_SEED):
 
         @seed(run)
         @settings(
