@@ -23,6 +23,7 @@ from reconciler.server.messages import Message, Problem
 from reconciler.server.session import session
 
 EVENTS = "$JS.EVENT.>"
+NOT_KEPT = f"No stream captures {EVENTS}, so nobody can tell what happened."
 EVERYTHING = 1 << 60
 SEARCH = 60.0
 """Seconds after which it is asked again which streams there are. That leaves an audit event each time."""
@@ -142,6 +143,8 @@ class Lookout:
 
     async def _news(self, line: _Line, was: Entries, most: int, ends: Mapping[str, Message] | None) -> Entries:
         streams = await self._streams(line) if ends is None else (*ends,)
+        if not streams:
+            return _unknown(was, NOT_KEPT, self._wanted)
         one = (
             self._piece(line.js, name, was.get(name, {}), most, None if ends is None else ends[name])
             for name in streams

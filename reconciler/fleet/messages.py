@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from reconciler.fleet.beside import Beside, merged
-from reconciler.fleet.lookout import EVERYTHING, Ends, Lookout, Offsets, Wanted
+from reconciler.fleet.lookout import EVENTS, EVERYTHING, Ends, Lookout, Offsets, Wanted
 from reconciler.fleet.pieces import WINDOW, Piece, batches, planned
 from reconciler.fleet.targets import Target
 
@@ -41,9 +41,10 @@ class Pieces(InputPartition):
 
 def wanted(options: Mapping[str, str]) -> Wanted:
     """`stream` (without it: all that capture events), `filter`, `first` and `last` sequence."""
+    stream = options.get("stream")
     return Wanted(
-        stream=options.get("stream"),
-        matching=options.get("filter", ">"),
+        stream=stream,
+        matching=options.get("filter", EVENTS if stream is None else ">"),
         first=int(options.get("first", 1)),
         last=int(options["last"]) if "last" in options else None,
     )

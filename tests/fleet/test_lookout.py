@@ -65,6 +65,16 @@ def test_without_a_name_it_is_every_stream_that_keeps_events(account: Account) -
     looking(work, reached(account, "east"), wanted=Wanted())
 
 
+def test_where_nothing_keeps_events_that_is_said(account: Account) -> None:
+    hold(account, 1)
+
+    async def work(lookout: Lookout) -> None:
+        error = "No stream captures $JS.EVENT.>, so nobody can tell what happened."
+        assert (await lookout.look({}))["east"] == {"": {"error": error}}
+
+    looking(work, reached(account, "east"), wanted=Wanted())
+
+
 def test_a_target_that_does_not_answer_keeps_what_is_known_beside_the_reason(account: Account) -> None:
     hold(account, 2)
     with NatsServer(config=accounts_config(1)) as server:

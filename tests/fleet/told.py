@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from pyspark.sql import DataFrame, SparkSession
 
 from reconciler.fleet.tables import EVENTS
 from reconciler.fleet.targets import Target
-from reconciler.server.api import JetStream
+from reconciler.server.api import JetStream, answer
+from reconciler.server.messages import Message, Range, last, pages
 from reconciler.server.settings import Settings
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -67,7 +70,7 @@ def provoke(account: Account) -> None:
 
 async def _provoke(js: JetStream) -> None:
     await make_stream(js, "EVENTS", subjects=["$JS.EVENT.>"], allow_direct=True)
-    told = await js.pipeline.nc.subscribe("$JS.EVENT.>")
+    told = Heard(await js.pipeline.nc.subscribe("$JS.EVENT.>"))
     await make_stream(js, "S", subjects=["s"])
     usual = {"priority_policy": "pinned_client", "priority_groups": ["g"], "priority_timeout": SECOND // 2}
     await make_consumer(js, "S", "c", **usual, sample_freq="100", max_deliver=1, ack_wait=SECOND // 5)
@@ -78,15 +81,24 @@ async def _provoke(js: JetStream) -> None:
     await pinned.respond(b"+ACK")
     await (await _pulled(js, **same)).respond(b"-NAK")
     await (await _pulled(js, **same)).respond(b"+TERM")
-    await _until(told, "MSG_TERMINATED")
+    await told.until("MSG_TERMINATED")
     done(await js.request("CONSUMER.UNPIN.S.c", {"group": "g"}))
+    await told.until("UNPINNED")
     await _pulled(js)  # by another one, who is never heard of again
-    await _until(told, "MAX_DELIVERIES", "UNPINNED")
+    await told.until("MAX_DELIVERIES", "timeout")
     config = done(await js.request("STREAM.INFO.S"))["config"]
     done(await js.request("STREAM.UPDATE.S", {**config, "max_age": SECOND * 3600}))
     done(await js.request("CONSUMER.DELETE.S.c"))
     await js.request("STREAM.DELETE.NOBODY")
-    await _until(told, "CONSUMER.DELETED")
+    await told.until("CONSUMER.DELETED", "API.CONSUMER.DELETE.S.c", "API.STREAM.DELETE.NOBODY")
+    done(answer(await js.pipeline.request("$JS.EVENT.MARK", b"", within=5)))  # stored, as all that was told before it
+
+
+async def kept(js: JetStream) -> list[Message]:
+    """By stream EVENTS."""
+    end = await last(js, "EVENTS")
+    assert isinstance(end, Message)
+    return [one async for page in pages(js, Range(stream="EVENTS", after=0, upto=end.sequence - 1)) for one in page]
 
 
 async def _pulled(js: JetStream, **more: Any) -> Msg:
@@ -98,10 +110,16 @@ async def _pulled(js: JetStream, **more: Any) -> Msg:
     return await answers.next_msg(5)
 
 
-async def _until(told: Any, *last_words: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Heard:
     """Servers tell a moment after they have done it, and in no certain order."""
-    wanted = set(last_words)
-    async with asyncio.timeout(10):
-        while wanted:
-            subject = (await told.next_msg(10)).subject
-            wanted -= {word for word in wanted if f".{word}." in subject}
+
+    subscription: Subscription
+
+    async def until(self, *words: str) -> None:
+        """Each of them was in the subject or the text of an event that came since."""
+        wanted = set(words)
+        async with asyncio.timeout(10):
+            while wanted:
+                message = await self.subscription.next_msg(10)
+                wanted -= {word for word in wanted if word in f"{message.subject} {message.data.decode()}"}

@@ -1,0 +1,129 @@
+"""What real servers of every version tell, captured by a stream of theirs, as events, pins, acks and actors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from reconciler.core import audit
+from reconciler.fleet.acks import acks
+from reconciler.fleet.actors import actors
+from reconciler.fleet.events import events
+from reconciler.fleet.pieces import rows
+from reconciler.fleet.pins import pinnings, pins
+from reconciler.fleet.tables import ACKS, ACTORS, EVENTS, MESSAGES, PINNINGS, PINS
+from reconciler.server.messages import Message
+from tests.fleet.told import kept, provoke
+from tests.support.accounts import Pool
+from tests.support.binaries import MINORS
+from tests.support.jetstream import talk
+
+
+@dataclass(frozen=True)
+class Told:
+    """By a server of each version; the target is named like it."""
+
+    messages: dict[str, list[Message]]
+    tables: dict[str, list[Row]]
+
+    def of(self, table: str, minor: str, *columns: str) -> list[tuple[Any, ...]]:
+        """In the order in which it happened, as far as the table tells."""
+        found = [row for row in self.tables[table] if row.target == minor]
+        return [tuple(row[column] for column in columns) for row in found]
+
+
+def _frame(spark: SparkSession, told: dict[str, list[Message]]) -> DataFrame:
+    columns = [(minor, "EVENTS", one.sequence, None, one.subject, {}, one.data, None)
+               for minor, messages in told.items() for one in messages]  # fmt: skip
+    twice = [*columns, *columns]  # as two streams capture the same
+    strange = [("2.15", "EVENTS", 0, None, "s", {}, data, None) for data in (b"", b"\xff", b"[]", b'{"type": 5}', None)]
+    return spark.createDataFrame([*twice, *strange], MESSAGES)
+
+
+@pytest.fixture(scope="module")
+def told(spark: SparkSession, pool: Pool) -> Iterator[Told]:
+    messages: dict[str, list[Message]] = {}
+    for minor in MINORS:
+        account = pool.account(minor)
+        provoke(account)
+        messages[minor] = talk(account, kept)
+    known = events(_frame(spark, messages)).cache()
+    stretches = pinnings(known)
+    found = {
+        "events": known.orderBy("at", "sequence"),
+        "pinnings": stretches.orderBy("since"),
+        "pins": pins(stretches),
+        "acks": acks(known),
+        "actors": actors(known).orderBy("at"),
+    }
+    wanted = {"events": EVENTS, "pinnings": PINNINGS, "pins": PINS, "acks": ACKS, "actors": ACTORS}
+    assert {name: frame.columns for name, frame in found.items()} == {name: one.names for name, one in wanted.items()}
+    yield Told(messages, {name: frame.collect() for name, frame in found.items()})
+    known.unpersist()
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_every_event_is_there_once_with_its_type_and_time(told: Told, minor: str) -> None:
+    found = told.of("events", minor, "type", "at", "id")
+    assert len({identity for _, _, identity in found}) == len(found) == len(told.messages[minor])
+    assert all(at for _, at, _ in found)
+    assert {kind for kind, _, _ in found} == {
+        "stream_action", "consumer_action", "api_audit", "consumer_group_pinned", "consumer_group_unpinned",
+        "consumer_ack", "nak", "terminated", "max_deliver",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_pins_follow_one_another_until_the_consumer_is_gone(told: Told, minor: str) -> None:
+    assert told.of("pinnings", minor, "stream", "consumer", "group", "began", "ended") == [
+        ("S", "c", "g", "pinned", "admin"),
+        ("S", "c", "g", "admin", "pinned"),
+        ("S", "c", "g", "pinned", "timeout"),
+        ("S", "c", "g", "timeout", "deleted"),
+    ]
+    assert [pin is not None for (pin,) in told.of("pinnings", minor, "pinned_id")] == [True, False, True, False]
+    assert told.of("pins", minor, "switches", "unpinned", "by_admin", "by_timeout") == [(1, 2, 1, 1)]
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_one_ack_is_sampled_and_everything_else_counted(told: Told, minor: str) -> None:
+    ((*counts, took),) = told.of("acks", minor, "samples", "naks", "terminated", "redelivered", "longest_seconds")
+    assert counts == [1, 1, 1, 0]
+    assert 0 < took < 5
+    assert told.of("acks", minor, "given_up")[0][0] >= 1
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_whoever_changed_something_is_named_with_what_it_was(told: Told, minor: str) -> None:
+    found = told.of("actors", minor, "deed", "address", "changed")
+    assert found == [
+        ("create", "stream/EVENTS", None),
+        ("create", "stream/S", None),
+        ("create", "consumer/S/c", None),
+        ("unpin", "consumer/S/c", None),
+        ("update", "stream/S", ["max_age"]),
+        ("delete", "consumer/S/c", None),
+    ]
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_actors_are_those_that_drift_names(told: Told, minor: str) -> None:
+    """By the same requests: those that change what an object is."""
+    named = [one for message in told.messages[minor] if (one := audit.event(message.data)) is not None]
+    expected = [(one.actor.request, one.actor.client, one.actor.user, one.actor.host) for one in named]
+    found = told.of("actors", minor, "request", "client", "user", "host")
+    assert [one for one in found if ".UNPIN." not in one[0]] == expected
+
+
+def test_rows_of_messages_keep_microseconds() -> None:
+    from reconciler.fleet.pieces import Piece
+    from tests.fleet.test_pieces import EAST
+
+    page = [Message(sequence=1, time="2026-11-21T06:40:06.728740131Z", subject="s"),
+            Message(sequence=2, time="2026-11-21T06:40:06Z", subject="s")]  # fmt: skip
+    times = rows(Piece(target=EAST, stream="S"), page).column("time").to_pylist()
+    assert [str(time) for time in times] == ["2026-11-21 06:40:06.728740+00:00", "2026-11-21 06:40:06+00:00"]
