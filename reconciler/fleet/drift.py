@@ -6,7 +6,9 @@ however many there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -40,16 +42,31 @@ def by_target(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches in which the rows of a target follow one another → batches of drift."""
     drifted: list[Mapping[str, Any]] = []
     for _, rows in groupby(_rows(batches), key=itemgetter(*EACH)):
-        live: list[Mapping[str, Any]] = []
-        wanted: list[Mapping[str, Any]] = []
-        for row in rows:
-            (live if row["row"] is not None else wanted).append(row)
-        drifted += compared(live, wanted)
+        with _undisturbed():
+            drifted += _drifted(rows)
         if len(drifted) >= ROWS:
             yield batch(drifted)
             drifted = []
     if drifted:
         yield batch(drifted)
+
+
+def _drifted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    live: list[Mapping[str, Any]] = []
+    wanted: list[Mapping[str, Any]] = []
+    for row in rows:
+        (live if row["row"] is not None else wanted).append(row)
+    return compared(live, wanted)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """An account makes many objects and no garbage in cycles; looking for some takes a third of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[Mapping[str, Any]]:

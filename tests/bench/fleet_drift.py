@@ -1,0 +1,121 @@
+"""Drift of a fleet on Spark, against one plain Python process that runs the same engine over the same rows.
+
+    python -m tests.bench.fleet_drift [targets …]
+
+Each target holds 1,000 objects and our record of each. Both sides read the same Parquet and write the same result; from
+the first task to the last, and Spark's own start apart. With several sizes the cost per object must stay flat.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reconciler.fleet.drift import ARROW, EACH, LIVE, WANTED, by_target, drift
+from reconciler.fleet.session import session
+from tests.bench import fleet_accounts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OBJECTS = 1_000
+AT_LEAST, FLAT = 1.6, 1.25
+
+
+def main() -> None:
+    sizes = [int(size) for size in sys.argv[1:]] or [10, 100, 1_000]
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = {size: Path(scratch) / str(size) for size in sizes}
+        for size, folder in folders.items():
+            folder.mkdir()
+            fleet_accounts.write(folder, size, OBJECTS)
+        began = time.perf_counter()
+        spark = session()
+        print(f"Spark started in {time.perf_counter() - began:.1f} s", flush=True)
+        on_spark(spark, folders[min(sizes)])  # its compilers know the plan from now on
+        costs = {size: measure(spark, folder, size) for size, folder in folders.items()}
+    small, large = costs[min(costs)], costs[max(costs)]
+    print(f"cost per object at {max(costs):_} targets: {large / small:.2f} × that at {min(costs):_} (allowed {FLAT})")
+    if large > FLAT * small:
+        raise SystemExit(1)
+
+
+def measure(spark: SparkSession, folder: Path, size: int) -> float:
+    """Seconds per object on Spark."""
+    plain, memory = map(float, subprocess.run(
+        [sys.executable, "-m", "tests.bench.fleet_drift", "--plain", str(folder)],
+        capture_output=True, text=True, check=True,
+    ).stdout.split())  # fmt: skip
+    ours = on_spark(spark, folder)
+    same(folder)
+    objects = size * OBJECTS
+    print(
+        f"{objects:_} objects: plain {plain:.1f} s ({plain / objects * 1e6:.0f} µs each, {memory:.0f} MB), "
+        f"Spark {ours:.1f} s ({ours / objects * 1e6:.0f} µs each, {_memory(spark)}): {plain / ours:.2f} × the throughput "
+        f"(wanted {AT_LEAST})",
+        flush=True,
+    )
+    if size >= 1_000 and plain / ours < AT_LEAST:
+        raise SystemExit(1)
+    return ours / objects
+
+
+def on_spark(spark: SparkSession, folder: Path) -> float:
+    began = time.perf_counter()
+    snapshots, desired = (spark.read.parquet(str(folder / f"{name}.parquet")) for name in ("snapshots", "desired"))
+    drift(snapshots, desired).write.mode("overwrite").parquet(str(folder / "spark"))
+    return time.perf_counter() - began
+
+
+def plain(folder: Path) -> None:
+    """The same engine in this one process, target by target."""
+    import resource
+
+    began = time.perf_counter()
+    with pq.ParquetWriter(folder / "plain.parquet", ARROW) as into:
+        for batch in by_target(_both(folder)):
+            into.write_batch(batch)
+    print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def _both(folder: Path) -> Iterator[pa.RecordBatch]:
+    """What is live and what is wanted of a target, one after the other, as Spark brings them together."""
+    live, wanted = (fleet_accounts.tables(folder / f"{name}.parquet") for name in ("snapshots", "desired"))
+    for one, other in zip(live, wanted, strict=True):
+        found, want = one.select([*EACH, *LIVE]), other.select([*EACH, *WANTED])
+        both = pa.concat_tables(
+            [pa.Table.from_batches([found]), pa.Table.from_batches([want])], promote_options="default"
+        )
+        yield from both.combine_chunks().to_batches()
+
+
+def same(folder: Path) -> None:
+    """Both have written the very same rows."""
+    one, other = (pq.read_table(folder / name, schema=ARROW).to_pylist() for name in ("plain.parquet", "spark"))
+    assert sorted(map(repr, one)) == sorted(map(repr, other)), f"{len(one)} rows, {len(other)} on Spark"
+
+
+def _memory(spark: SparkSession) -> str:
+    """The most that Spark's processes have held: the JVM's own, and each Python worker's."""
+    peaks: list[tuple[str, float]] = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            lines = dict(line.split(":", 1) for line in status.read_text(encoding="utf-8").splitlines())
+            command = (status.parent / "cmdline").read_text(encoding="utf-8", errors="replace")
+        except (OSError, ValueError):
+            continue
+        if "pyspark.daemon" in command or str(spark.sparkContext.applicationId) in command:
+            peaks.append((lines["Name"].strip(), int(lines["VmHWM"].split()[0]) / 1024))
+    return f"workers {max((peak for _, peak in peaks), default=0):.0f} MB"
+
+
+if __name__ == "__main__":
+    plain(Path(sys.argv[2])) if sys.argv[1:2] == ["--plain"] else main()
