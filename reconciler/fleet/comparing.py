@@ -5,8 +5,7 @@ A target that could not be read, or whose topology could not be rendered, become
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -30,14 +29,15 @@ COMPARED, UNREACHABLE = "compared", "unreachable"
 
 
 def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = REGISTRY) -> Iterator[Drifted]:
-    """`live`: rows of SNAPSHOTS, `wanted`: rows of DESIRED, all of one target in one run."""
+    """`live`: rows of SNAPSHOTS, `wanted`: rows of DESIRED, all of one target in one run, in any order."""
+    if not wanted:
+        return
     snapshot = _snapshot(live)
     at = next((row["at"] for row in live if row["at"] is not None), None)
     for rows in _by_topology(wanted):
-        first = rows[0]
-        around = {"target": first["target"], "labels": first["labels"], "topology": first["topology"],
-                  "run": first["run"], "day": first["day"], "at": at}  # fmt: skip
-        yield from ({**around, **found} for found in _looked(rows, snapshot, registry))
+        header = next((row for row in rows if row["address"] is None), rows[0])
+        around = {name: header[name] for name in ("run", "day", "target", "labels", "topology")} | {"at": at}
+        yield from ({**around, **found} for found in _looked(header, rows, snapshot, registry))
 
 
 def _snapshot(live: Sequence[Row]) -> Snapshot | str:
@@ -56,46 +56,40 @@ def _by_topology(rows: Iterable[Row]) -> Iterable[list[Row]]:
     return found.values()
 
 
-def _looked(rows: Sequence[Row], snapshot: Snapshot | str, registry: Registry) -> Iterable[Drifted]:
+def _looked(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry: Registry) -> Iterable[Drifted]:
     if isinstance(snapshot, str):
         return [_unreachable(snapshot)]
-    if wrong := next((row["error"] for row in rows if row["error"] is not None), None):
-        return [_unreachable(wrong)]
+    if header["error"] is not None:
+        return [_unreachable(header["error"])]
+    if header["address"] is not None:
+        return [_unreachable("what is wanted of it is incomplete: the row of the topology itself is missing")]
     try:
         topology = topology_in(rows, registry)
-        part = Part(today=rows[0]["day"], source=rows[0]["repository"])
+        part = Part(today=header["day"], source=header["repository"])
         found = look(topology, snapshot, registry, part).drift
     except CannotContinue as problem:
         return [_unreachable("; ".join(f"{one.code} {one.message}" for one in problem.diagnostics))]
     except Exception as error:  # noqa: BLE001 - what one account holds must not end the look at a thousand others
         return [_unreachable(f"it could not be compared: {type(error).__name__}: {error}")]
-    return _found(found, _Teams.of(rows))
+    return _found(found, _teams(header, rows))
 
 
 def _unreachable(why: str) -> Drifted:
     return {"standing": UNREACHABLE, "error": why}
 
 
-@dataclass(frozen=True, slots=True)
-class _Teams:
-    """Whose is what."""
-
-    own: Mapping[str, str | None]
-    otherwise: str | None
-
-    @classmethod
-    def of(cls, rows: Sequence[Row]) -> _Teams:
-        return cls({row["address"]: row["team"] for row in rows}, dict(rows[0]["labels"] or {}).get(TEAM))
-
-    def __getitem__(self, address: str) -> str | None:
-        return self.own.get(address, self.otherwise)
+def _teams(header: Row, rows: Sequence[Row]) -> Callable[[str], str | None]:
+    """Whose is what; nobody's in particular is the target's."""
+    own = {row["address"]: row["team"] for row in rows}
+    otherwise = dict(header["labels"] or {}).get(TEAM)
+    return lambda address: own.get(address, otherwise)
 
 
-def _found(drift: Drift, teams: _Teams) -> Iterator[Drifted]:
+def _found(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
     yield {"standing": COMPARED, "quantities": drift.counts}
     for item in drift.items:
         around = {
-            "address": item.address, "kind": item.address.partition("/")[0], "team": teams[item.address],
+            "address": item.address, "kind": item.address.partition("/")[0], "team": team(item.address),
             "standing": item.standing.value, "reason": item.reason or None,
         }  # fmt: skip
         yield from ({**around, **row} for row in _rows(item))

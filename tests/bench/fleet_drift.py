@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reconciler.fleet.drift import ARROW, EACH, LIVE, WANTED, by_target, drift
+from reconciler.fleet.drift import ARROW, EACH, HOME, LIVE, WANTED, by_target, drift
 from reconciler.fleet.session import session
 from tests.bench import fleet_accounts
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OBJECTS = 1_000
+SIDES = {field.name: field for field in (*fleet_accounts.SNAPSHOT, *fleet_accounts.WANTED)}
+BOTH = pa.schema([pa.field(HOME, pa.int64()), *(SIDES[name] for name in dict.fromkeys((*EACH, *LIVE, *WANTED)))])
 AT_LEAST, FLAT = 1.6, 1.25
 
 
@@ -89,12 +91,16 @@ def plain(folder: Path) -> None:
 def _both(folder: Path) -> Iterator[pa.RecordBatch]:
     """What is live and what is wanted of a target, one after the other, as Spark brings them together."""
     live, wanted = (fleet_accounts.tables(folder / f"{name}.parquet") for name in ("snapshots", "desired"))
-    for one, other in zip(live, wanted, strict=True):
-        found, want = one.select([*EACH, *LIVE]), other.select([*EACH, *WANTED])
-        both = pa.concat_tables(
-            [pa.Table.from_batches([found]), pa.Table.from_batches([want])], promote_options="default"
-        )
-        yield from both.combine_chunks().to_batches()
+    for number, pair in enumerate(zip(live, wanted, strict=True)):
+        for one, columns in zip(pair, (LIVE, WANTED), strict=True):
+            yield _whole(one.select([*EACH, *columns]), number)
+
+
+def _whole(one: pa.RecordBatch, number: int) -> pa.RecordBatch:
+    """With the columns that only the other side has."""
+    own = {name: one.column(name) for name in one.schema.names} | {HOME: pa.array([number] * one.num_rows, pa.int64())}
+    columns = [own.get(field.name, pa.nulls(one.num_rows, field.type)) for field in BOTH]
+    return pa.record_batch(columns, schema=BOTH)
 
 
 def same(folder: Path) -> None:
