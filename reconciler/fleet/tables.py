@@ -6,6 +6,8 @@ date of that look, and what only some rows have is null in the others.
 
 from __future__ import annotations
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -28,6 +30,14 @@ WORDS, LABELS = ArrayType(TEXT), MapType(TEXT, TEXT)
 
 def _table(**columns: DataType) -> StructType:
     return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+def fitted(rows: DataFrame, schema: StructType) -> DataFrame:
+    """In the columns of this table and their order; null where the rows have none."""
+    there = set(rows.columns)
+    return rows.select(
+        *((F.col(f"`{c.name}`") if c.name in there else F.lit(None)).cast(c.dataType).alias(c.name) for c in schema)
+    )
 
 
 CONFIGS = _table(
@@ -139,8 +149,7 @@ DRIFT_HISTORY = _table(
     standing=TEXT,  # when last seen
     state=TEXT,  # open | unseen: not looked at in the newest run | closed | watched: the row without an address
     occurrence=IntegerType(),  # 1: never before; 2: it came back
-    clean=TimestampType(),  # the last look before, which did not find it; null: it was there from the first look on
-    opened=TimestampType(),
+    opened=TimestampType(),  # the first look that found it
     opened_run=TEXT,
     last_seen=TimestampType(),
     last_seen_run=TEXT,
@@ -183,7 +192,7 @@ TREND = StructType(
             closed=COUNT,
             open=COUNT,  # after this run, those that were not looked at among them
             unseen=COUNT,
-            objects=COUNT,  # on which something is open
+            objects=COUNT,  # on which this run saw something drifted
         ).fields,
     ]
 )

@@ -1,0 +1,164 @@
+"""Where the fleet's tables are kept between runs: Parquet in a folder, or the tables of any Spark catalog.
+
+A run is one partition of each table and is replaced as a whole: written twice, empty the second time, or finished after
+midnight, it never leaves a row of its former self. What an older release wrote has null in the columns it did not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pyspark.sql import functions as F
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.fleet import tables
+from reconciler.fleet.tables import fitted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""What is a folder's name on every file system, and needs no quoting in SQL."""
+CATALOG = "table:"
+"""`table:lake.fleet` are tables of that schema; everything else is a folder."""
+
+
+class Store(Protocol):
+    """A table goes by its name in tables.py, in lower case. A DataFrame read before a write is not good after it."""
+
+    def write(self, name: str, rows: DataFrame, run: str | None = None) -> None:
+        """The rows of this run take the place of all it wrote before; without a run, of the whole table."""
+        ...
+
+    def read(self, name: str) -> DataFrame:
+        """With the columns of today, whoever wrote it; empty where nothing was written yet."""
+        ...
+
+    def runs(self, name: str) -> Sequence[str]:
+        """Those that were written; in a catalog, those that left a row."""
+        ...
+
+
+def store(spark: SparkSession, where: str) -> Store:
+    """A folder (`fleet-data`, `s3a://bucket/fleet`) or a catalog's schema (`table:lake.fleet`)."""
+    if where.startswith(CATALOG):
+        return Tables(spark=spark, schema=where.removeprefix(CATALOG))
+    return Folder(spark=spark, path=where.rstrip("/") or "/")
+
+
+def columns(name: str) -> StructType:
+    """Of the table that has this name in tables.py."""
+    found: StructType = getattr(tables, name.upper())
+    return found
+
+
+def _rows_of(rows: DataFrame, name: str, run: str | None) -> DataFrame:
+    schema = columns(name)
+    if ("run" in schema.names) != (run is not None):
+        raise ValueError(f"{name} is {'written run by run' if run is None else 'not divided into runs'}")
+    if run is None:
+        return fitted(rows, schema)
+    if not RUN_NAME.fullmatch(run):
+        message = f"`{run}` cannot be the name of a run: it becomes the name of a folder."
+        fix = "Use letters, digits, `.`, `_` and `-`, at most 100, a letter or digit first; for example 2026-11-21."
+        raise CannotContinue(
+            Diagnostic(severity=Severity.ERROR, code="FL104", name="run-name", message=message, fix=fix)
+        )
+    return fitted(rows, schema).where(F.col("run") == run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """Parquet: `<path>/<table>/run=<run>/`. Written beside its place and then moved there, so that nobody reads a half."""
+
+    spark: SparkSession
+    path: str
+
+    def write(self, name: str, rows: DataFrame, run: str | None = None) -> None:
+        place = self._table(name) if run is None else f"{self._table(name)}/run={run}"
+        beside = f"{self._table(name)}/.{run}" if run else f"{self.path}/.{name}"  # Spark does not read what has a dot
+        _rows_of(rows, name, run).drop("run").write.mode("overwrite").parquet(beside)
+        self._moved(beside, place)
+
+    def read(self, name: str) -> DataFrame:
+        schema = columns(name)
+        if not self._children(self._table(name)):
+            return self.spark.createDataFrame([], schema)
+        return fitted(self.spark.read.schema(schema).parquet(self._table(name)), schema)
+
+    def runs(self, name: str) -> Sequence[str]:
+        return sorted(
+            child.removeprefix("run=") for child in self._children(self._table(name)) if child.startswith("run=")
+        )
+
+    def _table(self, name: str) -> str:
+        return f"{self.path}/{name}"
+
+    def _moved(self, beside: str, place: str) -> None:
+        system, old, new = self._system(), self._hadoop(place), self._hadoop(beside)
+        system.mkdirs(old.getParent())
+        system.delete(old, True)
+        if not system.rename(new, old):
+            raise OSError(f"{beside} could not be moved to {place}")
+
+    def _children(self, folder: str) -> list[str]:
+        """What can be read in it: neither what is being written nor marks of Spark's own."""
+        system, place = self._system(), self._hadoop(folder)
+        names = [child.getPath().getName() for child in system.listStatus(place)] if system.exists(place) else []
+        return [name for name in names if not name.startswith((".", "_"))]
+
+    def _system(self) -> Any:
+        """The file system of the path, whichever it is: local, HDFS, an object store."""
+        configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
+        return self._hadoop(self.path).getFileSystem(configuration)
+
+    def _hadoop(self, path: str) -> Any:
+        jvm: Any = self.spark.sparkContext._jvm
+        return jvm.org.apache.hadoop.fs.Path(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """Tables of a catalog that is set up in Spark, in the format it makes by default; columns that are new are added."""
+
+    spark: SparkSession
+    schema: str
+
+    def write(self, name: str, rows: DataFrame, run: str | None = None) -> None:
+        wanted = _rows_of(rows, name, run)
+        if not self._exists(name):
+            made = wanted.limit(0).writeTo(self._table(name))
+            (made if run is None else made.partitionedBy(F.col("run"))).create()
+        self._grown(name)
+        partition = "" if run is None else f"PARTITION (run = '{run}')"
+        # cut off from where they come from: a table cannot be read while it is written anew
+        settled = wanted.drop("run").localCheckpoint() if run is None else wanted.drop("run")
+        self.spark.sql(
+            f"INSERT OVERWRITE TABLE {self._table(name)} {partition} BY NAME SELECT * FROM {{rows}}", rows=settled
+        )
+
+    def read(self, name: str) -> DataFrame:
+        schema = columns(name)
+        if not self._exists(name):
+            return self.spark.createDataFrame([], schema)
+        return fitted(self.spark.table(self._table(name)), schema)
+
+    def runs(self, name: str) -> Sequence[str]:
+        return sorted(row[0] for row in self.read(name).select("run").distinct().collect())
+
+    def _table(self, name: str) -> str:
+        return ".".join(f"`{part}`" for part in (*self.schema.split("."), name))
+
+    def _exists(self, name: str) -> bool:
+        return bool(self.spark.catalog.tableExists(self._table(name)))
+
+    def _grown(self, name: str) -> None:
+        there = set(self.spark.table(self._table(name)).columns)
+        added = [one for one in columns(name) if one.name not in there]
+        if added:
+            new = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in added)
+            self.spark.sql(f"ALTER TABLE {self._table(name)} ADD COLUMNS ({new})")

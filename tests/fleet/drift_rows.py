@@ -1,0 +1,50 @@
+"""Rows of DRIFT as a sequence of looks leaves them, written short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from reconciler.fleet.tables import DRIFT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Row = dict[str, Any]
+MIDNIGHT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def night(number: float) -> datetime:
+    """So many days after the first look."""
+    return MIDNIGHT + timedelta(days=number)
+
+
+def look(run: str, at: datetime, *found: Row, target: str) -> list[Row]:
+    """One look that could compare, and what it found."""
+    topology = "orders"
+    common = {"run": run, "at": at, "day": at.date(), "target": target, "topology": topology, "labels": {"env": "prod"}}
+    return [{**common, "standing": "compared", "drifted": False}, *({**common, **one} for one in found)]
+
+
+def unreachable(run: str, at: datetime, target: str) -> list[Row]:
+    return [{"run": run, "at": at, "day": at.date(), "target": target, "topology": "orders",
+             "standing": "unreachable", "drifted": False, "error": "no answer within 5s"}]  # fmt: skip
+
+
+def field(address: str, path: str, live: str = "1", **more: Any) -> Row:
+    """A field that somebody moved."""
+    return {**_at(address), "path": path, "standing": "changed", "drifted": True, "live": live, **more}
+
+
+def whole(address: str, standing: str, **more: Any) -> Row:
+    drifted = standing in ("missing", "foreign", "recreated")
+    return {**_at(address), "standing": standing, "drifted": drifted, **more}
+
+
+def _at(address: str) -> Row:
+    return {"address": address, "kind": address.split("/", 1)[0], "team": "payments"}
+
+
+def frame(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
+    return spark.createDataFrame([tuple(row.get(name) for name in DRIFT.names) for row in rows], DRIFT)

@@ -1,0 +1,102 @@
+"""What is kept between runs: each run once, whatever was written before, by whomever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import functions as F
+
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.fleet.store import Store, store
+from reconciler.fleet.tables import DRIFT
+from tests.fleet.drift_rows import field, frame, look, night
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@pytest.fixture(scope="module", params=["folder", "catalog"])
+def kept(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Two runs, of which the first was made again after midnight, with less drift; by two releases."""
+    where = _place(str(request.param), spark, tmp_path_factory.mktemp("store"))
+    two = store(spark, where)
+    two.write("drift", _run(spark, "a", 1, "max_age", "subjects").drop("verdicts", "codes"), "a")
+    two.write("drift", _run(spark, "b", 2, "max_age"), "b")
+    two.write("drift", _run(spark, "a", 1.5, "max_age"), "a")
+    return store(spark, where)
+
+
+def _place(kind: str, spark: SparkSession, folder: Path) -> str:
+    if kind == "folder":
+        return str(folder / "fleet")
+    spark.sql(f"CREATE DATABASE IF NOT EXISTS fleet LOCATION '{folder}'")
+    return "table:fleet"
+
+
+def _run(spark: SparkSession, run: str, at: float, *paths: str) -> DataFrame:
+    found = (field("stream/S", path, codes=["ST101"]) for path in paths)
+    return frame(spark, look(run, night(at), *found, target="eu"))
+
+
+def test_a_run_written_again_replaces_itself_though_on_another_day(kept: Store) -> None:
+    rows = kept.read("drift").select("run", "path", F.col("day").cast("string")).collect()
+    assert sorted(map(tuple, rows), key=str) == [
+        ("a", "max_age", "2026-11-02"), ("a", None, "2026-11-02"),
+        ("b", "max_age", "2026-11-03"), ("b", None, "2026-11-03"),
+    ]  # fmt: skip
+    assert kept.runs("drift") == ["a", "b"]
+
+
+def test_a_run_that_finds_nothing_any_more_leaves_nothing(kept: Store, spark: SparkSession) -> None:
+    kept.write("outliers", spark.createDataFrame([("eu", "a")], "target string, run string"), "a")
+    kept.write("outliers", spark.createDataFrame([], "target string, run string"), "a")
+    assert kept.read("outliers").count() == 0
+
+
+def test_what_was_never_written_is_empty(kept: Store) -> None:
+    assert kept.read("capacity").count() == 0
+    assert kept.runs("capacity") == []
+
+
+def test_a_table_is_written_anew_from_itself(kept: Store, spark: SparkSession) -> None:
+    for _ in range(2):
+        more = spark.createDataFrame([("eu", 1)], "target string, looks int")
+        kept.write("drift_history", kept.read("drift_history").unionByName(more, allowMissingColumns=True))
+    assert kept.read("drift_history").count() == 2
+
+
+def test_a_column_that_is_new_is_null_in_what_was_written_before(spark: SparkSession, tmp_path: Path) -> None:
+    was = spark.createDataFrame([("eu", "max_age", 5)], "target string, path string, forgotten int")
+    was.write.parquet(str(tmp_path / "drift" / "run=a"))
+    two = store(spark, str(tmp_path))
+    two.write("drift", _run(spark, "b", 2, "max_age"), "b")
+    rows = two.read("drift").where("path is not null").orderBy("run")
+    assert rows.schema == DRIFT
+    assert [(row.run, row.target, row.codes) for row in rows.collect()] == [("a", "eu", None), ("b", "eu", ["ST101"])]
+
+
+def test_a_table_of_a_catalog_gets_the_columns_that_are_new(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql(f"CREATE DATABASE grown LOCATION '{tmp_path}'")
+    spark.sql("CREATE TABLE grown.drift (target STRING, run STRING) USING parquet PARTITIONED BY (run)")
+    spark.sql("INSERT INTO grown.drift VALUES ('eu', 'a')")
+    two = store(spark, "table:grown")
+    assert [row.codes for row in two.read("drift").collect()] == [None]
+    two.write("drift", _run(spark, "b", 2), "b")
+    assert sorted((row.run, row.standing) for row in two.read("drift").collect()) == [("a", None), ("b", "compared")]
+
+
+def test_half_a_run_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    """A run is written beside its place; what a write that was cut off has left there is no run."""
+    two = store(spark, str(tmp_path))
+    _run(spark, "a", 1, "max_age").drop("run").write.parquet(str(tmp_path / "drift" / ".a"))
+    assert (two.read("drift").count(), two.runs("drift")) == (0, [])
+    two.write("drift", _run(spark, "a", 1), "a")
+    assert two.read("drift").count() == 1
+
+
+@pytest.mark.parametrize("run", ["", "a/b", "../a", "a=b", ".a", "it's", "ä"])
+def test_a_run_has_the_name_of_a_folder(spark: SparkSession, tmp_path: Path, run: str) -> None:
+    with pytest.raises(CannotContinue, match="cannot be the name of a run"):
+        store(spark, str(tmp_path)).write("drift", _run(spark, "a", 1), run)
