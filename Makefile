@@ -72,6 +72,10 @@ bench: setup  ## speed as ratios against a floor in the same run
 	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all groups_floor fleet_reader; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
 
+bench-fleet: setup  ## the same for the fleet at its full size, which takes minutes: many accounts, many subjects
+	@failed=0; for one in fleet_reader fleet_skew; do \
+		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
+
 curve: setup  ## what a plan costs an object, from 1,000 to 20,000 consumers
 	@$(BIN)/python -m tests.bench.plan_floor 200 1000 2000 4000
 
@@ -85,4 +89,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo lint test interop convergence drill faults action agreement bench curve format schemas clean
+.PHONY: help setup demo lint test interop convergence drill faults action agreement bench bench-fleet curve format schemas clean
