@@ -31,7 +31,13 @@ def slowly(seconds: float, port: int) -> Iterator[int]:
 async def _serving(seconds: float, port: int) -> asyncio.Server:
     async def serve(client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
         server, request = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(_pass_on(client, request, seconds), _pass_on(server, answer, 0))
+        try:
+            await asyncio.gather(_pass_on(client, request, seconds), _pass_on(server, answer, 0))
+        finally:
+            for end in (request, answer):
+                end.close()
+                with contextlib.suppress(ConnectionError):
+                    await end.wait_closed()
 
     return await asyncio.start_server(serve, "127.0.0.1", 0, backlog=1024)
 
@@ -45,14 +51,14 @@ async def _ended(server: asyncio.Server) -> None:
 
 
 async def _pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter, seconds: float) -> None:
+    """Until the one side ends; what is on its way then still arrives, and the other side hears of the end after it."""
     loop = asyncio.get_running_loop()
-    try:
+    with contextlib.suppress(ConnectionError):
         while chunk := await source.read(1 << 18):
             loop.call_later(seconds, sink.write, chunk) if seconds else sink.write(chunk)
-    except ConnectionError:
-        pass
-    finally:
-        loop.call_later(seconds, sink.close)
+        await asyncio.sleep(seconds)
+        if sink.can_write_eof():
+            sink.write_eof()
 
 
 async def _main(seconds: float, ports: list[int]) -> None:
