@@ -44,6 +44,13 @@ def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: st
     return spark.read.format("jetstream").options(fleet=str(fleet), table=table, tasks=str(tasks), **options).load()
 
 
+def followed(spark: SparkSession, fleet: Path, **options: str) -> DataFrame:
+    """What comes into streams of all targets, as `messages`; each once, for a sink with a checkpoint."""
+    tasks = max(2, spark.sparkContext.defaultParallelism)
+    said = {"fleet": str(fleet), "table": "messages", "tasks": str(tasks), **options}
+    return spark.readStream.format("jetstream").options(**said).load()
+
+
 class JetStreamSource(DataSource):
     """Options: `fleet`, the path of fleet.yaml; `table`: `configs`, `subjects` (with `stream` and `filter`) or `messages`
     (with `stream`, `filter`, `first` and `last`), which can also be followed (with `most` at a time); `targets`, a JSON list

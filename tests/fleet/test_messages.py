@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
-from reconciler.fleet.source import live
+from reconciler.fleet.source import followed, live
 from reconciler.fleet.tables import MESSAGES
 from reconciler.server.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
+from tests.support.servers import running
 
 FleetFile = Callable[..., Path]
 NOBODY = {"server": "nats://127.0.0.1:1"}
@@ -30,8 +32,7 @@ def publish(account: Account, *words: str) -> None:
 
 def follow(spark: SparkSession, fleet: Path, folder: Path) -> None:
     """Everything that came since the last time, three messages at a time for the two targets, into Parquet."""
-    options = {"fleet": str(fleet), "table": "messages", "stream": "S", "most": "6", "tasks": "2"}
-    found = spark.readStream.format("jetstream").options(**options).load()
+    found = followed(spark, fleet, stream="S", most="6")
     sink = found.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = sink.trigger(availableNow=True).start(str(folder / "sink"))
     query.awaitTermination()
@@ -54,11 +55,22 @@ def killed(folder: Path, *unnoted: str) -> None:
         last.with_name(f".{last.name}.crc").unlink()
 
 
+SECRET = "correct-horse-battery"
+"""Of the user who is let in; the one who is not has another."""
+ONE_USER = f"accounts {{A: {{jetstream: enabled, users: [{{user: u, password: {SECRET}}}]}}}}"
+
+
+@pytest.fixture
+def guarded() -> Iterator[Account]:
+    with running(config=ONE_USER) as server:
+        yield Account(server=server, user="u", password=SECRET)
+
+
 def test_a_query_broken_off_anywhere_and_started_again_has_each_message_once(
-    spark: SparkSession, fleet: FleetFile, new_account: Callable[..., Account], tmp_path: Path
+    spark: SparkSession, fleet: FleetFile, guarded: Account, tmp_path: Path
 ) -> None:
-    account, words = new_account(), [f"w{n}" for n in range(1, 10)]
-    file = fleet(east=account, west=NOBODY)
+    account, words = guarded, [f"w{n}" for n in range(1, 10)]
+    file = fleet(east=account, west=replace(account, password=f"not-{SECRET}"))
     publish(account, *words[:5])
     follow(spark, file, tmp_path)
     killed(tmp_path, COMMITS, SINK)  # before its files counted
@@ -69,6 +81,11 @@ def test_a_query_broken_off_anywhere_and_started_again_has_each_message_once(
     follow(spark, file, tmp_path)
     expected = [("east", n, word) for n, word in enumerate(words, 1)]
     assert kept(spark, tmp_path) == [*expected, ("west", None, None)]
+    assert [file for file in _written(tmp_path) if SECRET.encode() in file.read_bytes()] == []
+
+
+def _written(folder: Path) -> list[Path]:
+    return [file for part in ("checkpoint", "sink") for file in (folder / part).rglob("*") if file.is_file()]
 
 
 def test_a_range_of_several_targets_is_read_at_once(
