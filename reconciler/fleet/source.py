@@ -102,7 +102,11 @@ class TargetsReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         fleet = load_fleet(Path(self.options["fleet"]))
         sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
-        parts = [part for target in chosen(fleet, self.options) for part in split(target, sizes.get(target.name, 0))]
+        targets = chosen(fleet, self.options)
+        if self.options.get("table") == "subjects":  # of one stream, which nobody divides
+            parts = [Part(target=target.to_go()) for target in targets]
+        else:
+            parts = [part for target in targets for part in split(target, sizes.get(target.name, 0))]
         return list(shares(parts, int(self.options.get("tasks", "2"))))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

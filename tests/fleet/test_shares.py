@@ -1,0 +1,49 @@
+"""What each task reads: targets are dealt out, large ones in parts, and requests are divided between the tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from reconciler.fleet.source import REQUESTS, Share, TargetsReader, shares, split
+from reconciler.fleet.tables import CONFIGS, SUBJECTS
+from reconciler.fleet.targets import Target
+from reconciler.server.settings import Settings
+
+
+def target(name: str = "eu", parts: int = 1) -> Target:
+    return Target(name=name, settings=Settings(url="x", no_context=True), parts=parts)
+
+
+def names(share: Share) -> list[tuple[str, int]]:
+    return [(part.target.name, part.number) for part in share.parts]
+
+
+def test_parts_of_one_target_go_to_different_tasks() -> None:
+    parts = [*split(target("big", parts=2), 0), *split(target("small"), 0)]
+    assert [names(share) for share in shares(parts, 2)] == [[("big", 0), ("small", 0)], [("big", 1)]]
+
+
+def test_no_more_tasks_than_there_is_to_read_nor_none() -> None:
+    assert len(list(shares(list(split(target(), 0)), 8))) == 1
+    assert [names(share) for share in shares([], 8)] == [[]]
+
+
+def test_requests_of_all_tasks_together_are_bounded() -> None:
+    parts = [part for number in range(1000) for part in split(target(f"t{number}"), 0)]
+    for tasks in (1, 2, 7, 5000):
+        assert sum(share.requests for share in shares(parts, tasks)) <= REQUESTS
+        assert all(share.requests > 0 for share in shares(parts, tasks))
+
+
+def test_what_was_large_at_the_last_look_is_split() -> None:
+    assert [len(list(split(target(), objects))) for objects in (0, 30_000, 100_000, 10_000_000)] == [1, 1, 5, 16]
+
+
+def test_subjects_of_a_stream_are_read_once(fleet: Callable[..., Path]) -> None:
+    file = fleet(big={"server": "nats://x", "parts": 4})
+    options = {"fleet": str(file), "sizes": json.dumps({"big": 1_000_000}), "tasks": "4"}
+    for table, expected in ((CONFIGS, 4), (SUBJECTS, 1)):
+        name = "configs" if table is CONFIGS else "subjects"
+        assert len(TargetsReader({**options, "table": name}, table).partitions()) == expected
