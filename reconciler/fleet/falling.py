@@ -77,12 +77,14 @@ def common_multiples(numbers: Iterable[int]) -> dict[int, list[int]]:
 def pieces(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
     """The same rows in pieces of about this many, however large the batches are."""
     held: list[pa.RecordBatch] = []
+    count = 0
     for batch in batches:
         for start in range(0, batch.num_rows, rows):
             held.append(batch.slice(start, rows))
-            if sum(one.num_rows for one in held) >= rows:
+            count += held[-1].num_rows
+            if count >= rows:
                 yield pa.Table.from_batches(held).combine_chunks()
-                held = []
+                held, count = [], 0
     if held:
         yield pa.Table.from_batches(held).combine_chunks()
 
@@ -132,9 +134,13 @@ class _Found:
             self.size += counts.size
 
     def handed_on(self, multiples: dict[int, list[int]]) -> Batches:
-        for (place, choice, multiple), counts in self._counts.items():
-            for partitions in multiples[multiple]:
-                yield _batch(place, choice, partitions, counts)
+        batches = (
+            _batch(place, choice, partitions, counts)
+            for (place, choice, multiple), counts in self._counts.items()
+            for partitions in multiples[multiple]
+        )
+        for piece in pieces(batches, AT_ONCE):
+            yield from piece.to_batches()
         self._counts, self.size = {}, 0
 
 
