@@ -56,6 +56,12 @@ class Run:
         return str(self.begun.get("topology", ""))
 
     @property
+    def later_format(self) -> int | None:
+        """Of who wrote it, where that is not ours: what it says may mean something else."""
+        found: int = self.begun.get("format", FORMAT)
+        return found if found != FORMAT else None
+
+    @property
     def outcome(self) -> str:
         """In one word or two."""
         if self.ended is None:
@@ -151,6 +157,26 @@ def encoded(said: Mapping[str, Json]) -> bytes:
 
 def chunked(value: bytes, size: int = CHUNK) -> list[bytes]:
     return [value[start : start + size] for start in range(0, len(value), size)]
+
+
+_TEXTS = ("topology", "run", "user", "account_user", "host", "since", "git_revision", "source", "tool", "stopped")
+_NUMBERS = ("pid", "steps", "changes", "chunks")
+LONGEST = 1_024
+"""Chunks that are read of one run, whatever its entry says: a quarter of a gigabyte."""
+
+
+def told(value: bytes) -> dict[str, Json]:
+    """A `begun` or `ended`: what is not of the kind it has to be is left out, as of a later format or written by hand."""
+    said = decoded(value)
+    shapes = {"format": int, "counts": dict, **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_NUMBERS, int)}
+    fits = {name: one for name, one in said.items() if isinstance(one, shapes.get(name, object))}
+    if isinstance(counts := fits.get("counts"), dict):
+        fits["counts"] = {name: number for name, number in counts.items() if isinstance(number, int)}
+    return fits
+
+
+def chunks_of(said: Mapping[str, Json] | None, name: str) -> range:
+    return range(min((said or {}).get(name) or 0, LONGEST))
 
 
 def decoded(value: bytes) -> dict[str, Json]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reconciler.core.journal import Run
+from reconciler.core.records import FORMAT as JOURNAL
 from reconciler.core.resource import Json
 from reconciler.report.json import json_text
 from reconciler.report.names import named
@@ -64,6 +65,9 @@ def _run(run: Run, paper: Paper) -> Iterator[str]:
         "planned": ", ".join(f"{count} {name}" for name, count in (begun.get("counts") or {}).items()),
     }  # fmt: skip
     yield from table([(name, str(value)) for name, value in facts.items() if value], indent=2)
+    if run.later_format is not None:
+        yield from paper.wrapped(f"It is written in format {run.later_format}; this version reads {JOURNAL}, and tells what "
+                                 "it can.")  # fmt: skip
     if run.outcome == "cut off":
         yield from paper.wrapped("It has no end: its process was killed, lost the server, or lost its lease. "
                                  "What it had begun, the next plan shows.")  # fmt: skip
@@ -88,7 +92,8 @@ def _failure(word: str, one: dict[str, Json], paper: Paper) -> Iterator[str]:
 def _named(head: str, calls: Json, paper: Paper) -> Iterator[str]:
     for call, names in _mapping(calls).items():
         if isinstance(names, list):
-            yield from named(visible(f"{head}: {counted(len(names), 'step')} {call}"), names, paper, 2)
+            what = visible(f"{head}: {counted(len(names), 'step')} {call}")
+            yield from named(what, [str(name) for name in names], paper, 2)
         else:
             yield visible(f"  {head}: {names} more, not named")
 

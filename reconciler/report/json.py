@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from pydantic_core import from_json
+
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
 from reconciler.core.kind import FieldInfo
@@ -191,7 +193,7 @@ def plan_from_json(text: str) -> Plan:
 def parsed(text: str) -> Data:
     """The data of a plan of this format."""
     try:
-        data = json.loads(text)
+        data = from_json(text)  # which ends at a depth that no plan has
     except ValueError as error:
         raise not_a_plan(f"this is not JSON: {error}") from None
     if not isinstance(data, dict) or "format" not in data:

@@ -83,6 +83,8 @@ def _file(name: str, config: Path) -> Path:
 def _settings(name: str, file: Path, text: str) -> Settings:
     try:
         content: Json = json.loads(text)
+    except RecursionError:
+        raise CannotContinue(_unreadable(name, f"{file} is nested too deep")) from None
     except json.JSONDecodeError as error:
         raise CannotContinue(_unreadable(name, f"{file}:{error.lineno}:{error.colno}: {error.msg}")) from None
     if not isinstance(content, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from reconciler.core import changed, journal
@@ -13,7 +13,6 @@ from reconciler.core.journal import Run
 from reconciler.core.lease import Held, Holder, found, lease_key
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
-from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
 from reconciler.server import settled
 from reconciler.server.api import JetStream, NoAnswer, Put, Refusal, Stored
@@ -94,17 +93,12 @@ async def run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
 async def in_full(js: JetStream, run: Run) -> Run:
     """With what became of its steps, and what it was to change."""
     steps, changes = await asyncio.gather(
-        _whole(js, [journal.steps_key(run.number, at) for at in range(_chunks(run.ended, "chunks"))]),
-        _whole(js, [journal.changes_key(run.number, at) for at in range(_chunks(run.begun, "changes"))]),
+        _whole(js, [journal.steps_key(run.number, at) for at in journal.chunks_of(run.ended, "chunks")]),
+        _whole(js, [journal.changes_key(run.number, at) for at in journal.chunks_of(run.begun, "changes")]),
     )
     return replace(
         run, steps=journal.decoded(steps) if steps else {}, changes=journal.decoded(changes) if changes else None
     )
-
-
-def _chunks(said: Mapping[str, Json] | None, name: str) -> int:
-    number = (said or {}).get(name)
-    return number if isinstance(number, int) else 0
 
 
 async def _whole(js: JetStream, keys: Sequence[str]) -> bytes:
@@ -132,10 +126,10 @@ async def _one(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
         return ended
     if begun[0].deleted:
         return None
-    said = journal.decoded(begun[0].value)
+    said = journal.told(begun[0].value)
     if ended is None:
         return Run(number=number, begun=said, at=begun[1], is_running=await _is_running(js, said))
-    return Run(number=number, begun=said, at=begun[1], ended=journal.decoded(ended[0].value), until=ended[1])
+    return Run(number=number, begun=said, at=begun[1], ended=journal.told(ended[0].value), until=ended[1])
 
 
 async def _is_running(js: JetStream, begun: dict[str, object]) -> bool:

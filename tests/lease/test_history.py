@@ -259,3 +259,31 @@ def test_without_the_bucket_it_is_applied_all_the_same_and_said_once(tmp_path: P
         ran = shell("apply", file, "--yes", "--server", server.url, "--user", "ci", "--password", "ci")
     assert ran.code == 0, ran
     assert ran.out.count("LE1") + ran.out.count("LE2") == 1, ran.out
+
+
+ODD: dict[str, object] = {
+    "journal.99999999999999999999999.begun": {},
+    "journal.7.begun": "rubbish",
+    "journal.8.begun": {"format": 9, "topology": ["x"], "counts": "many", "steps": "no", "changes": "x", "user": 3},
+    "journal.8.ended": {"format": 9, "counts": [1, 2], "chunks": -5, "stopped": {"a": 1}},
+    "journal.9.begun": {"format": 1, "topology": "t", "changes": 100_000_000, "counts": {"create": "x"}},
+    "journal.9.ended": {"format": 1, "counts": {"done": "x"}, "chunks": 1},
+    "journal.9.steps.0": {"done": {"stream.create": [1, None]}, "failed": [3], "skipped": [], "warnings": {"a": 1}},
+    "journal.x.begun": {}, "journal": 7, "lease.t": [1], "owned.stream.=FF": {},
+}  # fmt: skip
+
+
+def test_a_journal_of_later_formats_or_written_by_hand_is_told_as_far_as_it_goes(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+
+    async def scribble(js: JetStream) -> None:
+        for key, value in ODD.items():
+            put = await js.put_entry("reconciler", key, json.dumps(value).encode(), expected_revision=None)
+            assert isinstance(put, Stored)
+
+    someone.ask(scribble)
+    runs = [("history", number) for number in "789"]
+    for command in (("history",), *runs, ("history", "--format", "json"), ("history", "diff", "9")):
+        assert someone(*command).code == 0
+    assert "written in format 9; this version reads 1" in someone("history", "8").out
+    assert someone.plan("streams: {A: {subjects: [a]}}\n").code == 0

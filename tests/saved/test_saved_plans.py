@@ -141,6 +141,13 @@ def test_another_format_is_refused_with_both_numbers(someone: Someone) -> None:
     assert "this plan has format 99, this reconciler reads format 1" in ran.err
 
 
+def test_a_file_nested_deeper_than_any_plan_is_none(someone: Someone) -> None:
+    for text in ("[" * 100_000, f'{{"format": 1, "saved": {"[" * 900}{"]" * 900}, "fingerprint": "x"}}'):
+        someone.shell.write(text, "deep.json")
+        ran = someone("apply", "deep.json", "--yes")
+        assert (ran.code, "this is not JSON: recursion limit" in ran.err) == (1, True), ran
+
+
 def test_a_plan_printed_for_reading_is_not_applied(someone: Someone) -> None:
     printed = someone.plan(TWO, "--format", "json").out
     (someone.shell.folder / "plan.json").write_text(printed)

@@ -179,6 +179,12 @@ def test_a_login_in_a_url_is_decoded(tmp_path: Path) -> None:
     assert (server.user, server.password) == ("us@er", "p,w")
 
 
+def test_a_context_nested_deeper_than_any_is_said_to_be(tmp_path: Path) -> None:
+    write(tmp_path, "deep").write_text("[" * 100_000)
+    with pytest.raises(CannotContinue, match="nested too deep"):
+        resolve(Settings(context="deep"), {}, tmp_path)
+
+
 @pytest.mark.parametrize("written", ["http://u:canary@a", "nats://u:can,ary@a", "nats://", "a:99999", "ws://a", ","])
 def test_what_is_no_server_url_is_refused_without_repeating_it(written: str, tmp_path: Path) -> None:
     said = refusal(Settings(url=written), tmp_path)
