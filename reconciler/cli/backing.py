@@ -16,12 +16,21 @@ from reconciler.server.api import JetStream
 from reconciler.workflow.backup import back_up, to_back_up
 from reconciler.workflow.plan import Planned
 
+
+def _named(folder: str | Path | None) -> Path | None:
+    """Most often a variable that is not set: then nobody would know where the backups are."""
+    if folder == "":
+        raise common.Misused("--backup: name a folder, for example --backup backups/today.")
+    return Path(folder) if folder is not None else None
+
+
 Backup = Annotated[
     Path | None,
     typer.Option(
-        "--backup", metavar="DIR", help="First write down streams that lose something, as `nats` restores them."
+        "--backup", metavar="DIR", parser=_named,
+        help="First write down streams that lose something, as `nats` restores them.",
     ),
-]
+]  # fmt: skip
 
 
 async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:

@@ -41,7 +41,7 @@ def outcome(run: Run) -> str:
         return run.outcome
     ended = run.ended or {}
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in (ended.get("counts") or {}).items())
-    return f"{run.outcome}: {ended['stopped']}; {counts}" if ended.get("stopped") else f"{run.outcome}: {counts}"
+    return f"{run.outcome}: {'; '.join(part for part in (ended.get('stopped'), counts) if part)}"
 
 
 def _time(at: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.core import changed, journal
@@ -13,6 +13,7 @@ from reconciler.core.journal import Run
 from reconciler.core.lease import Held, Holder, found, lease_key
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
+from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
 from reconciler.server import settled
 from reconciler.server.api import JetStream, NoAnswer, Put, Refusal, Stored
@@ -22,31 +23,41 @@ from reconciler.server.read_kv import dated, entry, names
 Stamped = tuple[Entry, str] | Refusal | NoAnswer | None
 
 
+HEADROOM = 1 << 10
+"""Bytes of a message that are not the entry itself."""
+
+
 async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
     """Before the first step, so that a run which is cut off can be seen."""
-    chunks = journal.chunked(journal.encoded(changed.changes(plan)))
+    chunks = _chunked(js, changed.changes(plan))
     kept = chunks if len(chunks) <= journal.MOST else []
     begun = journal.begun(holder, plan, len(kept) or None)
     puts = [_put(js, journal.changes_key(number, at), chunk) for at, chunk in enumerate(kept)]
-    for said in await asyncio.gather(_put(js, journal.begun_key(number), journal.encoded(begun)), *puts):
-        if not isinstance(said, Stored):
-            return _not_written(said)
-    return None
+    return _first_not_written(await asyncio.gather(_put(js, journal.begun_key(number), journal.encoded(begun)), *puts))
 
 
 async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
-    """The end is written last: where it stands, everything does."""
+    """The end is written last: where it stands, all of its steps do, or none are said to."""
     steps = journal.steps(finished)
-    chunks = journal.chunked(journal.encoded(steps)) if steps else []
+    chunks = _chunked(js, steps) if steps else []
     written = [_put(js, journal.steps_key(number, at), chunk) for at, chunk in enumerate(chunks)]
-    for said in await asyncio.gather(*written):
-        if not isinstance(said, Stored):
-            return _not_written(said)
-    said = await _put(js, journal.ended_key(number), journal.encoded(journal.ended(finished, len(chunks))))
-    if not isinstance(said, Stored):
-        return _not_written(said)
-    await _prune(js)
-    return None
+    unwritten = _first_not_written(await asyncio.gather(*written))
+    ended = journal.ended(finished, 0 if unwritten else len(chunks))
+    unwritten = _first_not_written([await _put(js, journal.ended_key(number), journal.encoded(ended))]) or unwritten
+    if unwritten is None:
+        await _prune(js)
+    return unwritten
+
+
+def _chunked(js: JetStream, said: Mapping[str, Json]) -> list[bytes]:
+    """As large as the journal has them, unless the server takes less at once."""
+    most = max(js.pipeline.nc.max_payload - HEADROOM, HEADROOM)
+    return journal.chunked(journal.encoded(said), min(journal.CHUNK, most))
+
+
+def _first_not_written(answers: Iterable[Put]) -> Diagnostic | None:
+    said = next((one for one in answers if not isinstance(one, Stored)), None)
+    return None if said is None else _not_written(said)
 
 
 async def _put(js: JetStream, key: str, value: bytes) -> Put:
@@ -102,8 +113,10 @@ async def in_full(js: JetStream, run: Run) -> Run:
 
 
 async def _whole(js: JetStream, keys: Sequence[str]) -> bytes:
+    """Nothing where a part is missing."""
     parts = await asyncio.gather(*(entry(js, BUCKET, key) for key in keys))
-    return b"".join(part.value for part in parts if isinstance(part, Entry))
+    values = [part.value for part in parts if isinstance(part, Entry)]
+    return b"".join(values) if len(values) == len(keys) else b""
 
 
 async def _read(js: JetStream, numbers: Iterable[int]) -> list[Run] | Refusal | NoAnswer:

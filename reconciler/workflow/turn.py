@@ -52,7 +52,8 @@ class Turn:
             and self.may_write() is None
             and (unwritten := await journal.end(self.js, self.number, finished))
         ):
-            return replace(finished, warnings=(*finished.warnings, unwritten))
+            told = dict.fromkeys((*finished.warnings, unwritten))  # once, also where its beginning had the same trouble
+            return replace(finished, warnings=tuple(told))
         return finished
 
 
@@ -90,8 +91,7 @@ async def turn(
 
 async def _begun(turn: Turn, us: Holder, plan: Plan) -> Turn:
     if unwritten := await journal.begin(turn.js, turn.number, us, plan):
-        turn.number = 0
-        turn.warnings.append(unwritten)
+        turn.warnings.append(unwritten)  # how it ends is written down all the same, so that it is not told as cut off
     return turn
 
 

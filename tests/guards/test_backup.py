@@ -140,6 +140,11 @@ def test_a_saved_plan_backs_up_as_well(someone: Someone, tmp_path: Path) -> None
     assert json.loads((tmp_path / "kept" / "S" / "backup.json").read_text())["config"]["name"] == "S"
 
 
+def test_an_empty_name_is_no_folder(someone: Someone, tmp_path: Path) -> None:
+    ran = someone.apply(GONE, "--backup", "")
+    assert (ran.code, someone.ask(names), (tmp_path / "S").exists()) == (64, ["S", "T"], False), ran
+
+
 def test_a_folder_that_cannot_be_written_stops_everything(someone: Someone, tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("a file")
     ran = someone.apply(GONE, "--backup", "kept")

@@ -287,3 +287,35 @@ def test_a_journal_of_later_formats_or_written_by_hand_is_told_as_far_as_it_goes
         assert someone(*command).code == 0
     assert "written in format 9; this version reads 1" in someone("history", "8").out
     assert someone.plan("streams: {A: {subjects: [a]}}\n").code == 0
+
+
+def test_a_server_that_takes_little_at_once_gets_the_journal_in_smaller_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = "max_payload: 65536\naccounts { A: {jetstream: enabled, users: [{user: a, password: a}]} }"
+
+    def wordy(letter: str) -> str:
+        each = (f"  S{number}: {{subjects: [s.{number}], description: {letter * 3500}}}\n" for number in range(12))
+        return "streams:\n" + "".join(each)
+
+    with NatsServer(config=config) as server:
+        someone = somebody(tmp_path, Account(server=server, user="a", password="a"), monkeypatch)
+        someone.applied(wordy("x"))
+        assert "LE203" not in someone.applied(wordy("y")).out
+        newest = json.loads(someone("history", "--format", "json").out)["runs"][0]
+        assert newest["outcome"] == "applied"
+        assert someone("history", "diff").out.count("description") == 12
+
+
+def test_a_run_whose_journal_has_no_room_is_not_told_as_cut_off(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+
+    async def narrow(js: JetStream) -> None:
+        """Long entries are refused, short ones are not."""
+        config = done(await js.request("STREAM.INFO.KV_reconciler"))["config"]
+        done(await js.request("STREAM.UPDATE.KV_reconciler", {**config, "max_msg_size": 900}))
+
+    someone.ask(narrow)
+    ran = someone.apply(f"streams: {{A: {{subjects: [a], description: {'long' * 300}}}}}\n")
+    assert (ran.code, "LE203" in ran.out + ran.err) == (0, True), ran
+    assert "cut off" not in someone("history").out
