@@ -52,7 +52,8 @@ interop: setup  ## groups shared with the reference implementation, and what pee
 	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop tests/peers
 
 convergence: setup  ## apply, then plan: empty: every drawn case on every server version, where `make test` takes a third
-	@RECONCILER_CONVERGENCE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/convergence
+	@RECONCILER_CONVERGENCE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q \
+		tests/convergence tests/saved/test_round_trip.py tests/replacement/test_any_cut.py
 
 drill: setup  ## elastic groups made anew, cut off after every step, killed after every request, on every server version: 0 lost
 	@$(BIN)/python -m tests.drill

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from reconciler.server.api import JetStream
 from tests.cli.running import Ran, Shell, command, environment
+from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account
 from tests.support.jetstream import Place, talk
 
@@ -58,20 +59,23 @@ class Someone:
         """Behind the back of the commands."""
         return talk(self.place, work)
 
-    def interrupted(self, when: Callable[[JetStream], Awaitable[None]], *arguments: str) -> Ran:
-        """A command that gets Ctrl-C as soon as `when` returns."""
-        return asyncio.run(self._interrupted(when, arguments))
+    def interrupted(self, at: str, *arguments: str) -> Ran:
+        """A command that gets Ctrl-C when the server has answered its request of this subject."""
+        return asyncio.run(self._interrupted(Point(Request(at, 1), Side.REPLY), arguments))
 
-    async def _interrupted(self, when: Callable[[JetStream], Awaitable[None]], arguments: tuple[str, ...]) -> Ran:
-        nc = await self.place.connect()
-        js = await JetStream.open(nc)
-        running = await start(self.shell, *arguments, *self.login)
-        output = asyncio.ensure_future(running.communicate())  # a full pipe would hold it up
-        await asyncio.wait_for(when(js), 30)
-        running.send_signal(signal.SIGINT)
-        out, err = await asyncio.wait_for(output, 30)
-        await js.close()
-        await nc.close()
+    async def _interrupted(self, at: Point, arguments: tuple[str, ...]) -> Ran:
+        port = int(self.login[1].rpartition(":")[2])
+        async with wire(lambda: port, at) as between:
+            through = ("--server", f"nats://127.0.0.1:{between.port}", *self.login[2:])
+            running = await start(self.shell, *arguments, *through)
+
+            async def press(_moment: Moment) -> Goes:
+                running.send_signal(signal.SIGINT)
+                return Goes.ON
+
+            between.act = press
+            out, err = await asyncio.wait_for(running.communicate(), 30)
+            assert between.was_reached
         return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
 
 

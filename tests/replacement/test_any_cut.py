@@ -10,7 +10,7 @@ from reconciler.core.diff import Action
 from reconciler.core.resource import Address
 from reconciler.core.wire import SUPPORTED, Target, Version
 from reconciler.workflow import imagined
-from tests.convergence.drawing import topology
+from tests.convergence.drawing import EVERY, topology
 from tests.convergence.running import apply_offline, blocked, plan_offline, remaining
 from tests.primitives.bodies import Body
 
@@ -39,7 +39,7 @@ def consumers(draw: st.DrawFn) -> Body:
 @pytest.mark.parametrize("version", SUPPORTED, ids=str)
 @given(first=consumers(), then=consumers(), retention=st.sampled_from(["limits", "interest"]), cut=st.integers(0, 12))
 @settings(
-    max_examples=150, derandomize=True, deadline=None, database=None,
+    max_examples=150 // EVERY, derandomize=True, deadline=None, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip
 def test_cut_anywhere_the_rest_is_done_by_the_next(

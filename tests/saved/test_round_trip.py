@@ -15,7 +15,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.report.json import plan_json
 from reconciler.report.saved import saved_from_json, saved_json
 from reconciler.workflow import imagined
-from tests.convergence.drawing import Case, cases
+from tests.convergence.drawing import EVERY, Case, cases
 from tests.convergence.running import CONSENTED, apply_offline, plan_offline
 from tests.convergence.test_fake import account, first_and_then, on_every_minor, quickly
 
@@ -63,7 +63,7 @@ def goes_on(wanted: Topology, before: Snapshot, cut: int) -> None:
 
 
 @on_every_minor
-@settings(quickly, max_examples=100)
+@settings(quickly, max_examples=100 // EVERY)
 @given(st.data(), st.integers(0, 12))
 def test_a_plan_whose_apply_was_cut_off_anywhere_goes_on(version: Version, data: st.DataObject, cut: int) -> None:
     case: Case = data.draw(cases(0, version))
@@ -72,7 +72,7 @@ def test_a_plan_whose_apply_was_cut_off_anywhere_goes_on(version: Version, data:
 
 
 @on_every_minor
-@settings(quickly, max_examples=100)
+@settings(quickly, max_examples=100 // EVERY)
 @given(st.data())
 def test_a_plan_read_back_does_what_the_plan_does(version: Version, data: st.DataObject) -> None:
     case: Case = data.draw(cases(0, version))

@@ -83,7 +83,7 @@ def problem(src: str, dest: str, version: Version) -> str | None:
 def worst_problem(src: str, dest: str, version: Version, *, republishing: bool = False) -> Problem | None:
     """The first that servers refuse, else the first that only we object to."""
     if src and not is_valid(src):
-        return Problem(f"`{src}` is not a subject")
+        return Problem(f"`{src}` is not a subject", refused=bool(dest) or not republishing)
     found = _problems(dest, _Asked(src or ">", version, republishing)) if dest else ()
     return min(found, key=lambda one: not one.refused, default=None)
 
