@@ -46,7 +46,7 @@ def partition_call(dest: str) -> Call | None:
     """The partition function a destination starts with: `numbers[0]` partitions, then the wildcards that decide."""
     call = _call(dest.split(".", maxsplit=1)[0])
     is_partition = call and call.name == "partition" and not list(_wrong_arguments(call))
-    return call if call and is_partition and _size(call) >= 1 else None
+    return call if call and is_partition and 1 <= _size(call) <= LARGEST else None
 
 
 class Problem(NamedTuple):
@@ -119,8 +119,9 @@ def _call_problems(token: str, call: Call, asked: _Asked) -> Iterator[Problem]:
     if wrong := next(_wrong_arguments(call), None):
         yield Problem(f"`{token}` {wrong}")
         return
-    if call.name in ("partition", "random", *_BY_WILDCARD) and _size(call) < 1:
-        yield Problem(f"`{token}` takes a size from 1 to {LARGEST}", refused=False)
+    if call.name in ("partition", "random", *_BY_WILDCARD) and not 1 <= _size(call) <= LARGEST:
+        wraps = call.name == "partition" and asked.version < V2_12  # 2.11 takes it and counts on with 32 bits of it
+        yield Problem(f"`{token}` takes a size from 1 to {LARGEST}", refused=_size(call) > LARGEST and not wraps)
     if call.name == "partition":
         yield from _whole_subject(token, call, asked)
         if not asked.is_literal:  # else servers hash the whole subject and ignore the numbers
@@ -143,8 +144,6 @@ def _wrong_arguments(call: Call) -> Iterator[str]:
         yield "takes whole numbers"
     elif call.name == "split" and (not call.args[1] or " " in call.args[1]):
         yield "takes a wildcard's number and a text to split at, without space"
-    elif call.name in ("partition", "random", *_BY_WILDCARD) and _size(call) > LARGEST:
-        yield f"takes a size from 1 to {LARGEST}"
 
 
 def _size(call: Call) -> int:
