@@ -10,8 +10,8 @@ from reconciler.server import read_kv
 from reconciler.server.api import JetStream
 from tests.cli.running import Shell
 from tests.e2e.someone import Someone, login
-from tests.server.test_observe_elsewhere import User, leaf_and_hub
-from tests.support.accounts import Account
+from tests.server.test_observe_elsewhere import leaf_and_hub
+from tests.support.accounts import Account, User
 from tests.support.jetstream import done, talk
 
 EVERYTHING = """streams:

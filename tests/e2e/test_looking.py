@@ -5,14 +5,12 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
-from nats.aio.client import Client
 
 from tests.cli.running import EXAMPLES, Shell
 from tests.e2e.someone import Someone, readable
-from tests.support.accounts import connect
+from tests.support.accounts import User
 from tests.support.binaries import MINORS
 from tests.support.servers import NatsServer
 
@@ -43,15 +41,6 @@ accounts {{
 ORDERS = str(EXAMPLES / "orders")
 GROUPS = str(EXAMPLES / "groups.yaml")
 SMALL = "streams: {A: {subjects: [a]}}\n"
-
-
-@dataclass(frozen=True)
-class User:
-    server: NatsServer
-    name: str
-
-    async def connect(self) -> Client:
-        return await connect(self.server.url, self.name, self.name)
 
 
 @pytest.fixture(scope="module", params=[MINORS[0], MINORS[-1]])

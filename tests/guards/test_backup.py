@@ -26,8 +26,7 @@ from reconciler.workflow.plan import Planned, plan
 from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.guards.restoring import messages, restore
-from tests.permissions.scenes import User
-from tests.support.accounts import Account
+from tests.support.accounts import Account, User
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version

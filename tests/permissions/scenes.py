@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-
-from nats.aio.client import Client
 
 from reconciler.core.permissions import Needs
 from reconciler.core.topology import Topology
@@ -15,13 +12,25 @@ from reconciler.kinds import REGISTRY
 from reconciler.report.permissions import config_block
 from reconciler.server.reach import Api
 from reconciler.workflow.permissions import Purpose, permissions
-from tests.support.accounts import connect
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
 
 CONSENTED = tuple((rule.code, "*") for rule in REGISTRY.rules())
 
-FIRST = """
+
+def queue(one: str, two: str) -> str:
+    """A work queue of two consumers."""
+    return f"""  W:
+    subjects: [w.*]
+    retention: workqueue
+    consumers:
+      one: {{ack_policy: explicit, filter_subject: {one}}}
+      two: {{ack_policy: explicit, filter_subject: {two}}}
+"""
+
+
+FIRST = (
+    """
 streams:
   A:
     subjects: [a.*]
@@ -31,13 +40,9 @@ streams:
       c: {ack_policy: explicit}
       pinned: {ack_policy: explicit, priority_policy: pinned_client, priority_groups: [g], priority_timeout: 2m}
       paused: {ack_policy: explicit}
-  W:
-    subjects: [w.*]
-    retention: workqueue
-    consumers:
-      one: {ack_policy: explicit, filter_subject: w.1}
-      two: {ack_policy: explicit, filter_subject: w.2}
-  JOBS:
+"""
+    + queue("w.1", "w.2")
+    + """  JOBS:
     subjects: [jobs.*]
     groups:
       g: {type: elastic, max_members: 4, partitioning_filters: [{filter: jobs.*, partitioning_wildcards: [1]}], members: [a, b]}
@@ -47,8 +52,10 @@ streams:
 kv_buckets: {CONFIG: {ttl: 30d}}
 object_stores: {FILES: {}}
 """
+)
 
-THEN = """
+THEN = (
+    """
 streams:
   A:
     subjects: [a.*]
@@ -59,13 +66,9 @@ streams:
       c: {ack_policy: explicit, deliver_policy: new}
       pinned: {ack_policy: explicit, priority_policy: overflow, priority_groups: [g]}
       paused: {ack_policy: explicit, pause_until: "2099-01-01T00:00:00Z", description: stands still}
-  W:
-    subjects: [w.*]
-    retention: workqueue
-    consumers:
-      one: {ack_policy: explicit, filter_subject: w.2}
-      two: {ack_policy: explicit, filter_subject: w.1}
-  JOBS:
+"""
+    + queue("w.2", "w.1")
+    + """  JOBS:
     subjects: [jobs.*]
     groups:
       g: {type: elastic, max_members: 6, partitioning_filters: [{filter: jobs.*, partitioning_wildcards: [1]}], members: [a, b, c]}
@@ -77,24 +80,10 @@ removed:
   - {address: consumer/GONE/c, reason: done}
   - {address: stream/GONE, reason: done}
 """
+)
 
 _DENIED = re.compile(r'user:(\w+)" - (?:Publish|Subscription) Violation - Subject "([^"]+)"')
 _PUBLISHED = re.compile(r"<<- \[H?PUB (\S+) _INBOX")
-
-
-@dataclass(frozen=True)
-class User:
-    """Named like its password."""
-
-    server: NatsServer
-    name: str
-
-    async def connect(self) -> Client:
-        return await connect(self.server.url, self.name, self.name)
-
-    @property
-    def login(self) -> tuple[str, ...]:
-        return ("--server", self.server.url, "--user", self.name, "--password", self.name)
 
 
 def topologies(folder: Path) -> tuple[Topology, Topology]:

@@ -12,9 +12,10 @@ from reconciler.report.permissions import config_block
 from reconciler.server.reach import Api
 from reconciler.server.snapshot import take
 from reconciler.workflow.plan import plan
-from tests.permissions.scenes import User, denied, needs, topologies
+from tests.permissions.scenes import denied, needs, topologies
 from tests.permissions.test_printed_permissions import OPTIONS, applied, some_messages
 from tests.server.test_observe_elsewhere import leaf_and_hub
+from tests.support.accounts import User
 from tests.support.jetstream import talk
 from tests.support.servers import NatsServer
 

@@ -15,8 +15,9 @@ from reconciler.workflow.attribution import attributed
 from reconciler.workflow.drift import looked
 from reconciler.workflow.permissions import Purpose, permissions
 from tests.drift.account import item, updating
-from tests.permissions.scenes import FIRST, User, denied, published, users
+from tests.permissions.scenes import FIRST, denied, published, users
 from tests.permissions.test_printed_permissions import applied, shape, without
+from tests.support.accounts import User
 from tests.support.jetstream import talk
 from tests.support.servers import NatsServer
 from tests.support.topologies import read

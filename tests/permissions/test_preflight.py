@@ -11,7 +11,7 @@ from reconciler.server.api import JetStream
 from tests.cli.running import Ran
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone
-from tests.permissions.scenes import User
+from tests.support.accounts import User
 from tests.support.jetstream import done, make_stream
 from tests.support.servers import NatsServer
 

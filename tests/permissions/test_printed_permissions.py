@@ -21,7 +21,8 @@ from reconciler.workflow.backup import back_up, to_back_up
 from reconciler.workflow.permissions import Purpose, permissions
 from reconciler.workflow.plan import PlanOptions, plan
 from reconciler.workflow.preflight import check, forgetful
-from tests.permissions.scenes import CONSENTED, User, denied, needs, published, topologies, users
+from tests.permissions.scenes import CONSENTED, denied, needs, published, topologies, users
+from tests.support.accounts import User
 from tests.support.jetstream import talk
 from tests.support.servers import NatsServer
 

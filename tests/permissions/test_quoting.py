@@ -11,7 +11,8 @@ from typing import Any
 
 from reconciler.core.permissions import Needs
 from reconciler.report.permissions import nsc_lines
-from tests.permissions.scenes import User, needs, users
+from tests.permissions.scenes import needs, users
+from tests.support.accounts import User
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
 

@@ -122,6 +122,13 @@ class Group:
         assert (await self.plan(wanted)).plan.changes == ()
         assert "opt_start_seq" not in (await self.queue())["config"]["sources"][0]
 
+    async def becomes(self, partitions: int) -> None:
+        """One more apply makes it so, nothing is lost, and then nothing is left to do."""
+        wanted = self.file(text(partitions, more=f", {to(partitions)}"))
+        await self.applied(wanted)
+        await self.holds(partitions)
+        await self.is_settled(wanted)
+
     async def record(self) -> Any:
         entries = (await self.plan(self.wanted)).snapshot.entries["elastic-consumer-groups"]
         return None if entries["S.g"].deleted else json.loads(entries["S.g"].value)
@@ -157,9 +164,7 @@ def test_killed_at_any_write_the_next_apply_finishes(account: Account, tmp_path:
         await killed(tmp_path, account, "topology.yaml", WRITES[write], sent=True)
         await unlock(group.js)
         await group.publish(10)
-        await group.applied(group.wanted)
-        await group.holds(6)
-        await group.is_settled(group.wanted)
+        await group.becomes(6)
 
     played(account, tmp_path, story)
 
@@ -203,10 +208,7 @@ def test_not_wanted_any_more_when_it_is_gone_it_is_made_as_it_was_from_the_noted
 ) -> None:
     async def story(group: Group) -> None:
         await group.cut(after)
-        allowing = group.file(text(4, more=f", {to(4)}"))
-        await group.applied(allowing)
-        await group.holds(4)
-        await group.is_settled(allowing)
+        await group.becomes(4)
 
     played(account, tmp_path, story)
 
@@ -215,10 +217,7 @@ def test_not_wanted_any_more_when_it_is_gone_it_is_made_as_it_was_from_the_noted
 def test_another_wish_is_made_from_the_same_place(account: Account, tmp_path: Path, after: int) -> None:
     async def story(group: Group) -> None:
         await group.cut(after)
-        other = group.file(text(8, more=f", {to(8)}"))
-        await group.applied(other)
-        await group.holds(8)
-        await group.is_settled(other)
+        await group.becomes(8)
 
     played(account, tmp_path, story)
 
@@ -274,9 +273,7 @@ def test_a_record_that_an_application_made_again_meanwhile_is_replaced(
         await group.cut(after)
         said = await group.js.put_entry("elastic-consumer-groups", "S.g", record, expected_revision=None)
         assert isinstance(said, Stored)
-        await group.applied(group.wanted)
-        await group.holds(6)
-        await group.is_settled(group.wanted)
+        await group.becomes(6)
 
     played(account, tmp_path, story)
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone, login
-from tests.server.test_observe_elsewhere import User, leaf_and_hub
-from tests.support.accounts import Account
+from tests.server.test_observe_elsewhere import leaf_and_hub
+from tests.support.accounts import Account, User
 from tests.support.servers import NatsServer
 
 FILE = "streams: {A: {subjects: [a]}}\n"

@@ -5,27 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from reconciler.server.api import Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
-from tests.support.accounts import Account, connect
+from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_bucket, make_stream, talk
 from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
-
-
-@dataclass(frozen=True)
-class User:
-    server: NatsServer
-    name: str
-
-    async def connect(self) -> Client:
-        return await connect(self.server.url, self.name, self.name)
-
 
 RESTRICTED = """
 accounts { A: {jetstream: enabled, users: [

@@ -7,16 +7,14 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import pytest
-from nats.aio.client import Client
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.wire import Entry, Snapshot, Version
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.observe import observe
-from tests.support.accounts import connect
+from tests.support.accounts import User
 from tests.support.binaries import MINORS, VERSIONS
 from tests.support.clusters import Cluster
 from tests.support.jetstream import make_bucket, make_consumer, make_stream, make_streams, talk
@@ -54,15 +52,6 @@ accounts {{
   C: {{users: [{{user: bare, password: bare}}]}}
 }}
 """
-
-
-@dataclass(frozen=True)
-class User:
-    server: NatsServer
-    name: str
-
-    async def connect(self) -> Client:
-        return await connect(self.server.url, self.name, self.name)
 
 
 @pytest.fixture(scope="module", params=MINORS)

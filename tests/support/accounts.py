@@ -66,6 +66,21 @@ class Account:
         return await connect(self.url, SYSTEM_USER, SYSTEM_USER, **options)
 
 
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody whom a server's own configuration names like their password."""
+
+    server: NatsServer
+    name: str
+
+    async def connect(self) -> Client:
+        return await connect(self.server.url, self.name, self.name)
+
+    @property
+    def login(self) -> tuple[str, ...]:
+        return ("--server", self.server.url, "--user", self.name, "--password", self.name)
+
+
 def _users() -> Iterator[str]:
     return (f"a{n}" for n in range(ACCOUNTS))
 
