@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,9 +36,8 @@ def session(
     _needs_packages()
     submitted = SUBMITTED in os.environ
     wanted = {**_everywhere(), **({} if submitted else _here(master or LOCAL)), **(settings or {})}
-    if not submitted:
-        _with_java(master or LOCAL, say)
-    spark = _started(wanted)
+    with nullcontext() if submitted else _java(master or LOCAL, say):
+        spark = _started(wanted)
     from reconciler.fleet.source import JetStreamSource  # noqa: PLC0415 - needs pyspark, as everything below
 
     spark.dataSource.register(JetStreamSource)
@@ -51,13 +51,20 @@ def _needs_packages() -> None:
         raise CannotContinue(_failure("FL102", "no-spark", message, "Run `pip install 'reconciler[fleet]'`."))
 
 
-def _with_java(master: str, say: Say) -> None:
+@contextmanager
+def _java(master: str, say: Say) -> Iterator[None]:
     """The JVM inherits this process's environment, and so do its Python workers."""
-    runtime = java.found()
-    say(f"Starting Spark ({master}, Java {runtime.version} of {runtime.origin}) …")
-    os.environ["JAVA_HOME"] = java.home_for(runtime)
+    runtime, before = java.found(), os.environ.get("JAVA_HOME")
+    say(f"Starting Spark ({master}, Java {runtime.version} from {runtime.origin}) …")
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["JAVA_HOME"] = java.home_for(runtime)
+    try:
+        yield
+    finally:
+        del os.environ["JAVA_HOME"]
+        if before is not None:
+            os.environ["JAVA_HOME"] = before
 
 
 def _everywhere() -> dict[str, str]:

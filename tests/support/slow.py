@@ -65,6 +65,8 @@ async def _main(seconds: float, ports: list[int]) -> None:
     servers = [await _serving(seconds, port) for port in ports]
     print(*(server.sockets[0].getsockname()[1] for server in servers), flush=True)
     await asyncio.to_thread(sys.stdin.read)
+    for server in servers:
+        await _ended(server)
 
 
 if __name__ == "__main__":
