@@ -29,6 +29,10 @@ SEARCH = 60.0
 """Seconds after which it is asked again which streams there are. That leaves an audit event each time."""
 WINDOW = 4
 """Requests under way to one target."""
+AT_ONCE = 64
+"""Targets under way."""
+KEPT = 256
+"""Connections that stay open; a fleet with more targets than this is dialled anew for each look."""
 T = TypeVar("T")
 
 Entry: TypeAlias = dict[str, int | str | bool]
@@ -72,6 +76,7 @@ class Lookout:
     def __init__(self, targets: Iterable[Target], wanted: Wanted) -> None:
         self._targets, self._wanted = tuple(targets), wanted
         self._lines: dict[str, _Line] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
 
     async def ends(self) -> Ends:
         """Where everything ends now."""
@@ -93,7 +98,11 @@ class Lookout:
         await asyncio.gather(*(self._hang_up(name) for name in [*self._lines]))
 
     async def _each(self, at: Callable[[Target], Awaitable[T]]) -> dict[str, T]:
-        found = await asyncio.gather(*(at(target) for target in self._targets))
+        async def in_turn(target: Target) -> T:
+            async with self._room:
+                return await at(target)
+
+        found = await asyncio.gather(*(in_turn(target) for target in self._targets))
         return dict(zip((target.name for target in self._targets), found, strict=True))
 
     async def _asked(self, target: Target, ask: Callable[[_Line], Awaitable[T]]) -> T | str:
@@ -115,7 +124,8 @@ class Lookout:
         try:
             return await ask(line)
         finally:
-            if line.js.pipeline.nc.is_closed:  # the next look dials anew, however long it was gone
+            # After an end of the connection the next look dials anew, however long it was gone.
+            if line.js.pipeline.nc.is_closed or len(self._targets) > KEPT:
                 await self._hang_up(target.name)
 
     async def _line(self, target: Target) -> _Line:

@@ -1,0 +1,83 @@
+"""A loop beside the caller's thread: what it gives comes in order and not all at once, and it can be left at any time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from reconciler.fleet.beside import AHEAD, Beside, merged
+
+
+class Counting:
+    """0, 1, 2, … and how far it got."""
+
+    def __init__(self, until: int = 1_000) -> None:
+        self.given, self.until, self.is_closed = 0, until, False
+
+    async def __call__(self) -> AsyncIterator[int]:
+        try:
+            while self.given < self.until:
+                self.given += 1
+                yield self.given - 1
+        finally:
+            self.is_closed = True
+
+
+def test_everything_comes_in_order() -> None:
+    with Beside() as beside:
+        assert [*beside.each(Counting(100)())] == [*range(100)]
+
+
+def test_no_more_is_fetched_than_a_few_ahead() -> None:
+    numbers = Counting()
+    with Beside() as beside:
+        found = beside.each(numbers())
+        assert [next(found) for _ in range(3)] == [0, 1, 2]
+        assert numbers.given <= 3 + AHEAD + 1
+
+
+def test_what_is_left_early_is_closed() -> None:
+    numbers = Counting()
+    with Beside() as beside:
+        next(beside.each(numbers()))
+    assert numbers.is_closed
+
+
+def test_what_is_raised_there_is_raised_here() -> None:
+    async def failing() -> AsyncIterator[int]:
+        yield 1
+        raise KeyError("two")
+
+    with Beside() as beside, pytest.raises(KeyError, match="two"):
+        list(beside.each(failing()))
+
+
+def test_several_sources_become_one_so_many_at_a_time() -> None:
+    under_way, most = 0, 0
+
+    async def source(number: int) -> AsyncIterator[int]:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        for _ in range(3):
+            await asyncio.sleep(0)
+            yield number
+        under_way -= 1
+
+    with Beside() as beside:
+        found = [*beside.each(merged((source(number) for number in range(10)), 4))]
+    assert sorted(found) == sorted([*range(10)] * 3)
+    assert most == 4
+
+
+def test_one_source_that_fails_ends_them_all() -> None:
+    async def source(number: int) -> AsyncIterator[int]:
+        yield number
+        if number == 1:
+            raise KeyError("one")
+        await asyncio.Event().wait()
+
+    with Beside() as beside, pytest.raises(KeyError, match="one"):
+        list(beside.each(merged((source(number) for number in range(3)), 3)))
