@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .DEFAULT_GOAL := help
+comma := ,
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -37,6 +38,13 @@ setup: $(VENV)/.test  ## an environment with everything
 
 demo: $(VENV)/.dev  ## the main job on an embedded server
 	@$(BIN)/reconciler demo
+
+$(VENV)/.fleet: pyproject.toml
+	@echo "Setting up $(VENV) with Spark ..."
+	$(call install,dev$(comma)fleet)
+
+demo-fleet: $(VENV)/.fleet  ## many accounts on embedded servers: three nights of drift on Spark, and the report as a page
+	@$(BIN)/reconciler demo --fleet --page fleet-report.html
 
 lint: $(VENV)/.test  ## style, types, layers
 	@$(BIN)/ruff check .
@@ -90,4 +98,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo lint test interop convergence drill faults action agreement bench bench-fleet curve format schemas clean
+.PHONY: help setup demo demo-fleet lint test interop convergence drill faults action agreement bench bench-fleet curve format schemas clean

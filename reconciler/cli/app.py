@@ -27,6 +27,7 @@ COMMANDS = {
     "import": "Write files of the nats CLI, Terraform or NACK as YAML.",
     "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
     "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",
+    "fleet": "Many accounts at once, on Spark: what each holds, what strayed, how it developed.",
     "explain": "Say what a code means and what to do instead.",
     "schema": "Print the JSON Schema of files, for editors, or of plans or drift.",
     "dev": "This folder's own embedded server: start, status, stop, wipe.",

@@ -10,6 +10,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.screen import paper, say
@@ -25,10 +28,22 @@ PAUSE = 1.2
 
 
 @app.command()
-def demo(no_color: common.NoColor = False) -> int:
+def demo(
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Many accounts instead: three nights of drift, on Spark, with the report.")
+    ] = False,
+    page: Annotated[
+        Path, typer.Option("--page", metavar="FILE.html", help="With --fleet: where its report is written.")
+    ] = Path("fleet-report.html"),
+    no_color: common.NoColor = False,
+) -> int:
     """Watch the main job on a throw-away server: plan, apply, scale a group, and a refusal with its way out."""
     if no_color:
         os.environ["NO_COLOR"] = "1"  # the commands of the story look there too
+    if fleet:
+        from reconciler.cli.fleet_demo import play  # noqa: PLC0415 - who watches the other story needs none of it
+
+        return play(page)
     with _theatre() as folder:
         running = embedded.attach(folder)
         say(f"A nats-server of its own runs at {running.url}; the files are examples/orders.\n")

@@ -16,7 +16,7 @@ from reconciler.documents.schema import topology_schema
 from reconciler.fleet.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY
 from reconciler.report.drift_json import drift_schema
-from reconciler.report.fleet.schema import COMMANDS, fleet_schema
+from reconciler.report.fleet.schema import COMMANDS, fleet_plan_schema, fleet_schema
 from reconciler.report.groups_schema import groups_schema
 from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema
@@ -60,7 +60,7 @@ def schema(
 def _of_fleet(command: str) -> str:
     name = f"fleet-{command}"
     if name not in SCHEMAS:
-        raise common.Misused(f"--fleet {command}: write one of {', '.join(COMMANDS)}.")
+        raise common.Misused(f"--fleet {command}: write one of plan, {', '.join(COMMANDS)}.")
     return name
 
 
@@ -88,5 +88,6 @@ SCHEMAS: dict[str, Callable[[], str]] = {
     "groups": groups_schema,
     "rehearse": rehearsal_schema,
     "fleet": fleet_text,
+    "fleet-plan": fleet_plan_schema,
     **{f"fleet-{command}": partial(fleet_schema, command) for command in COMMANDS},
 }

@@ -60,14 +60,14 @@ def stage(folder: Path) -> None:
     """Copies the example into `folder`, so that the story may edit it."""
     target = folder / "orders"
     target.mkdir()
-    for file in sorted(_example().glob("*.yaml")):
+    for file in sorted(example("orders").glob("*.yaml")):
         (target / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
 
 
-def _example() -> Path:
+def example(name: str) -> Path:
     """Beside the package in a checkout, inside it when installed."""
     package = Path(reconciler.__file__).parent
-    for folder in (package / "examples" / "orders", package.parent / "examples" / "orders"):
+    for folder in (package / "examples" / name, package.parent / "examples" / name):
         if folder.is_dir():
             return folder
     message = "The example this demo uses is not part of this installation."

@@ -48,12 +48,12 @@ def _fold(same: Sequence[Strayed]) -> Fold:
     first, targets = same[0], [one.target for one in same]
     return Fold(
         mark=MARKS[first.standing], word=first.standing, style=STYLES[first.standing],
-        name=first.address or targets[0], about=_on(targets) if first.address else "", place=first.place,
+        name=first.address or targets[0], about=on_targets(targets) if first.address else "", place=first.place,
         codes=tuple(dict.fromkeys(code for code, _ in first.verdicts)), pieces=tuple(_inside(first, targets)),
     )  # fmt: skip
 
 
-def _on(targets: Sequence[str]) -> str:
+def on_targets(targets: Sequence[str]) -> str:
     shown = ", ".join(targets[:3])
     return f"on {shown} and {len(targets) - 3} more" if len(targets) > 3 else f"on {shown}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import get_args
 
 from reconciler.core.diff import FieldClass
@@ -9,6 +10,7 @@ from reconciler.core.drift import Standing
 from reconciler.core.kind import Unit
 from reconciler.report.fleet.json import FORMAT
 from reconciler.report.fleet.seen import UNREACHABLE
+from reconciler.report.plan_schema import plan_schema
 from reconciler.report.schema_parts import (
     CODE,
     COUNT,
@@ -69,6 +71,25 @@ def fleet_schema(command: str) -> str:
             "$defs": used,
         }
     )
+
+
+def fleet_plan_schema() -> str:
+    """A plan in it is what `plan --format json` prints."""
+    plan = {**json.loads(plan_schema()), "$id": "plan.schema.json"}
+    problem = {"$ref": "plan.schema.json#/$defs/diagnostic"}
+    target = fixed({"target": TEXT, "labels": LABELS}, plan=plan, problems={"type": "array", "items": problem})
+    return schema_text(
+        {
+            "$schema": DRAFT,
+            "$id": "fleet-plan.schema.json",
+            "title": "reconciler fleet plan",
+            "description": "What would be done to each target, or why nobody can say.",
+            **fixed(
+                {"format": {"const": FORMAT}, "command": {"const": "plan"}, "fleet": TEXT,
+                 "targets": {"type": "array", "items": target}}
+            ),
+        }
+    )  # fmt: skip
 
 
 _ITEMS = {

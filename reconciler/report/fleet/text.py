@@ -53,7 +53,10 @@ def _head(report: Report, paper: Paper) -> list[str]:
 def _part(part: Part, paper: Paper) -> list[str]:
     lines = [paper.paint(visible(part.title), "head")] if part.title else []
     lines += paper.wrapped(_plain(part.lead)) if part.lead else []
-    return lines + blocks(part.pieces, paper, 2 if part.title else 0)
+    lines += blocks(part.pieces, paper, 2 if part.title else 0)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
 
 
 def blocks(pieces: Sequence[Piece], paper: Paper, indent: int) -> list[str]:

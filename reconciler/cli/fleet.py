@@ -1,0 +1,59 @@
+"""`reconciler fleet`: many accounts at once, every night, with history. Nothing here writes to an account."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.cli import common, fleet_plan, fleet_questions
+from reconciler.cli.fleet_options import As, Format, On, Which, on, which
+from reconciler.cli.fleet_telling import Work, run
+from reconciler.cli.reporting import Reports, reports
+from reconciler.cli.screen import paper
+from reconciler.cli.sharing import takes
+from reconciler.report.fleet.found import Found
+
+if TYPE_CHECKING:
+    from reconciler.workflow.fleet import Look
+
+app = common.app(no_args_is_help=True)
+app.add_typer(fleet_plan.app)
+
+
+@app.callback()
+def fleet() -> None:
+    """Many accounts at once: what each holds, what strayed, how it developed. Tables are kept between runs."""
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def snapshot(
+    which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False
+) -> int:
+    """Read what every target holds, and keep it as this run's."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("snapshot"))
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def drift(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+    """Show what is live and no longer as it was applied, on every target: exit 3. Looks at them, and keeps this run."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("compare"))
+
+
+def _work(name: str) -> Work:
+    """What does it, imported when Spark runs: pyspark is for these commands alone."""
+
+    def work(look: Look) -> Found:
+        from reconciler.workflow import fleet as working  # noqa: PLC0415 - see above
+
+        found: Found = getattr(working, name)(look)
+        return found
+
+    return work
+
+
+app.add_typer(fleet_questions.app)

@@ -1,0 +1,141 @@
+"""What fleet commands have in common: the file, which targets, where tables are kept, which Spark, and how to tell it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconciler.cli import common
+from reconciler.cli.screen import Progress, tell
+
+if TYPE_CHECKING:
+    from reconciler.fleet.targets import Fleet
+    from reconciler.workflow.fleet import Look
+
+STORE = "fleet-data"
+"""Beside fleet.yaml, unless somebody says where."""
+
+
+class Format(StrEnum):
+    """What a report about a fleet can be told in."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+As = Annotated[Format, typer.Option("--format", help="For people, for tools, for a comment, for a browser.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FLEET.yaml", help="The accounts, and what each is to hold.", show_default=False)
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Which:
+    """The fleet, or part of it."""
+
+    file: Path
+    patterns: tuple[str, ...] = ()
+
+    def fleet(self) -> Fleet:
+        from reconciler.fleet.fleet_file import load_fleet  # noqa: PLC0415 - `--help` needs none of it
+
+        whole = load_fleet(self.file)
+        chosen = tuple(one for one in whole.targets if self._fits(one.name, one.labels))
+        if not chosen:
+            raise common.Misused(
+                f"--target {' '.join(self.patterns)}: no target of {self.file} has that name or label."
+            )
+        return replace(whole, targets=chosen)
+
+    def _fits(self, name: str, labels: dict[str, str] | object) -> bool:
+        if not self.patterns:
+            return True
+        known = labels if isinstance(labels, dict) else {}
+        said = [name, *(f"{key}={value}" for key, value in known.items())]
+        return any(fnmatchcase(one, pattern) for one in said for pattern in self.patterns)
+
+    def arguments(self) -> str:
+        return " ".join((str(self.file), *(f"--target {one}" for one in self.patterns)))
+
+
+def which(
+    file: File,
+    target: Annotated[
+        list[str] | None,
+        typer.Option("--target", metavar="PATTERN", help="Only these targets, by name (eu-*) or label (env=prod)."),
+    ] = None,
+) -> Which:
+    return Which(file=file, patterns=tuple(target or ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class On:
+    """Which Spark, which tables, which run of them."""
+
+    master: str | None
+    store: str | None
+    run: str | None
+
+    def look(self, which: Which, fleet: Fleet | None = None) -> Look:
+        """Everything a command works with; takes the time a JVM needs to start."""
+        fleet, say = fleet or which.fleet(), Saying()
+        from reconciler.fleet.session import session  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.store import store  # noqa: PLC0415
+        from reconciler.workflow.fleet import Look  # noqa: PLC0415
+
+        began, today = time.monotonic(), datetime.now(UTC).date()
+        spark = session(self.master, say=say)
+        where = self.store or str(which.file.parent / STORE)
+        return Look(
+            spark=spark, fleet=fleet, store=store(spark, where), run=self.run or today.isoformat(), day=today, say=say,
+            began=began,
+        )  # fmt: skip
+
+
+def on(
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="Spark's master; left out: this machine, all cores.")
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="WHERE",
+            help="Folder of the tables, or table:CATALOG.SCHEMA. [fleet-data beside FLEET.yaml]",
+        ),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="NAME", help="Name of this look; said again, it is replaced. [today, UTC]"),
+    ] = None,
+) -> On:
+    return On(master=master, store=store, run=run)
+
+
+class Saying:
+    """What takes its time: a line on stderr, written over where somebody watches."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+
+    def __call__(self, text: str) -> None:
+        if self._progress.is_watched:
+            self._progress.show(text)
+        else:
+            tell(f"{text}\n")
+
+    def often(self, text: str) -> None:
+        """What is told again and again, and of no use in a log."""
+        self._progress.show(text)
+
+    def clear(self) -> None:
+        self._progress.clear()

@@ -1,0 +1,66 @@
+"""`reconciler fleet plan`: a plan for every target, several at a time. The one fleet command that needs no Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from reconciler.cli import common, exits
+from reconciler.cli.fleet_options import As, Format, Saying, Which, which
+from reconciler.cli.fleet_telling import check, document_of, say
+from reconciler.cli.reporting import Reports, reports
+from reconciler.cli.screen import paper
+from reconciler.cli.sharing import takes
+from reconciler.report.fleet.plans import TargetPlan, plans_json, plans_report
+from reconciler.report.values import counted
+
+app = common.app()
+
+
+@app.command()
+@takes(which)
+@takes(reports)
+def plan(
+    which: Which,
+    reports: Reports,
+    only: common.Only = None,
+    exclude: common.Exclude = None,
+    allow: common.Allow = None,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, max=64, help="So many targets side by side.")] = 8,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
+    format_: As = Format.TEXT,
+    no_color: common.NoColor = False,
+) -> int:
+    """Plan every target's topology, several at a time. Changes nothing, needs no Spark; each is applied by itself."""
+    from reconciler.workflow.fleet_plan import plans  # noqa: PLC0415 - `--help` needs none of it
+    from reconciler.workflow.plan import PlanOptions  # noqa: PLC0415
+
+    check(reports)
+    options = PlanOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.consents(allow))
+    chosen, saying, began = which.fleet(), Saying(), time.monotonic()
+    of = counted(sum(bool(one.topology) for one in chosen.targets), "target")
+    saying.often(f"Planning {of} …")
+    try:
+        made = asyncio.run(
+            plans(chosen.targets, options, at_once, lambda done: saying.often(f"Planned {done} of {of} …"))
+        )
+    finally:
+        saying.clear()
+    name, seconds, look = chosen.name, time.monotonic() - began, paper(no_color=no_color)
+    say(
+        reports, format_,
+        document_of("plan", name, lambda: plans_report(name, made, seconds), lambda: plans_json(name, made), look),
+    )  # fmt: skip
+    return _code(made, pending=exit_code)
+
+
+def _code(made: Iterable[TargetPlan], *, pending: bool) -> int:
+    """What could not be planned goes before what is refused, as for one target."""
+    codes = {one.plan.exit_code if one.plan else exits.FAILED for one in made}
+    if worst := next((code for code in (exits.FAILED, exits.REFUSED) if code in codes), None):
+        return worst
+    return exits.PENDING if pending and any(one.plan and not one.plan.is_empty for one in made) else exits.FINE

@@ -1,0 +1,72 @@
+"""Runs one fleet command on Spark and tells what it found, in one of the formats there are, with the right exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reconciler.cli import common, exits
+from reconciler.cli.fleet_options import Format, On, Which
+from reconciler.cli.reporting import Format as AnyFormat
+from reconciler.cli.reporting import Reports, document
+from reconciler.report.document import Document
+from reconciler.report.fleet import html, markdown, text
+from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.json import render as as_json
+from reconciler.report.fleet.pieces import Report
+from reconciler.report.fleet.report import report_of
+from reconciler.report.paper import Paper
+
+if TYPE_CHECKING:
+    from reconciler.workflow.fleet import Look
+
+Work = Callable[["Look"], Found]
+
+
+def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, work: Work) -> int:
+    check(reports)
+    with reports.even_of_errors("fleet", AnyFormat(format_)):
+        look = on.look(which)
+        try:
+            found = work(look)
+        finally:
+            look.say.clear()
+    say(
+        reports,
+        format_,
+        document_of(found.command, found.fleet, lambda: report_of(found), lambda: as_json(found), paper),
+    )
+    return code(found)
+
+
+def code(found: Found) -> int:
+    """Drift goes before what could not be read, which has a row of its own and is named in the report. A snapshot has done
+    its work when it says what it could not read, unless that is everything."""
+    if found.drifted:
+        return exits.DRIFT
+    if found.targets and len(found.unread) == len(found.targets):
+        return exits.FAILED
+    return exits.FAILED if found.command == "drift" and (found.unread or found.unknown) else exits.FINE
+
+
+def document_of(
+    command: str, fleet: str, report: Callable[[], Report], data: Callable[[], str], paper: Paper
+) -> Document:
+    """In the four formats there are; what nobody asks for is not made."""
+    own = {
+        "text": lambda one: text.render(report(), one.paper),
+        "json": lambda _: data(),
+        "markdown": lambda _: markdown.render(report()),
+        "html": lambda _: html.render(report()),
+    }
+    return document(command=f"fleet {command}", topology=fleet, paper=paper, own=own)
+
+
+def say(reports: Reports, format_: Format, told: Document) -> None:
+    reports.say(AnyFormat(format_), told)
+
+
+def check(reports: Reports) -> None:
+    """Fleets are told in fewer formats than plans."""
+    if wrong := [name for name, _ in reports.wanted if name not in [*Format]]:
+        raise common.Misused(f"--report {wrong[0]}: a fleet is told as {', '.join(Format)}.")

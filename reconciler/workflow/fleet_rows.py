@@ -1,0 +1,67 @@
+"""Rows of the fleet's tables, as they were collected, in the form a report needs them. Knows no Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from reconciler.core.kind import FieldInfo, Registry
+from reconciler.core.resource import Json
+from reconciler.kinds import REGISTRY
+from reconciler.report.fleet.seen import Field, Strayed, Target
+
+Row = Mapping[str, Any]
+
+
+def target(row: Row) -> Target:
+    """Of a row of what each target holds."""
+    counts = {name: int(row[name] or 0) for name in ("streams", "consumers", "messages", "bytes", "unknown")}
+    return Target(
+        name=row["target"], labels=dict(row["labels"] or {}), version=row["version"] or "", error=row["error"] or "",
+        seconds=row["seconds"], **counts,
+    )  # fmt: skip
+
+
+def strayed(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[Strayed, ...]:
+    """Rows of DRIFT: those of one object on one target become one."""
+    by_object = itemgetter("target", "topology", "address")
+    ordered = sorted(rows, key=lambda row: tuple(value or "" for value in by_object(row)))
+    return tuple(_strayed([*same], registry) for _, same in groupby(ordered, key=by_object))
+
+
+def _strayed(rows: Sequence[Row], registry: Registry) -> Strayed:
+    """A row without a path says what became of the whole."""
+    first = next((row for row in rows if row["path"] is None), rows[0])
+    whole = [row for row in rows if row["path"] is None]
+    verdicts = {one["code"]: one["message"] for row in rows for one in row["verdicts"] or ()}
+    return Strayed(
+        target=first["target"], standing=first["standing"], address=first["address"] or "", topology=first["topology"] or "",
+        team=first["team"] or "", reason=first["reason"] or "", ignored=(whole[0]["ignored"] or "") if whole else "",
+        verdicts=tuple(verdicts.items()), place=_place(first), error=first["error"] or "",
+        fields=tuple(_field(row, registry) for row in rows if row["path"] is not None),
+    )  # fmt: skip
+
+
+def _field(row: Row, registry: Registry) -> Field:
+    return Field(
+        path=row["path"], field_class=row["class"], live=_value(row["live"]), desired=_value(row["desired"]),
+        applied=_value(row["applied"]), drifted=bool(row["drifted"]), ignored=row["ignored"] or "",
+        info=_info(row["kind"], row["path"], registry),
+    )  # fmt: skip
+
+
+def _info(kind: str, path: str, registry: Registry) -> FieldInfo:
+    """As a comparison has it: what is inside a field has no unit of its own."""
+    known = registry.by_name.get(kind)
+    return known.fields.get(path, FieldInfo()) if known else FieldInfo()
+
+
+def _value(text: str | None) -> Json:
+    return None if text is None else json.loads(text)
+
+
+def _place(row: Row) -> str:
+    return f"{row['file']}:{row['line']}" if row["file"] else ""

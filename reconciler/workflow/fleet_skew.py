@@ -1,0 +1,47 @@
+"""How the keys of a stream, or keys that no stream holds yet, would fall on the partitions of a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reconciler.fleet import skew as falling
+from reconciler.fleet.candidates import Candidates
+from reconciler.report.fleet.found import Found
+from reconciler.report.values import counted
+from reconciler.workflow.fleet import MOST, Look, collected
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """Where they come from."""
+
+    stream: str
+    filter: str
+    file: str | None = None
+    """Parquet, or CSV with a head, with a column `subject`; None: the targets are asked."""
+
+
+def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
+    """Subjects are gone through once; everything told is added up from what that gave, which is kept."""
+    choices = counted(len(candidates.choices) * len(candidates.partitions), "candidate")
+    look.say(f"Counting for {choices} where keys fall …")
+    fallen = look.whole("falls", falling.falls(_subjects(look, keys), candidates))
+    loads = look.whole("loads", falling.loads(fallen, falling.owned(look.spark, candidates)))
+    even = look.whole("skew", falling.skew(fallen, loads))
+    moved = look.whole("moves", falling.moves(fallen, falling.handed_over(look.spark, candidates)))
+    return look.found(
+        "skew",
+        **{name: collected(rows.limit(MOST)) for name, rows in (("skew", even), ("falls", fallen), ("moves", moved))},
+    )
+
+
+def _subjects(look: Look, keys: Keys) -> DataFrame:
+    if keys.file is None:
+        return look.live("subjects", stream=keys.stream, filter=keys.filter)
+    is_text = keys.file.endswith((".csv", ".csv.gz"))
+    rows = look.spark.read.csv(keys.file, header=True) if is_text else look.spark.read.parquet(keys.file)
+    return falling.as_subjects(rows, target=keys.file.rpartition("/")[2], stream=keys.stream)

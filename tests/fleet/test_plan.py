@@ -1,0 +1,102 @@
+"""`fleet plan`: every target has its plan or the reason why it has none, and none waits for another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from reconciler.fleet.fleet_file import load_fleet
+from reconciler.report.fleet.plans import TargetPlan, plans_json, plans_report
+from reconciler.report.fleet.schema import fleet_plan_schema
+from reconciler.report.fleet.text import render
+from reconciler.report.paper import Paper
+from reconciler.workflow.fleet_plan import plans
+from reconciler.workflow.plan import PlanOptions
+from tests.support.accounts import Account
+
+SHOP = "reconciler: 1\ntopology: shop\nstreams:\n  ORDERS: {subjects: [orders.>], max_age: '${keep}'}\n"
+
+
+def planned(file: Path, **how: Any) -> dict[str, TargetPlan]:
+    made = asyncio.run(plans(load_fleet(file).targets, PlanOptions(), **how))
+    return {one.target: one for one in made}
+
+
+def shop(folder: Path) -> str:
+    (folder / "shop.yaml").write_text(SHOP, encoding="utf-8")
+    return "shop.yaml"
+
+
+def test_each_target_is_planned_with_its_own_values(
+    account: Account, new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = fleet(
+        defaults={"topology": shop(tmp_path)},
+        **{"eu": _said(account, tmp_path, keep="7d"), "us": _said(new_account(), tmp_path, keep="30d")},
+    )
+    made = planned(file)
+    ages = {name: one.plan.steps[0].body["max_age"] for name, one in made.items() if one.plan}
+    assert ages == {"eu": 7 * 86_400 * 10**9, "us": 30 * 86_400 * 10**9}
+
+
+def test_what_one_target_lacks_keeps_no_other_from_its_plan(
+    account: Account, fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    gone = {"server": "nats://127.0.0.1:1", "values": {"keep": "7d"}}
+    valueless, looked_at = _said(account, tmp_path), {"server": account.url}
+    defaults = {"topology": shop(tmp_path)}
+    file = fleet(defaults=defaults, eu=_said(account, tmp_path, keep="7d"), gone=gone, valueless=valueless)
+    made = planned(file)
+    assert made["eu"].plan is not None
+    assert made["gone"].error.startswith("Cannot reach nats://127.0.0.1:1")
+    assert "`${keep}`" in made["valueless"].error
+    assert planned(fleet(seen=looked_at)) == {}
+
+
+def test_a_target_that_hangs_is_given_up_at_its_deadline(fleet: Callable[..., Path], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hangs = {"server": f"nats://127.0.0.1:{silent.getsockname()[1]}", "values": {"keep": "1d"}, "deadline": "300ms"}
+        made = planned(fleet(defaults={"topology": shop(tmp_path)}, hangs=hangs))
+    assert made["hangs"].error.startswith("hangs was not read within 0.3 s")
+
+
+def test_no_more_than_asked_for_are_under_way_at_once(fleet: Callable[..., Path], tmp_path: Path) -> None:
+    """Targets that nobody answers for are given up after 0.2 s each: six of them, two by two."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hangs = {"server": f"nats://127.0.0.1:{silent.getsockname()[1]}", "values": {"keep": "1d"}, "deadline": "200ms"}
+        file = fleet(defaults={"topology": shop(tmp_path)}, **{f"t{number}": hangs for number in range(6)})
+        began = asyncio.run(_timed(file, 2))
+    assert began >= 0.6
+
+
+def test_equal_changes_are_told_once_and_the_json_is_as_published(
+    account: Account, new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    both = {"eu": _said(account, tmp_path, keep="7d"), "us": _said(new_account(), tmp_path, keep="7d")}
+    gone = {"server": "nats://127.0.0.1:1", "values": {"keep": "7d"}}
+    made = [*planned(fleet(defaults={"topology": shop(tmp_path)}, **both, gone=gone)).values()]
+    text = render(plans_report("test", made, 1.0), Paper(width=140))
+    assert text.count("stream/ORDERS") == 1
+    assert "+ stream/ORDERS  created  on eu, us" in text
+    assert "2 create · 1 target without a plan\n" in text
+    problems = Draft202012Validator(json.loads(fleet_plan_schema())).iter_errors(json.loads(plans_json("test", made)))
+    assert [one.message for one in problems] == []
+
+
+async def _timed(file: Path, at_once: int) -> float:
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    await plans(load_fleet(file).targets, PlanOptions(), at_once)
+    return clock() - began
+
+
+def _said(account: Account, folder: Path, **values: str) -> dict[str, Any]:
+    secret = folder / f"{account.user}.password"
+    secret.write_text(account.password, encoding="utf-8")
+    return {"server": account.url, "user": account.user, "password": f"file://{secret}", "values": values}
