@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from reconciler.cli import common, fleet_plan, fleet_questions
@@ -13,7 +14,7 @@ from reconciler.cli.sharing import takes
 from reconciler.report.fleet.found import Found
 
 if TYPE_CHECKING:
-    from reconciler.workflow.fleet import Look
+    from reconciler.fleet.runs.look import Look
 
 app = common.app(no_args_is_help=True)
 app.add_typer(fleet_plan.app)
@@ -32,7 +33,7 @@ def snapshot(
     which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False
 ) -> int:
     """Read what every target holds, and keep it as this run's."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("snapshot"))
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.snapshot"))
 
 
 @app.command()
@@ -41,16 +42,15 @@ def snapshot(
 @takes(reports)
 def drift(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
     """Show what is live and no longer as it was applied, on every target: exit 3. Looks at them, and keeps this run."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("compare"))
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
 
 
 def _work(name: str) -> Work:
     """What does it, imported when Spark runs: pyspark is for these commands alone."""
+    module, _, function = name.partition(".")
 
     def work(look: Look) -> Found:
-        from reconciler.workflow import fleet as working  # noqa: PLC0415 - see above
-
-        found: Found = getattr(working, name)(look)
+        found: Found = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(look)
         return found
 
     return work

@@ -16,8 +16,8 @@ from reconciler.cli import common
 from reconciler.cli.screen import Progress, tell
 
 if TYPE_CHECKING:
+    from reconciler.fleet.runs.look import Look
     from reconciler.fleet.targets import Fleet
-    from reconciler.workflow.fleet import Look
 
 STORE = "fleet-data"
 """Beside fleet.yaml, unless somebody says where."""
@@ -88,16 +88,16 @@ class On:
     def look(self, which: Which, fleet: Fleet | None = None) -> Look:
         """Everything a command works with; takes the time a JVM needs to start."""
         fleet, say = fleet or which.fleet(), Saying()
+        from reconciler.fleet.runs.look import Look  # noqa: PLC0415
         from reconciler.fleet.session import session  # noqa: PLC0415 - pyspark is for fleet commands alone
         from reconciler.fleet.store import store  # noqa: PLC0415
-        from reconciler.workflow.fleet import Look  # noqa: PLC0415
 
         began, today = time.monotonic(), datetime.now(UTC).date()
         spark = session(self.master, say=say)
         where = self.store or str(which.file.parent / STORE)
         return Look(
             spark=spark, fleet=fleet, store=store(spark, where), run=self.run or today.isoformat(), day=today, say=say,
-            began=began,
+            is_named=self.run is not None, began=began,
         )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from reconciler.cli.sharing import takes
 from reconciler.report.fleet.found import Found
 
 if TYPE_CHECKING:
-    from reconciler.workflow.fleet import Look
+    from reconciler.fleet.runs.look import Look
 
 app = common.app()
 
@@ -66,7 +66,7 @@ def skew(
     )  # fmt: skip
 
     def work(look: Look) -> Found:
-        from reconciler.workflow.fleet_skew import Keys, skew  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.skew import Keys, skew  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return skew(look, Keys(stream=stream, filter=filter_, file=keys), candidates)
 
@@ -101,7 +101,7 @@ def events(
     """Pins that change hands, acknowledgements that take long, and who changed what, as the servers told it."""
 
     def work(look: Look) -> Found:
-        from reconciler.workflow.fleet_events import told  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.events import told  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return told(look, stream)
 

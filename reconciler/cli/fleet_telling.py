@@ -18,7 +18,7 @@ from reconciler.report.fleet.report import report_of
 from reconciler.report.paper import Paper
 
 if TYPE_CHECKING:
-    from reconciler.workflow.fleet import Look
+    from reconciler.fleet.runs.look import Look
 
 Work = Callable[["Look"], Found]
 

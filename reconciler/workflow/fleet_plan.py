@@ -59,4 +59,4 @@ async def _within(target: Target, made: TargetPlan, options: PlanOptions) -> Tar
 def _late(target: Target) -> Diagnostic:
     message = f"{target.name} was not read within {target.deadline:g} s. Nothing was changed."
     fix = "Raise its `deadline`, or see why it is slow with `reconciler plan`."
-    return Diagnostic(severity=Severity.ERROR, code="FL202", name="deadline", message=message, fix=fix)
+    return Diagnostic(severity=Severity.ERROR, code="FL110", name="deadline", message=message, fix=fix)

@@ -1,4 +1,4 @@
-"""The fleet commands on Spark: what each reads, which tables it writes, and what it found. Their sense is in `fleet`.
+"""What a fleet command works with: Spark, the fleet, the tables that are kept, and the run it is part of.
 
 What was read is written before anything is made of it: a DataFrame that is used twice would ask all targets twice.
 """
@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
 
-from reconciler.fleet import summary
-from reconciler.fleet.desired import desired, wanted
-from reconciler.fleet.drift import drift
-from reconciler.fleet.snapshots import snapshots
 from reconciler.fleet.source import live
-from reconciler.fleet.tables import WANTED
 from reconciler.report.fleet.found import Found, Rows
-from reconciler.report.values import counted
-from reconciler.workflow import fleet_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,6 +44,8 @@ class Look:
     run: str
     day: date
     say: Say
+    is_named: bool = False
+    """Somebody said which run."""
     began: float = field(default_factory=time.monotonic)
 
     def live(self, table: str = "configs", **options: str) -> DataFrame:
@@ -76,41 +71,6 @@ class Look:
         return Found(command=command, fleet=self.fleet.name, run=self.run, seconds=took, **parts)
 
 
-def snapshot(look: Look) -> Found:
-    """What each target holds, kept as this run's."""
-    return look.found("snapshot", targets=_targets(_seen(look)))
-
-
-def _seen(look: Look) -> DataFrame:
-    look.say(f"Reading {counted(len(look.fleet.targets), 'target')} …")
-    return look.kept("snapshots", snapshots(look.live(), run=look.run, day=look.day))
-
-
-def _targets(seen: DataFrame) -> tuple[Any, ...]:
-    return tuple(fleet_rows.target(row.asDict()) for row in summary.targets(seen).orderBy("target").collect())
-
-
-def compare(look: Look) -> Found:
-    """What strayed on each target since it was applied; what is live, what is wanted and what differs is kept."""
-    seen = _seen(look)
-    look.say("Comparing …")
-    rows, texts = wanted(look.fleet.targets)
-    named = look.spark.createDataFrame([tuple(row[name] for name in WANTED.names) for row in rows], WANTED)
-    meant = look.kept("desired", desired(named, texts, run=look.run, day=look.day))
-    strayed = look.kept("drift", drift(seen, meant))
-    return look.found("drift", targets=_targets(seen), **_drift(strayed))
-
-
-def _drift(rows: DataFrame) -> dict[str, Any]:
-    """Rows of one run."""
-    worst = collected(summary.worst(rows, MOST + 1))
-    compared = rows.where("standing = 'compared'").select("target").distinct().collect()
-    return {
-        "strayed": fleet_rows.strayed(worst[:MOST]),
-        "left_out": max(0, rows.where("standing != 'compared'").count() - MOST) if len(worst) > MOST else 0,
-        "compared": frozenset(row["target"] for row in compared),
-    }
-
-
 def collected(rows: DataFrame) -> Rows:
-    return tuple(row.asDict(recursive=True) for row in rows.collect())
+    """As many as a report takes up."""
+    return tuple(row.asDict(recursive=True) for row in rows.limit(MOST).collect())

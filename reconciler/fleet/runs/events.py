@@ -6,8 +6,8 @@ from reconciler.fleet.acks import acks
 from reconciler.fleet.actors import actors
 from reconciler.fleet.events import events
 from reconciler.fleet.pins import pinnings, pins
+from reconciler.fleet.runs.look import Look, collected
 from reconciler.report.fleet.found import Found
-from reconciler.workflow.fleet import MOST, Look, collected
 
 
 def told(look: Look, stream: str | None = None) -> Found:
@@ -19,6 +19,4 @@ def told(look: Look, stream: str | None = None) -> Found:
     parts = {"pins": pins(stretches), "acks": acks(known), "actors": actors(known)}
     kept = {name: look.whole(name, rows) for name, rows in parts.items()}
     latest = kept["actors"].orderBy("at", ascending=False)
-    return look.found(
-        "events", **{name: collected(rows.limit(MOST)) for name, rows in (kept | {"actors": latest}).items()}
-    )
+    return look.found("events", **{name: collected(rows) for name, rows in (kept | {"actors": latest}).items()})

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from reconciler.fleet import skew as falling
 from reconciler.fleet.candidates import Candidates
+from reconciler.fleet.runs.look import Look, collected
 from reconciler.report.fleet.found import Found
 from reconciler.report.values import counted
-from reconciler.workflow.fleet import MOST, Look, collected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +35,7 @@ def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
     moved = look.whole("moves", falling.moves(fallen, falling.handed_over(look.spark, candidates)))
     return look.found(
         "skew",
-        **{name: collected(rows.limit(MOST)) for name, rows in (("skew", even), ("falls", fallen), ("moves", moved))},
+        **{name: collected(rows) for name, rows in (("skew", even), ("falls", fallen), ("moves", moved))},
     )
 
 

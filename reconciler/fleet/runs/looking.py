@@ -1,0 +1,60 @@
+"""`fleet snapshot` and `fleet drift`: one look at all targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reconciler.fleet import summary
+from reconciler.fleet.desired import desired, wanted
+from reconciler.fleet.drift import drift
+from reconciler.fleet.history import drift_history
+from reconciler.fleet.runs import told
+from reconciler.fleet.runs.look import MOST, Look, collected
+from reconciler.fleet.snapshots import snapshots
+from reconciler.fleet.tables import WANTED
+from reconciler.report.fleet.found import Found
+from reconciler.report.values import counted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from reconciler.report.fleet.seen import Target
+
+
+def snapshot(look: Look) -> Found:
+    """What each target holds, kept as this run's."""
+    return look.found("snapshot", targets=targets(_seen(look)))
+
+
+def compare(look: Look) -> Found:
+    """What strayed on each target since it was applied; what is live, what is wanted and what differs is kept."""
+    seen = _seen(look)
+    look.say("Comparing with what was applied …")
+    rows, texts = wanted(look.fleet.targets)
+    named = look.spark.createDataFrame([tuple(row[name] for name in WANTED.names) for row in rows], WANTED)
+    meant = look.kept("desired", desired(named, texts, run=look.run, day=look.day))
+    strayed = look.kept("drift", drift(seen, meant))
+    look.whole("drift_history", drift_history(look.store.read("drift"), look.store.read("drift_history")))
+    return look.found("drift", targets=targets(seen), **strayed_of(strayed))
+
+
+def _seen(look: Look) -> DataFrame:
+    look.say(f"Reading {counted(len(look.fleet.targets), 'target')} …")
+    return look.kept("snapshots", snapshots(look.live(), run=look.run, day=look.day))
+
+
+def targets(seen: DataFrame) -> tuple[Target, ...]:
+    """Of SNAPSHOTS of one run."""
+    return tuple(told.target(row.asDict()) for row in summary.targets(seen).orderBy("target").collect())
+
+
+def strayed_of(rows: DataFrame) -> dict[str, Any]:
+    """Of DRIFT of one run."""
+    worst = collected(summary.worst(rows, MOST))
+    looked = {row["standing"]: row["count"] for row in rows.groupBy("standing").count().collect()}
+    compared = rows.where("standing = 'compared'").select("target").distinct().collect()
+    return {
+        "strayed": told.strayed(worst),
+        "left_out": sum(looked.values()) - looked.get("compared", 0) - len(worst),
+        "compared": frozenset(row["target"] for row in compared),
+    }
