@@ -117,7 +117,10 @@ class Pool:
     def close(self) -> None:
         for server, _ in self._servers.values():
             server.close()
-        for cluster, _ in self._clusters.values():
-            cluster.close()
         self._servers.clear()
-        self._clusters.clear()
+        self.close_clusters()
+
+    def close_clusters(self, but: str | None = None) -> None:
+        """All of them, or all but that of one minor version."""
+        for minor in self._clusters.keys() - {but}:
+            self._clusters.pop(minor)[0].close()
