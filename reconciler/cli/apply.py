@@ -101,6 +101,11 @@ class Manner:
     backup: Path | None = None
     """Where to write down first what loses something."""
 
+    @property
+    def again(self) -> str | None:
+        """The folder of backups, as a next command names it."""
+        return str(self.backup) if self.backup else None
+
     def shows(self, document: Document) -> bool:
         """Before anything is changed; for tools, what was done is all there is to say."""
         self.reports.write(document)
@@ -157,7 +162,7 @@ class Run:
         took, left = time.monotonic() - began, len(plan.blocked) + plan.hidden
         code = exit_of(finished, plan)
         manner = self._manner
-        told = partial(outcome_text, finished, arguments=made.arguments, seconds=took, left=left)
+        told = partial(outcome_text, finished, arguments=made.arguments, backup=manner.again, seconds=took, left=left)
         data = outcome_json(finished, topology=plan.topology, exit_code=code)
         say(data if manner.format is common.Format.JSON else "\n" + told(manner.paper))
         manner.reports.write(carried_out(document, finished, told(), data))

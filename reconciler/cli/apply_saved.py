@@ -108,7 +108,10 @@ class SavedRun:
         if seconds is None:
             return
         paper, left = self._manner.paper, len(saved.plan.blocked) + saved.plan.hidden
-        told = partial(outcome_text, finished, arguments=self._again(saved), seconds=seconds, left=left, later=True)
+        told = partial(
+            outcome_text, finished, arguments=self._again(saved), backup=self._manner.again, seconds=seconds, left=left,
+            later=True,
+        )  # fmt: skip
         if self._manner.format is common.Format.TEXT:
             say("".join(f"\n{part}" for part in (diagnostics.report(beside, paper), told(paper)) if part))
         shown = self._document(saved, goes_on=True)

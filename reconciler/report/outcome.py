@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -36,11 +37,13 @@ def outcome_text(
     paper: Paper | None = None,
     *,
     arguments: str = "",
+    backup: str | None = None,
     seconds: float | None = None,
     left: int = 0,
     later: bool = False,
 ) -> str:
-    """The summary after the last event, ending in a newline. `left`: changes that were not to be applied; `later`: the
+    """The summary after the last event, ending in a newline. `left`: changes that were not to be applied; `backup`:
+    where what is at stake was to be written down, which the next apply is to do as well; `later`: the
     plan was made some time before, so that nobody knows what another one would find."""
     paper = paper or Paper()
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
@@ -53,7 +56,7 @@ def outcome_text(
     lines = [*warned, *_troubles(finished, paper)]
     lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")
     lines += _half_made(finished, paper)
-    lines += paper.wrapped(_next(finished, arguments))
+    lines += paper.wrapped(_next(finished, arguments, backup))
     return inert("\n".join(lines) + "\n")
 
 
@@ -164,7 +167,8 @@ def _deeds_of(steps: Sequence[Step]) -> str:
     return ", ".join(map(deed, steps))
 
 
-def _next(finished: Finished, arguments: str) -> str:
+def _next(finished: Finished, arguments: str, backup: str | None) -> str:
     if finished.failed:
         return f"Next: see what is left with  reconciler plan {arguments}".rstrip()
-    return f"Next: reconciler apply {arguments}".rstrip()
+    first_kept = f" --backup {shlex.quote(backup)}" if backup else ""
+    return f"Next: reconciler apply {arguments}".rstrip() + first_kept

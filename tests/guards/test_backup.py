@@ -17,6 +17,7 @@ from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.events import Finished
 from reconciler.core.lease import Held, found, lease_key
 from reconciler.core.records import BUCKET
+from reconciler.report.outcome import outcome_text
 from reconciler.server.api import JetStream
 from reconciler.server.read_kv import entry
 from reconciler.server.snapshot import torn
@@ -137,6 +138,11 @@ def test_a_saved_plan_backs_up_as_well(someone: Someone, tmp_path: Path) -> None
     ran = someone("apply", "p.json", "--yes", "--backup", "kept")
     assert (ran.code, someone.ask(names)) == (0, ["T"]), ran
     assert json.loads((tmp_path / "kept" / "S" / "backup.json").read_text())["config"]["name"] == "S"
+
+
+def test_what_comes_next_is_backed_up_as_well() -> None:
+    interrupted = outcome_text(Finished(stopped="interrupted"), arguments="t.yaml", backup="my backups")
+    assert interrupted.splitlines()[-1] == "Next: reconciler apply t.yaml --backup 'my backups'"
 
 
 def test_an_empty_name_is_no_folder(someone: Someone, tmp_path: Path) -> None:
