@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from reconciler.core.events import Strayed
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Step
-from reconciler.server.api import JetStream
+from reconciler.server.api import Answer, JetStream, Refusal
 from reconciler.server.problems import Doubtful, Unsuccessful
 
 
@@ -29,6 +29,18 @@ class Succeeded:
 
 
 Result = Succeeded | Unsuccessful | Doubtful
+NOT_FOUND = frozenset({10059, 10014})
+POLL = 0.25
+"""Seconds between two looks at what is to become so."""
+
+
+def info_of(step: Step) -> str:
+    """Where the object of a step is read."""
+    return f"{'STREAM' if len(step.on) == 1 else 'CONSUMER'}.INFO.{'.'.join(step.on)}"
+
+
+def is_missing(said: Answer) -> bool:
+    return isinstance(said, Refusal) and said.err_code in NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)

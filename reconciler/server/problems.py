@@ -78,6 +78,10 @@ def changed(step: Step, what: Sequence[str]) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP103", "changed-since-plan", message, PLAN_AGAIN), nothing_done=True)
 
 
+def gone(step: Step) -> Unsuccessful:
+    return changed(step, ["it existed then and is gone now"])
+
+
 def strayed(step: Step, found: Sequence[Strayed]) -> Unsuccessful:
     said = [f"{one.path} was {_shown(one.planned)} and is {_shown(one.now)} now" for one in found]
     return replace(changed(step, said), strayed=tuple(found))

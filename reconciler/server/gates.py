@@ -1,0 +1,154 @@
+"""Gates: steps that write nothing and wait until something is so, telling whoever watches what they wait for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from reconciler.core.wire import Step, copies_all, partitions_of, stands_still
+from reconciler.server import problems
+from reconciler.server.api import Answer
+from reconciler.server.handling import POLL, Result, Run, Succeeded, info_of, is_missing
+
+
+@dataclass(frozen=True, slots=True)
+class _Shut:
+    """Not yet."""
+
+    why: str
+    """What is waited for."""
+    late: Result
+    """What becomes of the step when its time is over."""
+
+
+LOOK_AGAIN = None
+"""It may be open; another look decides, also when the time is over."""
+
+
+async def _opened(run: Run, step: Step, look: Callable[[], Awaitable[Result | _Shut | None]]) -> Result:
+    """Looks until it is settled or the step's time is over; what is waited for is told whenever that changes."""
+    loop = asyncio.get_running_loop()
+    deadline, told = loop.time() + float(step.body["timeout"]) / 1e9, None
+    while (seen := await look()) is LOOK_AGAIN or isinstance(seen, _Shut):
+        if seen is not LOOK_AGAIN:
+            if loop.time() >= deadline:
+                return seen.late
+            if seen.why != told:
+                told = seen.why
+                run.tell(step, f"waiting {told}")
+        await asyncio.sleep(POLL)
+    return seen
+
+
+async def consumers_gone(run: Run, step: Step) -> Result:
+    """Members delete their consumers themselves when they see the record gone; nobody can do it for them safely."""
+
+    async def look() -> Result | _Shut:
+        names = await _consumers_left(run, step)
+        return _Shut(f"for {', '.join(names)} to leave", problems.still_there(step, names)) if names else Succeeded()
+
+    return await _opened(run, step, look)
+
+
+async def _consumers_left(run: Run, step: Step) -> list[str]:
+    """Those named that are not known to be gone; without names, whoever is there."""
+    stream, names = step.on[0], sorted(step.body.get("names", ()))
+    if "names" not in step.body:
+        said = await run.js.read(f"CONSUMER.NAMES.{stream}")
+        unread = [] if is_missing(said) else ["consumers nobody could list"]
+        return sorted(said.get("consumers") or ()) if isinstance(said, Mapping) else unread
+    answers = {name: await run.js.read(f"CONSUMER.INFO.{stream}.{name}") for name in names}
+    return [name for name, said in answers.items() if not is_missing(said)]
+
+
+async def replicas_current(run: Run, step: Step) -> Result:
+    """Two looks in a row, since the first may show the time before the change."""
+    looks = 0
+
+    async def look() -> Result | _Shut | None:
+        nonlocal looks
+        seen = await run.js.read(info_of(step))
+        if is_missing(seen):
+            return problems.gone(step)
+        looks = looks + 1 if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]) else 0
+        if looks:
+            return Succeeded() if looks == 2 else LOOK_AGAIN
+        how = _how_far(seen)
+        return _Shut(f"for the replicas of {step.on[0]}: {how}", problems.still_moving(step, how))
+
+    return await _opened(run, step, look)
+
+
+def _how_far(seen: Answer) -> str:
+    if not isinstance(seen, Mapping):
+        return str(seen)
+    cluster = seen.get("cluster") or {}
+    status = ((cluster.get("desired") or {}).get("status") or {}).get("description")
+    behind = [peer["name"] for peer in cluster.get("replicas") or () if not peer.get("current")]
+    return status or (f"{', '.join(behind)} not current" if behind else "the servers are agreeing")
+
+
+async def in_flight_done(run: Run, step: Step) -> Result:
+    """Until all is acknowledged that was delivered by now. When ack_wait is over, the server would deliver it again in
+    any case: from then on waiting protects nobody."""
+    delivered: int | None = None
+
+    async def look() -> Result | _Shut:
+        nonlocal delivered
+        seen = await run.js.read(info_of(step))
+        if not isinstance(seen, Mapping):
+            return problems.gone(step) if is_missing(seen) else problems.unreadable(step, seen)
+        delivered = seen["delivered"]["stream_seq"] if delivered is None else delivered
+        pending = seen.get("num_ack_pending")
+        if not pending or seen["ack_floor"]["stream_seq"] >= delivered:
+            return Succeeded()
+        return _Shut(f"until {pending} in flight on {'/'.join(step.on)} are acknowledged", Succeeded())
+
+    return await _opened(run, step, look)
+
+
+async def mirror_caught_up(run: Run, step: Step) -> Result:
+    """Until it has all that its origin had, as the origin itself says: it speaks once a second also when nothing comes."""
+
+    async def look() -> Result | _Shut:
+        seen = await run.js.read(info_of(step))
+        if is_missing(seen):
+            return problems.gone(step)
+        if isinstance(seen, Mapping) and copies_all(seen):
+            return Succeeded()
+        how = _how_far_behind(seen)
+        return _Shut(f"for mirror {step.on[0]}: {how}", problems.still_behind(step, how))
+
+    return await _opened(run, step, look)
+
+
+def _how_far_behind(seen: Answer) -> str:
+    if not isinstance(seen, Mapping):
+        return str(seen)
+    copied = seen.get("mirror") or {}
+    if error := (copied.get("error") or {}).get("description"):
+        return str(error)
+    return f"{copied['lag']:_} messages behind" if copied.get("lag") else "its origin is silent"
+
+
+async def members_back(run: Run, step: Step) -> Result:
+    """Every member makes its consumer anew when it sees the record; those that gain a partition wait for who loses it."""
+
+    async def look() -> Result | _Shut:
+        away = await _members_away(run, step)
+        return (
+            _Shut(f"for {', '.join(away)} to consume again", problems.still_away(step, away)) if away else Succeeded()
+        )
+
+    return await _opened(run, step, look)
+
+
+async def _members_away(run: Run, step: Step) -> list[str]:
+    """Those without a consumer of exactly their partitions."""
+    away = []
+    for name, numbers in step.body["partitions"].items():
+        said = await run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}")
+        if not isinstance(said, Mapping) or partitions_of(said["config"]) != sorted(numbers):
+            away.append(name)
+    return away
