@@ -16,7 +16,7 @@ THING = (*PAIR, "address", "spot")
 """One thing that can drift; its `spot` is the path, and empty for the object as a whole."""
 ABOUT = ("labels", "kind", "team", "class", "standing", "live", "desired", "applied", "codes")
 """What was said of it when it was last seen."""
-PAST = ("occurrence", "opened", "opened_run", "last_seen", "last_seen_run", "looks", "closed")
+PAST = ("occurrence", "clean", "opened", "opened_run", "last_seen", "last_seen_run", "looks", "closed")
 
 
 def drift_history(drift: DataFrame, before: DataFrame | None = None) -> DataFrame:
@@ -81,44 +81,50 @@ def _known(looks: DataFrame, before: DataFrame) -> DataFrame:
 
 def _numbered(looks: DataFrame, known: DataFrame) -> DataFrame:
     """Looks to go through, from 1 on; the last known one, at which everything open still stood, counts as 0."""
-    later = looks.join(known, [*PAIR], "left").where(F.col("last").isNull() | (_order() > F.col("last")))
-    place = F.row_number().over(Window.partitionBy(*PAIR).orderBy("at", "run"))
-    return later.select("run", *PAIR, F.col("at").alias("look_at"), place.alias("n"))
+    in_order = Window.partitionBy(*PAIR).orderBy("at", "run")
+    all_of_them = looks.withColumn("before", F.lag("at").over(in_order))
+    later = all_of_them.join(known, [*PAIR], "left").where(F.col("last").isNull() | (_order() > F.col("last")))
+    return later.select("run", *PAIR, F.col("at").alias("look_at"), "before", F.row_number().over(in_order).alias("n"))
 
 
 def _marks(drift: DataFrame, fresh: DataFrame, past: DataFrame) -> DataFrame:
     """What each look says of each thing: `about` where it saw it drifted, `hides` where nobody could tell, `past` where
     an earlier history leaves it, `why` where it no longer counts. It says nothing of what it found in order."""
-    at_looks = drift.where("address is not null").join(fresh, ["run", *PAIR], "inner").withColumn("spot", _spot())
-    seen = at_looks.where(counts()).select(*THING, "n", F.struct(*ABOUT).alias("about"))
-    ignored = at_looks.where(_is_ignored()).select(*THING, "n", F.lit("ignored").alias("why"))
-    each = past.withColumn("spot", _spot()).groupBy(*THING)
+    said = drift.where("address is not null").join(fresh, ["run", *PAIR], "inner")
+    told = said.select(
+        *PAIR, "address", spot().alias("spot"), "n",
+        F.when(counts(), F.struct(*ABOUT)).alias("about"),
+        F.when(_is_ignored(), "ignored").alias("why"),
+        F.when(F.col("path").isNull(), F.col("standing")).alias("whole"),
+    )  # fmt: skip
+    each = past.withColumn("spot", spot()).groupBy(*THING)
     latest = each.agg(F.max_by(F.struct(*ABOUT, *PAST), "occurrence").alias("past"))
     carried = latest.withColumn("n", F.when(F.col("past.closed").isNull(), 0).otherwise(-1))
-    things = seen.select(*THING).union(latest.select(*THING)).distinct()
-    marks = seen
-    for more in (ignored, carried, _of_whole(at_looks, things)):
-        marks = marks.unionByName(more, allowMissingColumns=True)
-    return marks.groupBy(*THING, "n").agg(
-        F.first("about", ignorenulls=True).alias("about"),
-        F.first("past", ignorenulls=True).alias("past"),
-        F.coalesce(F.bool_or("hides"), F.lit(False)).alias("hides"),
-        F.min("why").alias("why"),
-    )
+    return _spread(told.unionByName(carried, allowMissingColumns=True))
 
 
-def _spot() -> Column:
+def spot() -> Column:
+    """Where in the object: the path, or nothing for the object as a whole."""
     return F.coalesce("path", F.lit(""))
 
 
-def _of_whole(at_looks: DataFrame, things: DataFrame) -> DataFrame:
-    """What is said of an object as a whole, for each of its things: one that is gone or somebody else's hides its
+def _spread(said: DataFrame) -> DataFrame:
+    """What is said of an object as a whole is said of each thing in it: one that is gone or somebody else's hides its
     fields; one that could not be read, or waits to be made, deleted or finished, hides itself too."""
-    whole = at_looks.where("path is null and standing in ('unknown', 'pending', 'missing', 'foreign', 'orphaned')")
-    told = whole.select(*PAIR, "address", "n", "standing").join(things, [*PAIR, "address"], "inner")
-    hides = F.expr("standing in ('unknown', 'pending') or (standing in ('missing', 'foreign') and spot != '')")
-    why = F.when(F.col("standing") == "orphaned", "undeclared")
-    return told.select(*THING, "n", hides.alias("hides"), why.alias("why"))
+    is_thing = F.col("about").isNotNull() | F.col("past").isNotNull()
+    things = F.collect_set(F.when(is_thing, F.col("spot"))).over(Window.partitionBy(*PAIR, "address"))
+    itself = F.array("spot")
+    reaches = F.when(F.col("whole").isNotNull(), F.array_union(itself, "things")).otherwise(itself)
+    each = said.withColumn("things", things).withColumn("reached", F.explode(reaches))
+    own, whole = F.col("reached") == F.col("spot"), F.col("whole")
+    hides = whole.isin("unknown", "pending") | (whole.isin("missing", "foreign") & (F.col("reached") != ""))
+    why = F.coalesce(F.when(own, F.col("why")), F.when(whole == "orphaned", "undeclared"))
+    return each.groupBy(*PAIR, "address", F.col("reached").alias("spot"), "n").agg(
+        F.first(F.when(own, F.col("about")), ignorenulls=True).alias("about"),
+        F.first(F.when(own, F.col("past")), ignorenulls=True).alias("past"),
+        F.coalesce(F.bool_or(hides), F.lit(False)).alias("hides"),
+        F.min(why).alias("why"),
+    )
 
 
 def _episodes(marks: DataFrame) -> DataFrame:
@@ -145,7 +151,7 @@ def _episodes(marks: DataFrame) -> DataFrame:
 
 def _dated(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
     """When and in which runs, from the numbers of the looks."""
-    in_order = F.sort_array(F.collect_list(F.struct("n", F.col("look_at").alias("at"), "run")))
+    in_order = F.sort_array(F.collect_list(F.struct("n", F.col("look_at").alias("at"), "run", "before")))
     row = episodes.join(fresh.groupBy(*PAIR).agg(in_order.alias("looks_here")), [*PAIR], "left")
     for what in ("first", "last", "closed"):
         row = row.withColumn(what, F.get("looks_here", F.col(f"{what}_n") - 1))
@@ -156,6 +162,7 @@ def _dated(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
         F.nullif("spot", F.lit("")).alias("path"),
         F.nullif(F.regexp_replace("spot", r"\[\d+\]", ""), F.lit("")).alias("field"),
         *(F.coalesce(f"about.{name}", f"past.{name}").alias(name) for name in ABOUT),
+        F.when(F.col("past").isNull(), F.col("first.before")).otherwise(F.col("past.clean")).alias("clean"),
         F.coalesce("past.opened", "first.at").alias("opened"),
         F.coalesce("past.opened_run", "first.run").alias("opened_run"),
         F.coalesce("last.at", "past.last_seen").alias("last_seen"),

@@ -149,6 +149,7 @@ DRIFT_HISTORY = _table(
     standing=TEXT,  # when last seen
     state=TEXT,  # open | unseen: not looked at in the newest run | closed | watched: the row without an address
     occurrence=IntegerType(),  # 1: never before; 2: it came back
+    clean=TimestampType(),  # the look before, which did not find it; null: it was there from the first look on
     opened=TimestampType(),  # the first look that found it
     opened_run=TEXT,
     last_seen=TimestampType(),
@@ -197,6 +198,18 @@ TREND = StructType(
     ]
 )
 """A row per run: drift over time."""
+
+OBJECTS = _table(
+    run=TEXT,
+    day=DateType(),
+    target=TEXT,
+    labels=LABELS,
+    sure=YES,  # nothing of this target is unknown
+    address=TEXT,  # null in the row of the target itself
+    kind=TEXT,
+    config=LABELS,  # canonical: JSON by path, without what is as by default
+)
+"""What a target holds, as kinds of resources and not as the server's answers."""
 
 OUTLIERS = StructType(
     [

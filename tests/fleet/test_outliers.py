@@ -1,0 +1,101 @@
+"""What is otherwise than on most of a target's peers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reconciler.fleet.outliers import objects_of, outliers
+from reconciler.fleet.rows import rows_of
+from reconciler.fleet.tables import OUTLIERS, SNAPSHOTS
+from tests.fleet.drift_rows import Row, night
+from tests.support.topologies import target as place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+from reconciler.core.wire import Snapshot
+
+RAW = {"subjects": ["orders.>"], "retention": "limits", "storage": "file", "max_age": 0, "num_replicas": 1}
+
+
+def holding(
+    target: str, labels: Mapping[str, str] | None, unknown: str | None = None, **streams: Mapping[str, Any]
+) -> list[Row]:
+    """Rows of one target that holds these streams."""
+    items = {
+        name: {"config": {"name": name, **RAW, **config}, "created": "2026", "state": {"consumer_count": 0}}
+        for name, config in streams.items()
+    }
+    snapshot = Snapshot(target=place(), streams=items, unknown={unknown: "no answer"} if unknown else {})
+    around = {"run": "r1", "day": night(0).date(), "target": target, "labels": labels, "at": night(0)}
+    return [{**dict.fromkeys(SNAPSHOTS.names), **around, **row} for row in rows_of(snapshot)]
+
+
+def unread(target: str, labels: Mapping[str, str]) -> list[Row]:
+    around = {"run": "r1", "day": night(0).date(), "target": target, "labels": labels}
+    return [{**dict.fromkeys(SNAPSHOTS.names), **around, "row": "error", "error": "no answer within 5s"}]
+
+
+PROD, TEST = {"env": "prod", "role": "orders"}, {"env": "test", "role": "orders"}
+DAY_NS = 86_400_000_000_000
+
+FLEET = [
+    *holding("a", PROD, ORDERS={"max_age": DAY_NS, "metadata": {"team": "x"}}, AUDIT={}),
+    *holding("b", PROD, ORDERS={"max_age": DAY_NS, "subjects": ["b", "a"]}, AUDIT={}),
+    *holding("c", PROD, ORDERS={"max_age": 7 * DAY_NS, "subjects": ["a", "b"]}, AUDIT={}, OWN={}),
+    *holding("d", PROD, ORDERS={"subjects": ["a", "b"], "max_age": DAY_NS}),
+    *holding("e", PROD, unknown="stream/AUDIT", ORDERS={"max_age": DAY_NS, "subjects": ["a", "b"]}),
+    *unread("f", PROD),
+    *holding("t1", TEST, ORDERS={"max_age": 1}),
+    *holding("t2", TEST, ORDERS={}),
+    *holding("u", None, ORDERS={}),
+]
+
+
+@pytest.fixture(scope="module")
+def found(spark: SparkSession) -> list[tuple[Any, ...]]:
+    rows = outliers(_frame(spark, FLEET))
+    assert rows.columns == OUTLIERS.names
+    names = ("target", "what", "address", "path", "value", "usual", "holders", "among")
+    assert {row.peers for row in rows.select("peers").collect()} == {"env=prod, role=orders"}
+    return sorted((tuple(row) for row in rows.select(*names).collect()), key=str)
+
+
+def _frame(spark: SparkSession, rows: list[Row]) -> Any:
+    return spark.createDataFrame([tuple(row.get(name) for name in SNAPSHOTS.names) for row in rows], SNAPSHOTS)
+
+
+def test_one_value_of_many_stands_out_and_so_does_what_only_one_has_or_lacks(found: list[tuple[Any, ...]]) -> None:
+    day = str(DAY_NS)
+    assert found == [
+        ("a", "differs", "stream/ORDERS", "metadata.team", '"x"', None, 4, 5),
+        ("a", "differs", "stream/ORDERS", "subjects", '["orders.>"]', '["a","b"]', 4, 5),
+        ("c", "differs", "stream/ORDERS", "max_age", str(7 * DAY_NS), day, 4, 5),
+        ("c", "extra", "stream/OWN", None, None, None, 3, 4),
+        ("d", "missing", "stream/AUDIT", None, None, None, 3, 4),
+    ]
+
+
+def test_labels_can_be_chosen_that_make_peers(spark: SparkSession) -> None:
+    rows = outliers(_frame(spark, FLEET), by=["role"]).where("path = 'max_age'").orderBy("target")
+    assert [(r.target, r.value, r.usual, r.holders, r.among, r.peers) for r in rows.collect()] == [
+        ("c", str(7 * DAY_NS), str(DAY_NS), 4, 7, "role=orders"),
+        ("t1", "1", str(DAY_NS), 4, 7, "role=orders"),
+        ("t2", None, str(DAY_NS), 4, 7, "role=orders"),
+    ]
+
+
+def test_a_target_that_was_not_read_is_nobodys_peer() -> None:
+    assert list(objects_of(unread("f", PROD))) == []
+
+
+def test_a_bucket_is_one_object_and_not_the_stream_beneath_it() -> None:
+    bucket = {"subjects": ["$KV.CONFIG.>"], "max_msgs_per_subject": 1, "deny_delete": True, "allow_rollup_hdrs": True}
+    (itself, one) = objects_of(holding("a", PROD, KV_CONFIG={**bucket, "discard": "new", "allow_direct": True}))
+    assert (itself["sure"], "address" in itself, one["address"]) == (True, False, "kv_bucket/CONFIG")
+    assert all(json.loads(value) is not None for value in one["config"].values())
