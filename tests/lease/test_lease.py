@@ -48,20 +48,18 @@ def held(leases: Leases | Unavailable) -> Leases:
 
 @on_every_version
 def test_a_lease_is_kept_longer_than_its_term_and_given_back(account: Account) -> None:
-    async def work(js: JetStream) -> tuple[str | None, bool, float]:
+    async def work(js: JetStream) -> tuple[str | None, bool, list[str]]:
         await bucket(js)
+        waited_for: list[str] = []
         async with leased(js, [holder("a")], terms=Terms(ttl=2, every=0.2)) as first:
             with pytest.raises(CannotContinue, match=r"being applied by a on here \(process 7\) since 2026-01-01"):
                 async with leased(js, [holder("b")], terms=Terms(ttl=1, every=0.2, grace=1.5)):
                     pass  # that was waited for longer than the term of the first
             lost = held(first).lost()
-        began = time.monotonic()
-        async with leased(js, [holder("b")], terms=SHORT) as second:
-            return lost, held(second).lost() is None, time.monotonic() - began
+        async with leased(js, [holder("b")], terms=SHORT, tell=waited_for.append) as second:
+            return lost, held(second).lost() is None, waited_for
 
-    lost, taken, seconds = talk(account, work)
-    assert (lost, taken) == (None, True)
-    assert seconds < 0.5
+    assert talk(account, work) == (None, True, [])
 
 
 @on_every_version
@@ -80,7 +78,7 @@ def test_a_lease_nobody_renews_is_free_after_its_term(account: Account) -> None:
 
     said, seconds = talk(account, work)
     assert said[0].startswith("topology t is being applied by ann on")
-    assert 1.5 < seconds < 5
+    assert seconds > 1.5  # and it was not waited for in vain, which takes longer
 
 
 async def one(js: JetStream, run: str, inside: list[str], most: list[int]) -> None:
