@@ -71,10 +71,10 @@ class _Unanswered(Exception):
 
 
 class Lookout:
-    """Of one loop; `close` in the same."""
+    """Of one loop; `close` in the same. Who is `patient` waits for elections and restarts; who comes again soon does not."""
 
-    def __init__(self, targets: Iterable[Target], wanted: Wanted) -> None:
-        self._targets, self._wanted = tuple(targets), wanted
+    def __init__(self, targets: Iterable[Target], wanted: Wanted, *, patient: bool = False) -> None:
+        self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
         self._lines: dict[str, _Line] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
 
@@ -132,7 +132,7 @@ class Lookout:
         if target.name not in self._lines:
             stack = AsyncExitStack()
             js = await stack.enter_async_context(session(target.options(), window=WINDOW))
-            self._lines[target.name] = _Line(js, stack)
+            self._lines[target.name] = _Line(js.persistent() if self._is_patient else js, stack)
         return self._lines[target.name]
 
     async def _hang_up(self, name: str) -> None:

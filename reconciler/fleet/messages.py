@@ -58,7 +58,7 @@ class Batch(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         with Beside() as beside:
-            lookout = Lookout(self._targets, self._wanted)
+            lookout = Lookout(self._targets, self._wanted, patient=True)
             found = beside.run(lookout.look({}))
             beside.run(lookout.close())
         return shared(planned(self._targets, {}, found, self._wanted.matching), self._tasks, is_followed=False)

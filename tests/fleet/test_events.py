@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,28 @@ def _frame(spark: SparkSession, told: dict[str, list[Message]]) -> DataFrame:
                for minor, messages in told.items() for one in messages]  # fmt: skip
     twice = [*columns, *columns]  # as two streams capture the same
     strange = [("2.15", "EVENTS", 0, None, "s", {}, data, None) for data in (b"", b"\xff", b"[]", b'{"type": 5}', None)]
-    return spark.createDataFrame([*twice, *strange], MESSAGES)
+    requests = [("hub", "EVENTS", n, None, "s", {}, _audited(n, *said), None) for n, said in enumerate(REQUESTS)]
+    return spark.createDataFrame([*twice, *strange, *requests], MESSAGES)
+
+
+REQUESTS: list[tuple[str, dict[str, Any]]] = [
+    ("$JS.hub.API.CONSUMER.CREATE.S.c.orders.west", {"name": "c", "config": {}}),
+    ("$JS.API.CONSUMER.CREATE.S", {"name": "xK3", "config": {}}),
+    ("$JS.API.CONSUMER.DURABLE.CREATE.S.d", {"config": {}}),
+    ("$JS.API.CONSUMER.PAUSE.S.c", {"paused": False, "pause_until": "0001-01-01T00:00:00Z"}),
+    ("$JS.API.STREAM.MSG.DELETE.UPDATE", {"success": True}),
+    ("$JS.API.STREAM.UPDATE.S", {"error": {"code": 500, "err_code": 10052, "description": "maximum is 100%"}}),
+    ("$JS.API.STREAM.INFO.S", {"config": {"name": "S"}}),
+    ("$JS.API.STREAM.UPDATE.S", {}),
+]
+LEAF = {"name": "branch", "kind": "Leafnode", "acc": "A", "user": ""}
+
+
+def _audited(n: int, subject: str, response: dict[str, Any]) -> bytes:
+    """As in a cluster, where the request is left out."""
+    told = {"type": "io.nats.jetstream.advisory.v1.api_audit", "id": str(n), "timestamp": f"2026-11-20T12:00:0{n}Z"}
+    client = {"client": LEAF} if n == len(REQUESTS) - 1 else {"client": {"lang": "go", "ver": "1.9", "name": ""}}
+    return json.dumps({**told, **client, "subject": subject, "response": json.dumps(response)}).encode()
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +139,25 @@ def test_actors_are_those_that_drift_names(told: Told, minor: str) -> None:
     expected = [(one.actor.request, one.actor.client, one.actor.user, one.actor.host) for one in named]
     found = told.of("actors", minor, "request", "client", "user", "host")
     assert [one for one in found if ".UNPIN." not in one[0]] == expected
+
+
+def test_requests_are_read_in_all_their_spellings(told: Told) -> None:
+    assert told.of("events", "hub", "deed", "stream", "consumer", "config", "refused") == [
+        ("create", "S", "c", "{}", None),
+        ("create", "S", "xK3", "{}", None),
+        ("create", "S", "d", "{}", None),
+        ("resume", "S", "c", None, None),
+        ("delete message", "UPDATE", None, None, None),
+        ("update", "S", None, None, "maximum is 100% (10052)"),
+        (None, None, None, None, None),
+        ("update", "S", None, None, None),
+    ]
+
+
+def test_a_client_goes_by_its_name_its_language_or_the_leaf_node_it_came_through(told: Told) -> None:
+    names = [client for (client,) in told.of("events", "hub", "client")]
+    assert (names[0], names[-1]) == ("go 1.9", "somebody behind leaf node branch")
+    assert told.of("events", "hub", "user")[-1] == (None,)
 
 
 def test_rows_of_messages_keep_microseconds() -> None:
