@@ -82,7 +82,7 @@ bench: setup  ## speed as ratios against a floor in the same run
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
 
 bench-fleet: setup  ## the same for the fleet at its full size, which takes minutes: many accounts, many subjects
-	@failed=0; for one in fleet_reader fleet_skew; do \
+	@failed=0; for one in fleet_reader fleet_skew fleet_drift; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
 
 curve: setup  ## what a plan costs an object, from 1,000 to 20,000 consumers

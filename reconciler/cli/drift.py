@@ -23,6 +23,8 @@ from reconciler.cli.settling import accepting, restoring
 from reconciler.cli.sharing import takes
 from reconciler.cli.watching import Outlets, Teller, through
 from reconciler.core.diagnostic import CannotContinue
+from reconciler.documents.files import DISK
+from reconciler.documents.values import Filled
 from reconciler.report.document import Document
 from reconciler.report.drift import drift_text, place, sums
 from reconciler.report.drift_findings import drift_findings
@@ -48,17 +50,31 @@ class Part:
     exclude: tuple[str, ...]
     allow: tuple[str, ...] = ()
     """For what is put back."""
+    values: tuple[tuple[str, str], ...] = ()
+    """Of names that stand in the files."""
+
+    @property
+    def tree(self) -> Filled:
+        return Filled(DISK, dict(self.values))
 
     def options(self) -> PlanOptions:
         return PlanOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
 
     def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
-        return connection.arguments(*map(str, paths), options=(("--only", self.only), ("--exclude", self.exclude)))
+        values = tuple(f"{name}={value}" for name, value in self.values)
+        options = (("--value", values), ("--only", self.only), ("--exclude", self.exclude))
+        return connection.arguments(*map(str, paths), options=options)
 
 
-def part(only: common.Only = None, exclude: common.Exclude = None, allow: common.Allow = None) -> Part:
+def part(
+    only: common.Only = None,
+    exclude: common.Exclude = None,
+    allow: common.Allow = None,
+    value: common.Value = None,
+) -> Part:
     common.consents(allow)
-    return Part(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()))
+    values = tuple(common.values(value).items())
+    return Part(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), values=values)
 
 
 @app.command(name="drift")
@@ -99,6 +115,10 @@ def drift_(
         raise common.Misused("--listen serves metrics while watching; add --watch, or write a file with --metrics.")
     if accept or restore or watch:
         _check_told(format_, reports)
+    if accept and part.values:
+        raise common.Misused(
+            "--accept writes live values into the files, and these are filled with others elsewhere; edit them by hand."
+        )
     if part.allow and not restore:
         raise common.Misused("--allow is consent to what --restore changes; add that, or leave it out.")
     if restore:
@@ -108,7 +128,10 @@ def drift_(
         teller = Teller(as_json=format_ is Format.JSON, outlets=outlets)
         at = connection.options()
         return through(
-            Watch(paths=paths, connecting=at, options=part.options(), every=_seconds(every), tell=teller), teller
+            Watch(
+                paths=paths, connecting=at, options=part.options(), every=_seconds(every), tell=teller, tree=part.tree
+            ),
+            teller,
         )
     made: list[tuple[Looked, float]] = []
     with reports.even_of_errors("drift", format_), _down_where_nothing_is_seen(metrics):
@@ -144,7 +167,7 @@ def _restore(paths: Sequence[Path], part: Part, connection: Connection, yes: boo
         )
     told = common.Format.JSON if format_ is Format.JSON else common.Format.TEXT
     manner = Manner(yes=yes, partial=False, format=told, paper=look, reports=Reports())
-    return restoring(paths, connection.options(), part.options(), manner, arguments)
+    return restoring(paths, connection.options(), part.options(), manner, arguments, part.tree)
 
 
 def _check_together(*chosen: bool) -> None:
@@ -180,7 +203,7 @@ async def _look(into: list[tuple[Looked, float]], paths: Sequence[Path], options
     progress, began = Progress(), time.monotonic()
     progress.show("reading files and account …")
     try:
-        async with both(paths, options) as here:
+        async with both(paths, options, part.tree) as here:
             found = await attributed(looked(here.topology, here.snapshot, part.options()), here.js)
             whole = replace(found.drift, diagnostics=(*here.loaded.diagnostics, *found.drift.diagnostics))
             into.append((replace(found, drift=whole), time.monotonic() - began))

@@ -17,6 +17,7 @@ from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress
 from reconciler.core.topology import Topology
 from reconciler.documents.files import DISK
+from reconciler.documents.values import Filled
 from reconciler.report.document import Document
 from reconciler.report.paper import Paper
 from reconciler.server.api import JetStream
@@ -36,6 +37,8 @@ class Selection:
     take_over: tuple[str, ...]
     revision: str | None = None
     """Of git: the files as they were then."""
+    values: tuple[tuple[str, str], ...] = ()
+    """Of names that stand in them."""
 
     def options(self, earlier: Earlier | None = None) -> PlanOptions:
         came_from = earlier.came_from if earlier else None
@@ -46,7 +49,8 @@ class Selection:
 
     def files(self, paths: Sequence[Path]) -> list[str]:
         """How a command names them."""
-        return [*(("--revision", self.revision) if self.revision else ()), *map(str, paths)]
+        values = (part for name, value in self.values for part in ("--value", f"{name}={value}"))
+        return [*(("--revision", self.revision) if self.revision else ()), *values, *map(str, paths)]
 
     def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
         """What the next command line repeats."""
@@ -65,13 +69,14 @@ def selection(
         str | None,
         typer.Option("--revision", metavar="OLD", help="To go back: PATHS as they were in this git revision."),
     ] = None,
+    value: common.Value = None,
 ) -> Selection:
     common.consents(allow)
     if revision == "":
         raise common.Misused("--revision: name a revision of git, for example HEAD~1 or v1.2.")
     return Selection(
         only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=tuple(take_over or ()),
-        revision=revision,
+        revision=revision, values=tuple(common.values(value).items()),
     )  # fmt: skip
 
 
@@ -104,7 +109,8 @@ async def making(
     began = time.monotonic()
     try:
         earlier = Earlier.at(chosen.revision, paths) if chosen.revision else None
-        async with both(paths, options, earlier.tree if earlier else DISK) as here:
+        tree = Filled(earlier.tree if earlier else DISK, dict(chosen.values))
+        async with both(paths, options, tree) as here:
             found = await planned(here.topology, here.snapshot, here.js, chosen.options(earlier))
             progress.clear()
             said = (*here.loaded.diagnostics, *(lasting(found.plan) if earlier else ()), *found.plan.diagnostics)

@@ -14,6 +14,7 @@ from reconciler.cli.planning import Made
 from reconciler.cli.screen import paper, say, tell
 from reconciler.core.drift import Standing
 from reconciler.core.events import Finished
+from reconciler.documents.files import Tree
 from reconciler.report.accepted import accepted_json, accepted_text
 from reconciler.report.diagnostics import report
 from reconciler.report.drift import drift_text
@@ -42,17 +43,17 @@ def accepting(
 
 
 def restoring(
-    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str
+    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree
 ) -> int:
-    return asyncio.run(_restored(paths, connecting, options, manner, arguments))
+    return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree))
 
 
 async def _restored(
-    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str
+    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree
 ) -> int:
     """As an apply: shown, asked about, carried out. What is not ours to put back stays drift."""
     began = time.monotonic()
-    async with both(paths, connecting) as here:
+    async with both(paths, connecting, tree) as here:
         found = looked(here.topology, here.snapshot, options)
         theirs = [item for item in found.drift.drifted if item.standing is Standing.FOREIGN]
         if found.drift.is_partial or len(theirs) == len(found.drift.drifted):

@@ -12,6 +12,8 @@ from reconciler.cli.screen import paper
 from reconciler.cli.sharing import takes
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Version
+from reconciler.documents.files import DISK
+from reconciler.documents.values import Filled
 from reconciler.report.values import counted
 from reconciler.workflow.validate import checked, versions
 
@@ -26,12 +28,13 @@ def validate(
     for_server: Annotated[
         str | None, typer.Option("--for-server", metavar="VERSION", help="Judge for this nats-server version alone.")
     ] = None,
+    value: common.Value = None,
     format_: ChosenFormat = Format.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Check files alone, without any server: every problem at once, each with its place and a way out."""
     server = common.version(for_server)
-    found = checked(paths, server)
+    found = checked(paths, server, Filled(DISK, common.values(value)))
     is_fine = found.topology is not None and not any(one.is_error for one in found.diagnostics)
     reports.say(format_, document(
         command="validate", topology=found.name, declared=found.topology, diagnostics=found.diagnostics,

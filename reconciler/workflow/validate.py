@@ -13,6 +13,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.documents.files import DISK, Tree
 from reconciler.documents.load import Loaded
 from reconciler.kinds import REGISTRY
 from reconciler.workflow.files import load
@@ -27,9 +28,9 @@ def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topo
     return loaded.topology, list(loaded.diagnostics)
 
 
-def checked(paths: Sequence[Path], server: Version | None = None) -> Loaded:
+def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:
     """What the files say, with everything wrong with it."""
-    loaded = load(paths)
+    loaded = load(paths, tree)
     if loaded.topology is None:
         return loaded
     found = dict.fromkeys(loaded.diagnostics)

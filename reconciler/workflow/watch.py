@@ -21,6 +21,7 @@ from reconciler.core.drift import Drift
 from reconciler.core.kind import Raw
 from reconciler.core.resource import Address, Config
 from reconciler.core.topology import Topology
+from reconciler.documents.files import DISK, Tree
 from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream
 from reconciler.server.connect import close, connect
@@ -75,6 +76,7 @@ class Watch:
     options: PlanOptions
     every: float
     tell: Tell
+    tree: Tree = DISK
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     topology: Topology | None = None
     advisories: int = 0
@@ -146,7 +148,7 @@ class Watch:
 
     async def _read(self) -> tuple[Diagnostic, ...]:
         """The files as they are now; while somebody is editing them, as they were."""
-        loaded = await asyncio.to_thread(load, self.paths)
+        loaded = await asyncio.to_thread(load, self.paths, self.tree)
         if loaded.topology is not None:
             self.topology = loaded.topology
             return loaded.diagnostics

@@ -107,7 +107,7 @@ def test_drift_of_many_targets_one_of_them_down(spark: SparkSession, tmp_path: P
     found = found_in(
         spark, tmp_path, eu={"streams": {"ORDERS_eu": {"config": {"max_age": 1}}}}, us={}, ap="nobody answers", xx={}
     )
-    made = drift(found, wanted_by(spark, *(to(file, name, region=name) for name in ("eu", "us", "ap", "sa"))))
+    made = drift(found, wanted_by(spark, *(to(file, name, region=name) for name in ("eu", "us", "ap", "sa"))), parts=2)
     assert made.schema == DRIFT
     rows = made.orderBy("target", "standing").collect()
     assert [(row.target, row.standing, row.address, row.path, row.live, row.error) for row in rows] == [
@@ -124,7 +124,7 @@ def test_runs_are_compared_each_by_itself(spark: SparkSession, tmp_path: Path, f
 
     found, want = found_in(spark, tmp_path, eu={}), wanted_by(spark, to(file, "eu", region="eu"))
     gone = found.where("row = 'target'").withColumn("run", f.lit("r2"))
-    made = drift(found.unionByName(gone), want.unionByName(want.withColumn("run", f.lit("r2"))))
+    made = drift(found.unionByName(gone), want.unionByName(want.withColumn("run", f.lit("r2"))), parts=2)
     rows = made.orderBy("run", "address").collect()
     assert [(row.run, row.standing, row.address) for row in rows] == [
         ("r1", "compared", None),

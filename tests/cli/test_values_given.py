@@ -1,0 +1,43 @@
+"""`--value`: one file for many accounts, filled on the command line where there is no fleet.yaml."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.running import Shell
+from tests.support.accounts import Account
+
+TEXT = "reconciler: 1\ntopology: t\nstreams:\n  ORDERS_${region}:\n    subjects: [${region}.orders.>]\n"
+
+
+def test_without_a_value_the_file_is_wrong_at_its_place(shell: Shell) -> None:
+    ran = shell("validate", shell.write(TEXT))
+    assert ran.code == 1
+    assert "topology.yaml:4:10 error XX515" in ran.out
+    assert "--value region=…" in ran.out
+
+
+def test_with_its_value_it_can_be_planned(shell: Shell) -> None:
+    assert shell("validate", shell.write(TEXT), "--value", "region=eu").code == 0
+
+
+@pytest.mark.parametrize("said", ["region", "=eu", "re gion=eu"])
+def test_a_value_without_a_name_is_wrong_usage(shell: Shell, said: str) -> None:
+    ran = shell("validate", shell.write(TEXT), "--value", said)
+    assert (ran.code, f"--value {said}: write a name and its value" in ran.err) == (64, True)
+
+
+def test_a_filled_file_is_planned_applied_and_compared(shell: Shell, account: Account) -> None:
+    file = shell.write(TEXT)
+    login = ("--server", account.url, "--user", account.user, "--password", account.password)
+    planned = shell("plan", file, "--value", "region=eu", *login)
+    assert "stream/ORDERS_eu" in planned.out
+    assert f"Next: reconciler apply --value region=eu topology.yaml --server {account.url}" in planned.out
+    assert shell("apply", file, "--value", "region=eu", "--yes", *login).code == 0
+    assert [shell("drift", file, "--value", f"region={region}", *login).code for region in ("eu", "us")] == [0, 0]
+    assert "us.orders" not in shell("export", *login).out
+
+
+def test_accepting_would_write_one_accounts_values_for_all_of_them(shell: Shell) -> None:
+    ran = shell("drift", shell.write(TEXT), "--accept", "--value", "region=eu", "--server", "nats://127.0.0.1:1")
+    assert (ran.code, "edit them by hand" in ran.err) == (64, True)
