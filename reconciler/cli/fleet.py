@@ -45,6 +45,35 @@ def drift(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_
     return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
 
 
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def history(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+    """Show how drift came and went over the runs that are kept, how long repairs took, and what will be full when."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.history"))
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def outliers(
+    which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False
+) -> int:
+    """Show what is otherwise than at most targets with the same labels, whether declared or not."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.unlike"))
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def report(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+    """Show all that is kept on one page: try --report html=fleet.html. Asks no target."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
+
+
 def _work(name: str) -> Work:
     """What does it, imported when Spark runs: pyspark is for these commands alone."""
     module, _, function = name.partition(".")
