@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reconciler.cli import common, exits
@@ -37,6 +38,14 @@ def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, w
         document_of(found.command, found.fleet, lambda: report_of(found), lambda: as_json(found), paper),
     )
     return code(found)
+
+
+def _following(found: Found, which: Which) -> Iterator[str]:
+    """What to run next."""
+    if found.drifted:
+        yield f"What an apply would do about it: `reconciler fleet plan {which.arguments()}`"
+    if found.command in ("drift", "snapshot"):
+        yield f"All that is kept, as a page: `reconciler fleet report {which.file} --report html=fleet.html`"
 
 
 def code(found: Found) -> int:

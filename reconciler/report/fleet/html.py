@@ -66,9 +66,10 @@ def _piece(piece: Piece) -> Markup:
 
 
 def _prose(piece: Prose) -> Markup:
-    return together(
-        *(element("p", prose(line), class_=f"tone-{piece.tone}" if piece.tone else None) for line in piece.lines)
-    )
+    if piece.is_list:
+        return element("ul", *(element("li", prose(line)) for line in piece.lines), class_="attention")
+    style = f"tone-{piece.tone}" if piece.tone else None
+    return together(*(element("p", prose(line), class_=style) for line in piece.lines))
 
 
 def _tiles(piece: Tiles) -> Markup:

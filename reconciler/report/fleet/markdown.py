@@ -63,6 +63,8 @@ def _pieces(pieces: Sequence[Piece]) -> list[str]:
 
 
 def _prose(piece: Prose) -> list[str]:
+    if piece.is_list:
+        return [f"- {prose(said)}" for said in piece.lines]
     return [line for said in piece.lines for line in (prose(said), "")][:-1]
 
 

@@ -19,7 +19,9 @@ _SOON = 14
 def overview(found: Found) -> Part:
     tiles = tuple(_tiles(found))
     attention = tuple(_attention(found))
-    said = Prose(lines=attention, tone="") if attention else Prose(lines=("Nothing wants attention.",), tone="good")
+    said = (
+        Prose(lines=attention, is_list=True) if attention else Prose(lines=("Nothing wants attention.",), tone="good")
+    )
     return Part(title="", pieces=(Tiles(tiles=tiles), said) if tiles else (said,))
 
 

@@ -38,6 +38,8 @@ class Prose:
 
     lines: tuple[str, ...]
     tone: Tone = ""
+    is_list: bool = False
+    """Things to see to, one after another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,7 +74,8 @@ def _plain(text: str) -> str:
 
 
 def _prose(piece: Prose, paper: Paper) -> list[str]:
-    lines = [line for said in piece.lines for line in paper.wrapped(_plain(said))]
+    sign = "! " if piece.is_list else ""
+    lines = [line for said in piece.lines for line in paper.wrapped(sign + _plain(said))]
     return [paper.paint(line, _ROLES[piece.tone]) for line in lines] if piece.tone else lines
 
 
