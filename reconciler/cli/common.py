@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.wire import Version
 
 Paths = Annotated[
@@ -62,10 +62,7 @@ def version(text: str | None) -> Version | None:
 
 def cannot_write(path: Path, error: OSError) -> CannotContinue:
     message = f"Cannot write {path}: {(error.strerror or str(error)).lower()}."
-    fix = "Name a folder that you may write to."
-    return CannotContinue(
-        Diagnostic(severity=Severity.ERROR, code="XX902", name="cannot-write", message=message, fix=fix)
-    )
+    return CannotContinue.because("XX902", "cannot-write", message, fix="Name a folder that you may write to.")
 
 
 def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:

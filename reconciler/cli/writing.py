@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.documents.new_files import InTheWay, write_files
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also where a file of that name exists already.")]
@@ -25,10 +25,7 @@ def write(files: Mapping[Path, str], *, overwrite: bool) -> None:
 
 
 def _exists(paths: str) -> CannotContinue:
-    return CannotContinue(
-        Diagnostic(
-            severity=Severity.ERROR, code="XX902", name="cannot-write",
-            message=f"There is something already, and what it says might be lost: {paths}. Nothing was written.",
-            fix="Name a new file or folder, or say --overwrite.",
-        )
-    )  # fmt: skip
+    message = f"There is something already, and what it says might be lost: {paths}. Nothing was written."
+    return CannotContinue.because(
+        "XX902", "cannot-write", message, fix="Name a new file or folder, or say --overwrite."
+    )

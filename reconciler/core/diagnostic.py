@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 
 class Severity(StrEnum):
@@ -57,3 +58,8 @@ class CannotContinue(Exception):
         self.diagnostics = diagnostics
         self.topology = topology
         """What it is about, where the files got as far as to say it."""
+
+    @classmethod
+    def because(cls, code: str, name: str, message: str, *, fix: str, address: str | None = None) -> Self:
+        """One reason is enough, and it has no place in a file."""
+        return cls(Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, address=address, fix=fix))

@@ -12,12 +12,10 @@ from reconciler.core.kind import Unit
 from reconciler.core.records import Owned
 from reconciler.core.rule import Verdict
 from reconciler.report.json import diagnostic_data, json_text, present, some, span_data, target_data
-from reconciler.report.plan_schema import places
+from reconciler.report.plan_schema import one_account, places
 from reconciler.report.schema_parts import (
     ADDRESS,
     COUNT,
-    COUNTS,
-    DRAFT,
     FLAG,
     TEXT,
     VALUE,
@@ -26,6 +24,7 @@ from reconciler.report.schema_parts import (
     list_of,
     one_of,
     one_of_texts,
+    published,
     ref,
     schema_text,
 )
@@ -115,27 +114,16 @@ def drift_schema() -> str:
 
 def _schema() -> Schema:
     counts = (*map(str, Standing), "ignored", "in_sync", "drifted_fields")
-    return {
-        "$schema": DRAFT,
-        "title": "reconciler drift",
-        "description": "What is not as it was last applied, who moved it, and how much of the account anybody declares.",
-        **fixed(
-            {
-                "format": {"const": FORMAT},
-                "topology": TEXT,
-                "target": ref("target"),
-                "exit_code": {"enum": [0, 1, 3]},
-                "summary": fixed(dict.fromkeys(counts, COUNT)),
-                "coverage": ref("coverage"),
-                "diagnostics": list_of("diagnostic"),
-                "items": list_of("item"),
-                "read": COUNTS,
-                "ledger_known": FLAG,
-            },
-            accepted=list_of("accepted"),
-        ),
-        "$defs": {**places(), **_parts()},
-    }
+    said = {
+        "exit_code": {"enum": [0, 1, 3]}, "summary": fixed(dict.fromkeys(counts, COUNT)), "coverage": ref("coverage"),
+        "items": list_of("item"),
+    }  # fmt: skip
+    return published(
+        "reconciler drift",
+        "What is not as it was last applied, who moved it, and how much of the account anybody declares.",
+        fixed({**one_account(FORMAT), **said}, accepted=list_of("accepted")),
+        {**places(), **_parts()},
+    )
 
 
 def _parts() -> dict[str, Schema]:

@@ -8,7 +8,6 @@ from reconciler.report.plan_schema import places
 from reconciler.report.schema_parts import (
     ADDRESS,
     COUNT,
-    DRAFT,
     FLAG,
     TEXT,
     TEXTS,
@@ -17,6 +16,7 @@ from reconciler.report.schema_parts import (
     fixed,
     list_of,
     one_of,
+    published,
     ref,
     schema_text,
 )
@@ -27,15 +27,13 @@ def outcome_schema() -> str:
     said = {"format": {"const": FORMAT}, "topology": TEXT, "exit_code": COUNT,
             "as_wanted": {"type": "array", "items": ADDRESS},
             **{name: list_of(of) for name, of in lists.items()}, "warnings": list_of("diagnostic")}  # fmt: skip
-    return schema_text(
-        {
-            "$schema": DRAFT,
-            "title": "reconciler apply",
-            "description": "What one apply did, what it could not do and why, and what it did not begin.",
-            **fixed(said, stopped=TEXT),
-            "$defs": {**_steps(), **{name: places()[name] for name in ("diagnostic", "span")}},
-        }
+    whole = published(
+        "reconciler apply",
+        "What one apply did, what it could not do and why, and what it did not begin.",
+        fixed(said, stopped=TEXT),
+        {**_steps(), **{name: places()[name] for name in ("diagnostic", "span")}},
     )
+    return schema_text(whole)
 
 
 def _steps() -> dict[str, Schema]:

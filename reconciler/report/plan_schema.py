@@ -14,7 +14,6 @@ from reconciler.report.schema_parts import (
     CONFIG,
     COUNT,
     COUNTS,
-    DRAFT,
     FLAG,
     POSITION,
     TEXT,
@@ -26,6 +25,7 @@ from reconciler.report.schema_parts import (
     list_of,
     one_of,
     one_of_texts,
+    published,
     ref,
     schema_text,
 )
@@ -37,29 +37,26 @@ def plan_schema() -> str:
 
 def _plan() -> Schema:
     counts = ("create", "update", "replace", "delete", "adopt", "keep", "orphan", "unknown", "refused")
+    said = {
+        "summary": fixed(dict.fromkeys(counts, COUNT), forget=COUNT, absent=COUNT),
+        "changes": list_of("change"), "steps": list_of("step"), "unmanaged": {"type": "array", "items": ADDRESS},
+        "hidden": COUNT,
+    }  # fmt: skip
+    fingerprint = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}
+    return published(
+        "reconciler plan",
+        "What would be done to one account, what was judged about it, and the steps that would run.",
+        fixed({**one_account(FORMAT), **said}, saved=ref("saved"), fingerprint=fingerprint),
+        {**places(), **changes(), "step": _step(), "saved": _saved()},
+    )
+
+
+def one_account(format_: int) -> Schema:
+    """What every look at an account by the files of a topology says."""
     return {
-        "$schema": DRAFT,
-        "title": "reconciler plan",
-        "description": "What would be done to one account, what was judged about it, and the steps that would run.",
-        **fixed(
-            {
-                "format": {"const": FORMAT},
-                "topology": TEXT,
-                "target": ref("target"),
-                "summary": fixed(dict.fromkeys(counts, COUNT), forget=COUNT, absent=COUNT),
-                "diagnostics": list_of("diagnostic"),
-                "changes": list_of("change"),
-                "steps": list_of("step"),
-                "unmanaged": {"type": "array", "items": ADDRESS},
-                "read": COUNTS,
-                "hidden": COUNT,
-                "ledger_known": FLAG,
-            },
-            saved=ref("saved"),
-            fingerprint={"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
-        ),
-        "$defs": {**places(), **changes(), "step": _step(), "saved": _saved()},
-    }
+        "format": {"const": format_}, "topology": TEXT, "target": ref("target"), "diagnostics": list_of("diagnostic"),
+        "read": COUNTS, "ledger_known": FLAG,
+    }  # fmt: skip
 
 
 def places() -> dict[str, Schema]:

@@ -23,6 +23,11 @@ VALUE: Schema = {"not": {"type": "null"}}
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
+def published(title: str, description: str, body: Schema, parts: Schema) -> Schema:
+    """The schema of a whole document; `parts` are what it refers to."""
+    return {"$schema": DRAFT, "title": title, "description": description, **body, "$defs": parts}
+
+
 def schema_text(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.core.at_stake import streams_at_stake
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.plan import Plan
 from reconciler.core.resource import Json
 from reconciler.core.wire import Snapshot
@@ -106,23 +106,13 @@ def _unlike(archive: Path, taken: Taken) -> str | None:
 
 
 def _failed(stream: str, why: str) -> CannotContinue:
-    return CannotContinue(
-        Diagnostic(
-            severity=Severity.ERROR, code="AP312", name="backup-failed", address=f"stream/{stream}",
-            message=f"Stream {stream} could not be backed up: {why}. Nothing was changed.",
-            fix="mend that and apply again; or leave it out with --exclude, or apply without --backup",
-        )
-    )  # fmt: skip
+    message = f"Stream {stream} could not be backed up: {why}. Nothing was changed."
+    fix = "mend that and apply again; or leave it out with --exclude, or apply without --backup"
+    return CannotContinue.because("AP312", "backup-failed", message, fix=fix, address=f"stream/{stream}")
 
 
 def _already(into: Path, names: Sequence[str]) -> CannotContinue:
-    there = ", ".join(str(into / name) for name in names[:3]) + (
-        f" and {len(names) - 3} more" if len(names) > 3 else ""
-    )
-    return CannotContinue(
-        Diagnostic(
-            severity=Severity.ERROR, code="AP311", name="backup-exists",
-            message=f"There is a backup already, and none is ever written over: {there}. Nothing was changed.",
-            fix="name another folder",
-        )
-    )  # fmt: skip
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    there = ", ".join(str(into / name) for name in names[:3]) + more
+    message = f"There is a backup already, and none is ever written over: {there}. Nothing was changed."
+    return CannotContinue.because("AP311", "backup-exists", message, fix="name another folder")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from reconciler.core.changed import Difference
 from reconciler.core.changed import difference as compared
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.journal import Run
 from reconciler.core.lease import Held
 from reconciler.core.records import BUCKET
@@ -90,12 +90,8 @@ async def unlock(js: JetStream, shown: Held) -> None:
         raise _problem(f"The lease could not be removed: {now}.", f"Allow publishing to $KV.{BUCKET}.>.")
     if isinstance(now, Held):
         message = f"It was left alone: topology {now.holder.topology} is being applied by {now.holder} now."
-        raise CannotContinue(
-            Diagnostic(
-                severity=Severity.ERROR, code="LE205", name="lease-changed-hands", message=message,
-                fix="Look again with `reconciler unlock`.",
-            )
-        )  # fmt: skip
+        fix = "Look again with `reconciler unlock`."
+        raise CannotContinue.because("LE205", "lease-changed-hands", message, fix=fix)
 
 
 def _unreadable(why: Refusal | NoAnswer) -> CannotContinue:
@@ -104,6 +100,4 @@ def _unreadable(why: Refusal | NoAnswer) -> CannotContinue:
 
 
 def _problem(message: str, fix: str) -> CannotContinue:
-    return CannotContinue(
-        Diagnostic(severity=Severity.ERROR, code="LE204", name="journal-unreadable", message=message, fix=fix)
-    )
+    return CannotContinue.because("LE204", "journal-unreadable", message, fix=fix)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import reconciler
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.intents import intents
 from reconciler.core.plan import Plan
 from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen, state
@@ -83,12 +83,8 @@ def read(path: Path) -> Saved:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise CannotContinue(
-            Diagnostic(
-                severity=Severity.ERROR, code="XX901", name="not-a-plan", message=f"Cannot read {path}: {said}.",
-                fix="name a file that `reconciler plan --out plan.json` has written",
-            )
-        ) from None  # fmt: skip
+        fix = "name a file that `reconciler plan --out plan.json` has written"
+        raise CannotContinue.because("XX901", "not-a-plan", f"Cannot read {path}: {said}.", fix=fix) from None
     return saved_from_json(text, REGISTRY)
 
 
@@ -125,10 +121,7 @@ def _origin(saved: Saved) -> Origin:
 
 
 def _another_target(why: str) -> CannotContinue:
-    return CannotContinue(
-        Diagnostic(
-            severity=Severity.ERROR, code="XX912", name="another-target",
-            message=f"This plan is not for this place: {why}. Nothing was changed.",
-            fix="connect to where it was made for, or plan again here",
-        )
-    )  # fmt: skip
+    message = f"This plan is not for this place: {why}. Nothing was changed."
+    return CannotContinue.because(
+        "XX912", "another-target", message, fix="connect to where it was made for, or plan again here"
+    )
