@@ -7,10 +7,9 @@ is plain equality. All cases in which something "differs but does not matter" en
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from reconciler.core.intents import Intent
 from reconciler.core.kind import FieldInfo
@@ -259,25 +258,3 @@ def _with_config(resource: Resource, config: Config) -> Resource:
         where=resource.where,
         state=resource.state,
     )
-
-
-def patch(change: Change) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Top-level fields to set and to unset so that live becomes desired; metadata goes key by key."""
-    set_: dict[str, Any] = {}
-    unset: list[str] = []
-    for name in dict.fromkeys(item.top for item in change.fields):
-        wanted = change.becomes(name)
-        if name == "metadata":
-            unset.extend(f"metadata.{key}" for key in _dropped_keys(change))
-            if wanted:
-                set_[name] = wanted
-        elif wanted is None:
-            unset.append(name)
-        else:
-            set_[name] = wanted
-    return set_, tuple(unset)
-
-
-def _dropped_keys(change: Change) -> Iterator[str]:
-    wanted = change.becomes("metadata") or {}
-    return (key for key in change.was("metadata") or {} if key not in wanted)

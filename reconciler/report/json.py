@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from pydantic_core import from_json
-
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
-from reconciler.core.kind import FieldInfo
+from reconciler.core.diagnostic import Diagnostic, SourceSpan
+from reconciler.core.diff import Consequence, FieldChange
 from reconciler.core.plan import FORMAT, Plan, PlannedChange
 from reconciler.core.records import Owned
-from reconciler.core.rule import Outcome, Reaction, Verdict
-from reconciler.core.wire import Call, Step, Target, Version
+from reconciler.core.rule import Verdict
+from reconciler.core.wire import Step, Target
 from reconciler.report.document import Document
 
 Data = Mapping[str, Any]
@@ -179,100 +176,3 @@ def _step(step: Step) -> dict[str, Any]:
         **({"level": step.level} if step.level else {}),
         **some(uses=dict(step.uses), after=list(step.after), effect=step.effect),
     }
-
-
-def plan_from_json(text: str) -> Plan:
-    """The very plan that was written; what is not one is refused with the reason."""
-    data = parsed(text)
-    try:
-        return plan_of(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise not_a_plan(f"this plan is damaged at {error}") from None
-
-
-def parsed(text: str) -> Data:
-    """The data of a plan of this format."""
-    try:
-        data = from_json(text)  # which ends at a depth that no plan has
-    except ValueError as error:
-        raise not_a_plan(f"this is not JSON: {error}") from None
-    if not isinstance(data, dict) or "format" not in data:
-        raise not_a_plan("this JSON is not a plan", "`reconciler plan --out plan.json` writes one")
-    if data["format"] != FORMAT:
-        raise not_a_plan(f"this plan has format {data['format']}, this reconciler reads format {FORMAT}")
-    return data
-
-
-def not_a_plan(why: str, fix: str = "plan again") -> CannotContinue:
-    return CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX901", name="not-a-plan", message=why, fix=fix))
-
-
-def plan_of(data: Data) -> Plan:
-    changes = _each(data["changes"], _change_of)
-    listed = sum(change.action is Action.KEEP and not change.is_refused for change in changes)
-    return Plan(
-        topology=data["topology"],
-        target=_target_of(data["target"]),
-        changes=changes,
-        steps=_each(data["steps"], _step_of),
-        diagnostics=_each(data["diagnostics"], _diagnostic_of),
-        kept=data["summary"]["keep"] - listed,
-        unmanaged=tuple(data["unmanaged"]),
-        read=data["read"],
-        hidden=data["hidden"],
-        ledger_known=data["ledger_known"],
-    )
-
-
-def _each(items: list[Data], of: Callable[[Data], T]) -> tuple[T, ...]:
-    return tuple(of(item) for item in items)
-
-
-def _target_of(data: Data) -> Target:
-    return Target(**{**data, "version": Version.parse(data["version"])})
-
-
-def _span_of(data: Data | None) -> SourceSpan | None:
-    return SourceSpan(**data) if data else None
-
-
-def _diagnostic_of(data: Data) -> Diagnostic:
-    return Diagnostic(**{**data, "severity": Severity(data["severity"]), "span": _span_of(data.get("span"))})
-
-
-def _change_of(data: Data) -> PlannedChange:
-    record = data.get("record")
-    return PlannedChange(
-        address=data["address"], action=Action(data["action"]), fields=_each(data["fields"], _field_of),
-        verdicts=_each(data["verdicts"], _verdict_of),
-        consequences=_each(data["consequences"], lambda consequence: Consequence(**consequence)),
-        span=_span_of(data.get("span")), reason=data.get("reason", ""), adopts=data.get("adopts", False),
-        blocked_by=data.get("blocked_by"),
-        record=Owned(**{**record, "left": tuple(record.get("left", ()))}) if record else None,
-    )  # fmt: skip
-
-
-def _field_of(data: Data) -> FieldChange:
-    info = FieldInfo(
-        unit=data["unit"], default=data.get("default"), ordered=data.get("ordered", True),
-        nested_unordered=tuple(data.get("nested_unordered", ())),
-    )  # fmt: skip
-    return FieldChange(
-        path=data["path"],
-        live=data.get("live"),
-        desired=data.get("desired"),
-        field_class=FieldClass(data["class"]),
-        info=info,
-    )
-
-
-def _verdict_of(data: Data) -> Verdict:
-    reaction = Reaction[data.get("reaction", "does").upper()]
-    return Verdict(
-        **{**data, "outcome": Outcome(data["outcome"]), "reaction": reaction, "span": _span_of(data.get("span"))}
-    )
-
-
-def _step_of(data: Data) -> Step:
-    tuples = {key: tuple(data[key]) for key in ("on", "unset", "after") if key in data}
-    return Step(**{**data, **tuples, "call": Call(data["call"])})

@@ -15,7 +15,8 @@ from reconciler.core.declared import Data, declared_data, known, topology_of
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.kind import Registry
 from reconciler.core.saved import FINGERPRINT, Place, Saved, Terms, fingerprint
-from reconciler.report.json import json_text, not_a_plan, parsed, plan_data, plan_of
+from reconciler.report.json import json_text, plan_data
+from reconciler.report.plan_reading import not_a_plan, parsed, plan_of
 
 
 def saved_json(saved: Saved) -> str:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.core.diff import Action, Change, FieldClass, patch
+from reconciler.core.diff import Action, Change, FieldClass
 from reconciler.core.resource import Config
+from reconciler.kinds.primitives.patch import patch
 from tests.core.making import applied, compared, found, wanted
 
 SMALL = st.integers(0, 2)

@@ -16,7 +16,8 @@ from ruamel.yaml import YAML
 
 from reconciler.core.plan import Plan
 from reconciler.core.wire import SubjectCounts
-from reconciler.report.json import plan_from_json, plan_json
+from reconciler.report.json import plan_json
+from reconciler.report.plan_reading import plan_from_json
 from reconciler.report.text import plan_text
 from tests.support.topologies import Scene, account, facts, from_files, ledger_of, overlaid, target
 

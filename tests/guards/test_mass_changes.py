@@ -9,7 +9,8 @@ import pytest
 
 from reconciler.core.plan import Plan
 from reconciler.kinds import REGISTRY
-from reconciler.report.json import plan_from_json, plan_json
+from reconciler.report.json import plan_json
+from reconciler.report.plan_reading import plan_from_json
 from tests.support.topologies import Scene, scene
 
 Compare = Callable[..., Scene]

@@ -22,8 +22,9 @@ from reconciler.core.records import Owned
 from reconciler.core.rule import Outcome, Verdict
 from reconciler.core.wire import Call, Step, Target, Version
 from reconciler.report.groups_schema import groups_schema
-from reconciler.report.json import plan_from_json, plan_json
+from reconciler.report.json import plan_json
 from reconciler.report.outcome_schema import outcome_schema
+from reconciler.report.plan_reading import plan_from_json
 from reconciler.report.plan_schema import plan_schema
 from reconciler.report.rehearsal_schema import rehearsal_schema
 from tests.report.golden import same_as_golden

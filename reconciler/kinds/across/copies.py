@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, live_streams, stream_name
+from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, stream_name
 from reconciler.kinds.primitives.subjects import collide
 
 WRITTEN = (Action.CREATE, Action.UPDATE)
@@ -46,12 +45,12 @@ def copy_cycle(change: Change, view: View) -> Found:
         outcome=Outcome.REFUSED,
         path=next((copy.path for copy in copies(name, config_of(change, view)) if copy.origin == ring.stream), "")
         or next((copy.path for copy in copies(name, config_of(change, view))), ""),
-        message=f"{_way(name, ring)}: the server takes that for a cycle",
+        message=f"{way(name, ring)}: the server takes that for a cycle",
         fix="remove one of these mirrors or sources; of two ways to one origin, name the longer one first",
     )
 
 
-def _way(name: str, ring: Copy) -> str:
+def way(name: str, ring: Copy) -> str:
     if ring.stream == name:
         return (
             f"stream {name} copies {ring.origin} in two ways" if ring.origin != name else f"stream {name} copies itself"
@@ -78,89 +77,14 @@ def _meets_own(config: Config, filter_subject: str | None) -> bool:
     return not filter_subject or any(collide(subject, filter_subject) for subject in config.get("subjects") or ())
 
 
-@rule("XX204", "doomed-copy", on=(*WRITTEN, *STANDING), of=STREAMS, needs=("neighbours",), reaction=Reaction.DOOMS)
-def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
-    """Another stream copies this one, and the server would refuse that stream as it stands: a cycle that only a filter keeps
-    apart, or a `max_msg_size` below the one of its origin.
-
-    The server checks the stream that is written and never its neighbours. They take no update from then on, and a server
-    that happens to read them after this one at its next start drops them, messages included.
-
-    Instead: change the copying stream first, or leave this one as it is.
-    """
-    name = stream_name(change.address) or ""
-    if change.action in STANDING:
-        if (wrong := _wrong(name, view)) and not _is_made_wrong(name, view):
-            yield Finding(
-                outcome=Outcome.WARNS,
-                message=f"{wrong}; it takes no update and may be gone after the next restart",
-                fix="correct its mirror or sources, or its max_msg_size",
-            )
-        return
-    if not is_new(change, "mirror", "sources", "subjects", "max_msg_size", "max_value_size") or _wrong(name, view):
-        return  # what is refused harms nobody
-    for other in _downstream(name, view):
-        if wrong := _is_made_wrong(other, view):
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=_blamed(change),
-                message=f"stream {other} would be lost at a restart of the server: {wrong}",
-                fix=f"change {other} first, or leave this stream as it is",
-            )
-
-
-def _blamed(change: Change) -> str:
-    candidates = ("max_msg_size", "max_value_size", "sources", "mirror", "subjects")
-    return next((path for path in candidates if change.touches(path)), "")
-
-
-def _downstream(name: str, view: View) -> Iterator[str]:
-    """Streams that copy this one, directly or by way of others."""
-    copiers, seen, todo = afterwards(view).copiers, {name}, [name]
-    while todo:
-        for copy in copiers.get(todo.pop(), ()):
-            if copy.stream not in seen:
-                seen.add(copy.stream)
-                todo.append(copy.stream)
-                yield copy.stream
-
-
-def _is_made_wrong(name: str, view: View) -> str | None:
-    """Why the server would refuse this stream as it will stand, where it would not as it stands now."""
-    wrong = _wrong(name, view)
-    return wrong if wrong and wrong != _wrong_in(name, live_streams(view)) else None
-
-
-def _wrong(name: str, view: View) -> str | None:
-    """Found once per view."""
-    known = _judged(view)
-    if name not in known:
-        known[name] = _wrong_in(name, afterwards(view).streams)
-    return known[name]
-
-
-@lru_cache(maxsize=4)
-def _judged(_view: View) -> dict[str, str | None]:
-    return {}
-
-
-def _wrong_in(name: str, streams: Mapping[str, Config]) -> str | None:
-    if ring := met_again(name, streams):
-        return f"{_way(name, ring)}: the server takes that for a cycle"
-    if small := next(_too_small(name, streams), None):
-        origin = small.origin
-        return f"its max_msg_size {_size(streams[name])} is below {_size(streams[origin])} of {origin}"
-    return None
-
-
-def _size(config: Config) -> int:
+def size(config: Config) -> int:
     return max(0, config.get("max_msg_size") or 0)
 
 
-def _too_small(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
+def too_small(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
     """Copies of origins whose messages may be larger than this stream takes; no limit counts as none on either side."""
-    if own := _size(streams.get(name, {})):
-        yield from (copy for copy in copies(name, streams[name]) if own < _size(streams.get(copy.origin, {})))
+    if own := size(streams.get(name, {})):
+        yield from (copy for copy in copies(name, streams[name]) if own < size(streams.get(copy.origin, {})))
 
 
 @rule("XX205", "copy-too-small", needs=("neighbours",), err_code=(10030, 10046))
@@ -174,12 +98,12 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
     if not is_stream(change):
         return
     name, streams = stream_name(change.address) or "", afterwards(view).streams
-    for copy in _too_small(name, streams):
-        wanted = _size(streams[copy.origin])
+    for copy in too_small(name, streams):
+        wanted = size(streams[copy.origin])
         yield Finding(
             outcome=Outcome.REFUSED,
             path="max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
-            message=f"messages may have {_size(streams[name])} bytes here, and {wanted} in its origin {copy.origin}: larger ones "
+            message=f"messages may have {size(streams[name])} bytes here, and {wanted} in its origin {copy.origin}: larger ones "
             "would never be copied",
             fix=f"write {wanted} or more, or no limit at all",
         )
@@ -273,7 +197,6 @@ def _deliver_prefixes(config: Config) -> Iterator[tuple[str, str]]:
 
 RULES = (
     copy_cycle,
-    doomed_copy,
     copy_too_small,
     origin_missing,
     direct_reads_overwritten,

@@ -6,6 +6,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.clients import quantities, who_suffers
 from reconciler.kinds.consumer.filters import RULES as FILTERS
+from reconciler.kinds.consumer.flow import RULES as FLOW
 from reconciler.kinds.consumer.limits import RULES as LIMITS
 from reconciler.kinds.consumer.losses import RULES as LOSSES
 from reconciler.kinds.consumer.position import instead_of_refusing
@@ -177,6 +178,7 @@ RULES = (
     *FILTERS,
     *VALIDITY,
     *PULL_PUSH,
+    *FLOW,
     *PRIORITY,
     *WORK_QUEUE,
     *LIMITS,

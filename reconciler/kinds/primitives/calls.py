@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from reconciler.core.diff import Change, patch
+from reconciler.core.diff import Change
 from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Step, copies, is_moving
 from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.kinds.primitives.patch import patch
 
 Rename = Callable[[str], str]
 

@@ -1,12 +1,36 @@
-"""Update bodies: the live configuration with some fields set and some left out, everything else as found."""
+"""Updates: which fields a change sets and leaves out, and the live configuration with these, everything else as found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+from reconciler.core.diff import Change
 from reconciler.core.resource import Config, Json
 
 _KEY = "metadata."
+
+
+def patch(change: Change) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Top-level fields to set and to unset so that live becomes desired; metadata goes key by key."""
+    set_: dict[str, Any] = {}
+    unset: list[str] = []
+    for name in dict.fromkeys(item.top for item in change.fields):
+        wanted = change.becomes(name)
+        if name == "metadata":
+            unset.extend(f"metadata.{key}" for key in _dropped_keys(change))
+            if wanted:
+                set_[name] = wanted
+        elif wanted is None:
+            unset.append(name)
+        else:
+            set_[name] = wanted
+    return set_, tuple(unset)
+
+
+def _dropped_keys(change: Change) -> Iterator[str]:
+    wanted = change.becomes("metadata") or {}
+    return (key for key in change.was("metadata") or {} if key not in wanted)
 
 
 def update_body(raw: Config, set_: Config, unset: Iterable[str] = ()) -> dict[str, Json]:
