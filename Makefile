@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 # One more than there are cores: many tests wait for a lease, a gate or a server most of their time.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
+# What one worker has compiled the others need not, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 comma := ,
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from tests.cli.running import environment
 from tests.support.accounts import Account
+from tests.support.forked import Forked, forked
 
 TTL = 2
 HEADER = "reconciler: 1\ntopology: t\n"
@@ -21,42 +23,55 @@ HEADER = "reconciler: 1\ntopology: t\n"
 class Applier:
     """A process that applies; what it says is read line by line."""
 
-    process: asyncio.subprocess.Process
+    process: Forked
+    ear: IO[str]
+    """What goes in there it hears."""
+    voice: asyncio.StreamReader
 
     @classmethod
     @asynccontextmanager
     async def started(cls, folder: Path, account: Account, text: str, ttl: int = TTL) -> AsyncIterator[Applier]:
         """It makes its plan and waits to be told; killed after the block, whatever it does then."""
-        file = written(folder, text)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.lease.applying", str(file), account.url, account.user, str(ttl),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment(folder),
-        )  # fmt: skip
+        line = (str(written(folder, text)), account.url, account.user, str(ttl))
+        (hears, ear), (mouth, says) = _pipe(), _pipe()
+        with hears, says, Path(os.devnull).open("w") as nothing:  # noqa: ASYNC230 - it is no file
+            process = forked(
+                "tests.lease.applying", *line, folder=folder, environment=environment(folder),
+                streams=(hears, says, nothing),
+            )  # fmt: skip
+        voice = asyncio.StreamReader()
+        loop = asyncio.get_running_loop()
+        reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(voice), mouth)
         try:
-            yield cls(process)
+            yield cls(process, ear, voice)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()
+            await asyncio.to_thread(process.wait, 60)
+            reading.close()
+            ear.close()
 
     async def has_planned(self) -> None:
         assert await self.says() == "planned"
 
     def goes(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(b"\n")
+        self.ear.write("\n")
+        self.ear.flush()
 
     async def says(self, within: float = 30) -> str:
-        assert self.process.stdout is not None
-        line = await asyncio.wait_for(self.process.stdout.readline(), within)
+        line = await asyncio.wait_for(self.voice.readline(), within)
         return line.decode().strip()
 
     async def last(self) -> str:
         """What it says in the end."""
-        assert self.process.stdout is not None
-        lines = (await asyncio.wait_for(self.process.stdout.read(), 60)).decode().split("\n")
-        await self.process.wait()
+        lines = (await asyncio.wait_for(self.voice.read(), 60)).decode().split("\n")
         return next((line for line in reversed(lines) if line), "")
+
+
+def _pipe() -> tuple[IO[str], IO[str]]:
+    """Where to read what is written where."""
+    source, sink = os.pipe()
+    return os.fdopen(source), os.fdopen(sink, "w")
 
 
 def written(folder: Path, text: str) -> Path:
