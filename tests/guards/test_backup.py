@@ -19,6 +19,7 @@ from reconciler.core.lease import Held, found, lease_key
 from reconciler.core.records import BUCKET
 from reconciler.report.outcome import outcome_text
 from reconciler.server.api import JetStream
+from reconciler.server.lease import Terms
 from reconciler.server.read_kv import entry
 from reconciler.server.snapshot import torn
 from reconciler.workflow.apply import apply
@@ -198,6 +199,24 @@ def test_interrupted_while_it_is_taken_nothing_is_done(someone: Someone, tmp_pat
 
     finished = someone.ask(applied)
     assert (someone.ask(names), finished.done, finished.stopped) == (["S", "T"], (), "interrupted")
+
+
+def test_a_lease_lost_while_it_is_taken_lets_nothing_be_done(someone: Someone, tmp_path: Path) -> None:
+    someone.write(GONE)
+    topology = load([tmp_path / "topology.yaml"]).topology
+    assert topology
+
+    async def unlocked(_planned: Planned, js: JetStream) -> None:
+        await js.delete_entry(BUCKET, lease_key("t"), expected_revision=None)
+        await asyncio.Event().wait()
+
+    async def applied(js: JetStream) -> Finished:
+        planned, terms = await plan(topology, js), Terms(ttl=20, every=0.1)
+        return [event async for event in apply(planned, js, terms=terms, backup=unlocked)][-1]  # type: ignore[return-value]
+
+    finished = someone.ask(applied)
+    assert (someone.ask(names), finished.done) == (["S", "T"], ())
+    assert "ran out, or was removed" in str(finished.stopped)
 
 
 def test_who_may_not_take_snapshots_hears_it_before_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
