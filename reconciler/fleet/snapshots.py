@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as f
 
 from reconciler.fleet.tables import CONFIGS
+from reconciler.fleet.targets import HEAVY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,3 +18,9 @@ def snapshots(configs: DataFrame, *, run: str, day: date) -> DataFrame:
     """CONFIGS → SNAPSHOTS."""
     columns = [f.col(field.name).cast(field.dataType) for field in CONFIGS]
     return configs.select(*columns, f.lit(run).alias("run"), f.lit(day).alias("day"))
+
+
+def heavy(snapshots: DataFrame, run: str) -> DataFrame:
+    """SNAPSHOTS → targets that held enough in that run to be worth several tasks in the next, with how much it was."""
+    counted = snapshots.where(f.col("run") == run).groupBy("target").agg(f.count("*").alias("objects"))
+    return counted.where(f.col("objects") >= HEAVY).select("target", "objects")

@@ -25,7 +25,7 @@ from reconciler.fleet.fleet_file import load_fleet
 from reconciler.fleet.reading import Ask, Columns, Part, configs, read_all, subjects
 from reconciler.fleet.streamed import streamed
 from reconciler.fleet.tables import CONFIGS, MESSAGES, SUBJECTS
-from reconciler.fleet.targets import Fleet, Target
+from reconciler.fleet.targets import HEAVY, Fleet, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,8 +34,6 @@ REQUESTS = 960
 """Under way in all tasks together, so that no cluster gets more, whichever targets it holds: at 10,000 a server drops its
 whole queue, and others ask too."""
 MOST_TASKS = 240
-HEAVY = 20_000
-"""Objects of one account that are worth a task."""
 
 
 def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:

@@ -13,6 +13,8 @@ from reconciler.server.options import ConnectOptions, resolve
 from reconciler.server.settings import Settings
 
 DEADLINE = 60.0
+HEAVY = 20_000
+"""Objects of one account that are worth a task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from reconciler.fleet.snapshots import heavy
 from reconciler.fleet.source import REQUESTS, Share, TargetsReader, shares, split
 from reconciler.fleet.tables import CONFIGS, SUBJECTS
-from reconciler.fleet.targets import Target
+from reconciler.fleet.targets import HEAVY, Target
 from reconciler.server.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def target(name: str = "eu", parts: int = 1) -> Target:
@@ -39,6 +44,12 @@ def test_requests_of_all_tasks_together_are_bounded() -> None:
 
 def test_what_was_large_at_the_last_look_is_split() -> None:
     assert [len(list(split(target(), objects))) for objects in (0, 30_000, 100_000, 10_000_000)] == [1, 1, 5, 16]
+
+
+def test_how_large_is_counted_run_by_run(spark: SparkSession) -> None:
+    rows = spark.range(HEAVY + 5).selectExpr(f"if(id < {HEAVY}, 'big', 'small') as target", "'2' as run")
+    earlier = spark.range(3 * HEAVY).selectExpr("'small' as target", "'1' as run")
+    assert [tuple(row) for row in heavy(rows.union(earlier), "2").collect()] == [("big", HEAVY)]
 
 
 def test_subjects_of_a_stream_are_read_once(fleet: Callable[..., Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet import summary
@@ -10,7 +11,7 @@ from reconciler.fleet.drift import drift
 from reconciler.fleet.history import drift_history
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import MOST, Look, collected
-from reconciler.fleet.snapshots import snapshots
+from reconciler.fleet.snapshots import heavy, snapshots
 from reconciler.fleet.tables import WANTED
 from reconciler.report.fleet.found import Found
 from reconciler.report.values import counted
@@ -40,7 +41,14 @@ def compare(look: Look) -> Found:
 
 def _seen(look: Look) -> DataFrame:
     look.say(f"Reading {counted(len(look.fleet.targets), 'target')} …")
-    return look.kept("snapshots", snapshots(look.live(), run=look.run, day=look.day))
+    return look.kept("snapshots", snapshots(look.live(sizes=_sizes(look)), run=look.run, day=look.day))
+
+
+def _sizes(look: Look) -> str:
+    """Of what was large at the last look: several tasks share the reading of it."""
+    runs = look.store.runs("snapshots")
+    found = heavy(look.store.read("snapshots"), runs[-1]).collect() if runs else []
+    return json.dumps({row["target"]: row["objects"] for row in found})
 
 
 def targets(seen: DataFrame) -> tuple[Target, ...]:
