@@ -29,20 +29,27 @@ def skew(
     on: On,
     reports: Reports,
     stream: Annotated[str, typer.Option("--stream", metavar="NAME", help="The stream whose subjects are the keys.")],
-    filter_: Annotated[
-        str,
-        typer.Option("--filter", metavar="SUBJECT", help="Partitioning filter; every set of its `*` is a candidate."),
-    ] = ">",
-    wildcards: Annotated[
+    filters: Annotated[
         list[str] | None,
-        typer.Option("--wildcards", metavar="1,2", help="Only these sets of `*`, by number; 0: the whole subject."),
+        typer.Option(
+            "--filter",
+            metavar="FILTER",
+            show_default=False,
+            help="Candidate: 'orders.*.*' for every set of its `*`, 'orders.*.* by 2' for one, `;` between several filters of "
+            "a group. [the whole subject]",
+        ),
     ] = None,
     partitions: Annotated[
         str, typer.Option("--partitions", metavar="N,…", help="How many, several to compare.")
     ] = "6,12,24",
     members: Annotated[
-        str, typer.Option("--members", metavar="N,…", help="How many, in the order they follow one another.")
-    ] = "3,4",
+        list[str] | None,
+        typer.Option(
+            "--members",
+            metavar="N,… | NAME,…",
+            help="How many, or their names, in the order they follow one another. [3,4]",
+        ),
+    ] = None,
     keys: Annotated[
         str | None,
         typer.Option("--keys", metavar="FILE", help="Keys from Parquet or CSV with a column `subject` instead."),
@@ -51,24 +58,17 @@ def skew(
     no_color: common.NoColor = False,
 ) -> int:
     """How evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
-    from reconciler.fleet.candidates import Candidates, Choice, Membership, Partitioning, every_choice  # noqa: PLC0415
+    from reconciler.fleet.asked import Unclear, candidates  # noqa: PLC0415
 
-    sets = [_numbers("--wildcards", one, least=0) for one in wildcards or ()]
-    stars = filter_.split(".").count("*")
-    if wrong := [number for one in sets for number in one if number > stars]:
-        raise common.Misused(f"--wildcards {wrong[0]}: `{filter_}` has {stars or 'no'} `*`.")
-    chosen = tuple(
-        Choice((Partitioning(filter=filter_, wildcards=tuple(number for number in one if number)),)) for one in sets
-    )
-    candidates = Candidates(
-        choices=chosen or every_choice(filter_), partitions=_numbers("--partitions", partitions, least=1),
-        memberships=tuple(map(Membership.of, _numbers("--members", members, least=1))),
-    )  # fmt: skip
+    try:
+        asked = candidates(filters or [">"], _numbers("--partitions", partitions, least=1), members or ["3,4"])
+    except Unclear as unclear:
+        raise common.Misused(f"{unclear}.") from None
 
     def work(look: Look) -> Found:
         from reconciler.fleet.runs.skew import Keys, skew  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-        return skew(look, Keys(stream=stream, filter=filter_, file=keys), candidates)
+        return skew(look, Keys(stream=stream, file=keys), asked)
 
     return run(which, on, reports, format_, paper(no_color=no_color), work)
 

@@ -1,6 +1,6 @@
 """Candidates in the words of who asks for them: `orders.*.*` for every choice of its wildcards, `orders.*.* by 2` for one.
 
-A choice of several filters has a semicolon between them. Members are a number, or their names with commas between.
+A choice of several filters has a semicolon between them. `3,4` is three members and then four; `ann,bob` are two.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def candidates(filters: Iterable[str], partitions: Iterable[int], members: Itera
     return Candidates(
         choices=tuple(choice for text in filters for choice in _choices(text)),
         partitions=tuple(_count(number, "partitions", MOST_PARTITIONS) for number in partitions),
-        memberships=tuple(_membership(text) for text in members),
+        memberships=tuple(one for text in members for one in _memberships(text)),
     )
 
 
@@ -85,13 +85,13 @@ def _checked(one: Partitioning) -> Partitioning:
     return one
 
 
-def _membership(text: str) -> Membership:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if len(names) == 1 and names[0].isdecimal():
-        return Membership.of(_count(int(names[0]), "members", MOST_PARTITIONS))
-    if not names:
-        raise Unclear("members are a number, or names with commas between")
-    return Membership(members=tuple(names))
+def _memberships(text: str) -> tuple[Membership, ...]:
+    said = [one.strip() for one in text.split(",") if one.strip()]
+    if not said:
+        raise Unclear("members are numbers, or the names of one membership, with commas between")
+    if all(one.isdecimal() for one in said):
+        return tuple(Membership.of(_count(int(one), "members", MOST_PARTITIONS)) for one in said)
+    return (Membership(members=tuple(said)),)
 
 
 def _count(number: int, what: str, most: int) -> int:

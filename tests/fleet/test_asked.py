@@ -40,8 +40,9 @@ def test_what_a_choice_is_called_asks_for_it_again(choice: Choice) -> None:
     assert candidates([str(choice)], [1]).choices == (choice,)
 
 
-def test_members_are_a_number_or_names() -> None:
-    assert candidates(["o.*"], [4], ["3", "a, b"]).memberships == (Membership.of(3), Membership(members=("a", "b")))
+def test_members_are_numbers_one_after_the_other_or_names_together() -> None:
+    asked = candidates(["o.*"], [4], ["3,4", "a, b"]).memberships
+    assert asked == (Membership.of(3), Membership.of(4), Membership(members=("a", "b")))
 
 
 @pytest.mark.parametrize(

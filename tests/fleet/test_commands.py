@@ -113,7 +113,7 @@ def test_a_report_stands_in_every_format_and_no_password_in_any(
         (("snapshot", "FILE", "--target", "nobody"), "no target of"),
         (("snapshot", "FILE", "--report", "sarif=x"), "told as text, json, markdown, html"),
         (("skew", "FILE", "--stream", "S", "--partitions", "0"), "write numbers from 1 on"),
-        (("skew", "FILE", "--stream", "S", "--filter", "a.*", "--wildcards", "2"), "`a.*` has 1 `*`"),
+        (("skew", "FILE", "--stream", "S", "--filter", "a.* by 2"), "there is no wildcard 2 in `a.*`"),
     ],
 )
 def test_wrong_usage_is_said_before_spark_starts(

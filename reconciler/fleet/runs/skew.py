@@ -20,7 +20,6 @@ class Keys:
     """Where they come from."""
 
     stream: str
-    filter: str
     file: str | None = None
     """Parquet, or CSV with a head, with a column `subject`; None: the targets are asked."""
 
@@ -41,7 +40,7 @@ def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
 
 def _subjects(look: Look, keys: Keys) -> DataFrame:
     if keys.file is None:
-        return look.live("subjects", stream=keys.stream, filter=keys.filter)
+        return look.live("subjects", stream=keys.stream)
     is_text = keys.file.endswith((".csv", ".csv.gz"))
     rows = look.spark.read.csv(keys.file, header=True) if is_text else look.spark.read.parquet(keys.file)
     return falling.as_subjects(rows, target=keys.file.rpartition("/")[2], stream=keys.stream)
