@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet import skew as falling
 from reconciler.fleet.candidates import Candidates
 from reconciler.fleet.runs.look import Look, collected
@@ -12,7 +15,7 @@ from reconciler.report.fleet.found import Found
 from reconciler.report.values import counted
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,22 @@ def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
 def _subjects(look: Look, keys: Keys) -> DataFrame:
     if keys.file is None:
         return look.live("subjects", stream=keys.stream)
-    is_text = keys.file.endswith((".csv", ".csv.gz"))
-    rows = look.spark.read.csv(keys.file, header=True) if is_text else look.spark.read.parquet(keys.file)
-    return falling.as_subjects(rows, target=keys.file.rpartition("/")[2], stream=keys.stream)
+    rows = _rows(look.spark, keys.file)
+    if "subject" not in rows.columns:
+        raise _no_keys(keys.file, f"its columns are {', '.join(rows.columns)}")
+    return falling.as_subjects(rows, target=keys.file.rstrip("/").rpartition("/")[2], stream=keys.stream)
+
+
+def _rows(spark: SparkSession, file: str) -> DataFrame:
+    is_text = file.endswith((".csv", ".csv.gz"))
+    try:
+        return spark.read.csv(file, header=True) if is_text else spark.read.parquet(file)
+    except PySparkException as error:
+        is_missing = error.getCondition() == "PATH_NOT_FOUND"
+        raise _no_keys(file, "there is no such file" if is_missing else str(error).splitlines()[0]) from error
+
+
+def _no_keys(file: str, why: str) -> CannotContinue:
+    fix = "Name Parquet, or CSV with a head, that has a column `subject`."
+    message = f"Keys cannot come from {file}: {why}."
+    return CannotContinue.because("FL112", "no-keys", message, fix=fix)
