@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
-from reconciler.fleet.source import followed, live
+from reconciler.fleet.keeping import kept_up
+from reconciler.fleet.source import live
 from reconciler.fleet.tables import MESSAGES
 from reconciler.server.api import JetStream
 from tests.support.accounts import Account
@@ -30,21 +31,14 @@ def publish(account: Account, *words: str) -> None:
     talk(account, work)
 
 
-def follow(spark: SparkSession, fleet: Path, folder: Path) -> None:
-    """Everything that came since the last time, three messages at a time for the two targets, into Parquet."""
-    found = followed(spark, fleet, stream="S", most="6")
-    sink = found.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
-    query = sink.trigger(availableNow=True).start(str(folder / "sink"))
-    query.awaitTermination()
-
-
-def kept(spark: SparkSession, folder: Path) -> list[tuple[str, int | None, str | None]]:
-    rows = spark.read.schema(MESSAGES).parquet(str(folder / "sink")).collect()
+def follow(spark: SparkSession, fleet: Path, folder: Path) -> list[tuple[str, int | None, str | None]]:
+    """Everything that came since the last time, three messages at a time for the two targets, beside what was kept."""
+    rows = kept_up(spark, fleet, str(folder), stream="S", most="6").collect()
     said = ((row.target, row.sequence, row.data and row.data.decode()) for row in rows)
     return sorted(said, key=lambda row: (row[0], row[1] or 0, row[2] or ""))
 
 
-COMMITS, SINK = "checkpoint/commits", "sink/_spark_metadata"
+COMMITS, SINK = "S/checkpoint/commits", "S/messages/_spark_metadata"
 
 
 def killed(folder: Path, *unnoted: str) -> None:
@@ -78,14 +72,14 @@ def test_a_query_broken_off_anywhere_and_started_again_has_each_message_once(
     follow(spark, file, tmp_path)
     killed(tmp_path, COMMITS)  # after that
     publish(account, *words[7:])
-    follow(spark, file, tmp_path)
+    found = follow(spark, file, tmp_path)
     expected = [("east", n, word) for n, word in enumerate(words, 1)]
-    assert kept(spark, tmp_path) == [*expected, ("west", None, None)]
+    assert found == [*expected, ("west", None, None)]
     assert [file for file in _written(tmp_path) if SECRET.encode() in file.read_bytes()] == []
 
 
 def _written(folder: Path) -> list[Path]:
-    return [file for part in ("checkpoint", "sink") for file in (folder / part).rglob("*") if file.is_file()]
+    return [file for file in (folder / "S").rglob("*") if file.is_file()]
 
 
 def test_a_range_of_several_targets_is_read_at_once(
