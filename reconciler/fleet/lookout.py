@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
 from nats.errors import Error as NatsError
@@ -36,7 +37,7 @@ KEPT = 256
 T = TypeVar("T")
 
 Entry: TypeAlias = dict[str, int | str | bool]
-"""`after`, `sequence` and `time` of a piece; `anew` where its sequences had been used before; `error`."""
+"""`after`, `sequence` and `time` of a piece; `anew` where its sequences had been used before; `error`, noticed `at`."""
 Entries: TypeAlias = dict[str, Entry]
 """By stream; under the empty name what is wrong with the target as a whole."""
 Offsets: TypeAlias = dict[str, Entries]
@@ -77,6 +78,7 @@ class Lookout:
         self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
         self._lines: dict[str, _Line] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._began = _now()
 
     async def ends(self) -> Ends:
         """Where everything ends now."""
@@ -89,7 +91,7 @@ class Lookout:
             was = before.get(target.name, {})
             end = None if ends is None else ends[target.name]
             found = end if isinstance(end, str) else await self._asked(target, lambda x: self._news(x, was, most, end))
-            return _unknown(was, found, self._wanted) if isinstance(found, str) else found
+            return self._unknown(was, found) if isinstance(found, str) else found
 
         found = await self._each(at)
         return {**before, **{name: entries for name, entries in found.items() if entries}}
@@ -154,7 +156,7 @@ class Lookout:
     async def _news(self, line: _Line, was: Entries, most: int, ends: Mapping[str, Message] | None) -> Entries:
         streams = await self._streams(line) if ends is None else (*ends,)
         if not streams:
-            return _unknown(was, NOT_KEPT, self._wanted)
+            return self._unknown(was, NOT_KEPT)
         one = (
             self._piece(line.js, name, was.get(name, {}), most, None if ends is None else ends[name])
             for name in streams
@@ -166,10 +168,21 @@ class Lookout:
         place = Position(sequence=int(was.get("sequence", self._wanted.first - 1)), time=str(was.get("time", "")))
         found = await onward(js, stream, place, most=most, matching=self._wanted.matching, end=end)
         if isinstance(found, Refusal | NoAnswer):
-            return _with_error(was, f"stream {stream}: {found}")
+            return self._with_error(was, f"stream {stream}: {found}")
         if found is None:
-            return {key: value for key, value in was.items() if key != "error"}
+            return {key: value for key, value in was.items() if key not in ("error", "at")}
         return _entry(found, self._wanted.last)
+
+    def _unknown(self, was: Entries, why: str) -> Entries:
+        """The same for everything we know of a target."""
+        streams = [name for name in was if name] or [self._wanted.stream or ""]
+        return {name: self._with_error(was.get(name, {}), why) for name in streams}
+
+    def _with_error(self, was: Entry, why: str) -> Entry:
+        """The first reason stays while there is any: one outage is noticed once by each who looks, however it shows."""
+        if "error" in was and str(was["at"]) >= self._began:
+            return was
+        return {**was, "error": why, "at": _now()}
 
 
 async def _capturing(js: JetStream) -> tuple[str, ...]:
@@ -192,15 +205,8 @@ def _entry(found: Onward, last: int | None) -> Entry:
     return {**piece, "anew": True} if found.is_anew else piece
 
 
-def _unknown(was: Entries, why: str, wanted: Wanted) -> Entries:
-    """The same for everything we know of a target."""
-    streams = [name for name in was if name] or [wanted.stream or ""]
-    return {name: _with_error(was.get(name, {}), why) for name in streams}
-
-
-def _with_error(was: Entry, why: str) -> Entry:
-    """The first reason stays while there is any: one outage is one row, however many ways it shows."""
-    return {**was, "error": was.get("error", why)}
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 __all__ = ["EVENTS", "EVERYTHING", "Ends", "Entries", "Entry", "Lookout", "Offsets", "Problem", "Wanted"]

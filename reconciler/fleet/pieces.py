@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +40,8 @@ class Piece:
     upto: int = 0
     matching: str = ">"
     error: str | None = None
+    at: str = ""
+    """When that was noticed."""
 
 
 def planned(targets: Iterable[Target], start: Offsets, end: Offsets, matching: str = ">") -> Iterator[Piece]:
@@ -54,11 +57,11 @@ def _pieces(bare: Piece, was: Entry, entry: Entry) -> Iterator[Piece]:
         first, last = int(entry["after"]), int(entry["sequence"])
         if entry.get("anew"):
             why = f"stream {bare.stream} was made anew or set back: it goes on with another message {first + 1}"
-            yield replace(bare, error=why)
+            yield replace(bare, error=why, at=str(entry["time"]))
         for after in range(first, last, PIECE):
             yield replace(bare, after=after, upto=min(after + PIECE, last))
-    if entry.get("error") and entry.get("error") != was.get("error"):
-        yield replace(bare, error=str(entry["error"]))
+    if "error" in entry and entry["at"] != was.get("at"):
+        yield replace(bare, error=str(entry["error"]), at=str(entry["at"]))
 
 
 def _extent(entry: Entry) -> tuple[Any, ...]:
@@ -123,5 +126,6 @@ def rows(piece: Piece, page: Sequence[Message]) -> pa.RecordBatch:
 
 
 def problem(piece: Piece, why: str) -> pa.RecordBatch:
-    row = {"target": piece.target.name, "stream": piece.stream or None, "error": why}
+    at = datetime.fromisoformat(piece.at) if piece.at else datetime.now(UTC)
+    row = {"target": piece.target.name, "stream": piece.stream or None, "time": at, "error": why}
     return pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

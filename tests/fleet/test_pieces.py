@@ -36,15 +36,16 @@ def test_the_same_offset_twice_is_nothing() -> None:
 
 
 def test_an_outage_is_told_when_it_begins_and_not_again() -> None:
-    away = {**GOT_TO_5, "error": "gone"}
+    away = {**GOT_TO_5, "error": "gone", "at": "2026-11-21T07:00:00+00:00"}
     assert between(GOT_TO_5, away) == ["gone"]
     assert between(away, away) == []
     assert between(away, GOT_TO_5) == []
+    assert between(away, {**away, "error": "still", "at": "2026-11-22T07:00:00+00:00"}) == ["still"]  # the next night
     assert between(away, {"after": 5, "sequence": 9, "time": "t9"}) == [(5, 9)]
 
 
 def test_a_stream_made_anew_says_so_before_its_messages() -> None:
-    anew = {"after": 0, "sequence": 5, "time": "other", "anew": True}
+    anew = {"after": 0, "sequence": 5, "time": "2026-11-21T07:00:00Z", "anew": True}
     assert between(GOT_TO_5, anew) == [
         "stream S was made anew or set back: it goes on with another message 1",
         (0, 5),
