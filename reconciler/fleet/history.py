@@ -44,11 +44,12 @@ def _is_ignored() -> Column:
 
 
 def _looks(drift: DataFrame) -> DataFrame:
-    """One row per run that compared a topology on a target; `mark` tells this look from every other."""
+    """One row per run that compared a topology on a target; `mark` tells this look from every other, and from itself
+    where the same snapshot was compared anew with another outcome."""
     compared = drift.where("standing = 'compared'").groupBy("run", *PAIR)
-    return compared.agg(F.max("at").alias("at"), F.first("labels").alias("labels")).withColumn(
-        "mark", F.xxhash64("run", "at")
-    )
+    found = F.max(F.to_json("quantities"))
+    looks = compared.agg(F.max("at").alias("at"), F.first("labels").alias("labels"), found.alias("found"))
+    return looks.withColumn("mark", F.xxhash64("run", "at", "found"))
 
 
 def _watched(looks: DataFrame) -> DataFrame:

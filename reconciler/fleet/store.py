@@ -58,8 +58,6 @@ def columns(name: str) -> StructType:
 
 def _rows_of(rows: DataFrame, name: str, run: str | None) -> DataFrame:
     schema = columns(name)
-    if ("run" in schema.names) != (run is not None):
-        raise ValueError(f"{name} is {'written run by run' if run is None else 'not divided into runs'}")
     if run is None:
         return fitted(rows, schema)
     if not RUN_NAME.fullmatch(run):
@@ -81,7 +79,8 @@ class Folder:
     def write(self, name: str, rows: DataFrame, run: str | None = None) -> None:
         place = self._table(name) if run is None else f"{self._table(name)}/run={run}"
         beside = f"{self._table(name)}/.{run}" if run else f"{self.path}/.{name}"  # Spark does not read what has a dot
-        _rows_of(rows, name, run).drop("run").write.mode("overwrite").parquet(beside)
+        kept = _rows_of(rows, name, run)
+        (kept if run is None else kept.drop("run")).write.mode("overwrite").parquet(beside)
         self._moved(beside, place)
 
     def read(self, name: str) -> DataFrame:
@@ -136,7 +135,7 @@ class Tables:
         self._grown(name)
         partition = "" if run is None else f"PARTITION (run = '{run}')"
         # cut off from where they come from: a table cannot be read while it is written anew
-        settled = wanted.drop("run").localCheckpoint() if run is None else wanted.drop("run")
+        settled = wanted.localCheckpoint() if run is None else wanted.drop("run")
         self.spark.sql(
             f"INSERT OVERWRITE TABLE {self._table(name)} {partition} BY NAME SELECT * FROM {{rows}}", rows=settled
         )

@@ -207,6 +207,7 @@ def _as_it_was(random: Random, looks: list[list[Row]]) -> list[list[Row]]:
         case "gap":
             return [one for one in in_order if random.random() < 0.6]
         case "otherwise":
-            return [[{**row, "at": night(3)} for row in one[:1]] if random.random() < 0.3 else one for one in in_order]
+            other = random.choice([{"at": night(3)}, {"quantities": {"changed": 9}}])
+            return [[one[0] | other] if random.random() < 0.3 else one for one in in_order]
         case _:
             return []

@@ -67,6 +67,12 @@ def test_a_table_is_written_anew_from_itself(kept: Store, spark: SparkSession) -
     assert kept.read("drift_history").count() == 2
 
 
+def test_a_table_about_all_runs_is_written_as_a_whole(kept: Store, spark: SparkSession) -> None:
+    for opened in (1, 2):
+        kept.write("trend", spark.createDataFrame([("a", opened), ("b", opened)], "run string, opened int"))
+    assert sorted((row.run, row.opened) for row in kept.read("trend").collect()) == [("a", 2), ("b", 2)]
+
+
 def test_a_column_that_is_new_is_null_in_what_was_written_before(spark: SparkSession, tmp_path: Path) -> None:
     was = spark.createDataFrame([("eu", "max_age", 5)], "target string, path string, forgotten int")
     was.write.parquet(str(tmp_path / "drift" / "run=a"))
