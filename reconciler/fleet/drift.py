@@ -27,21 +27,26 @@ LIVE = ("row", "scope", "json", "value", "revision", "deleted", "error", "at")
 WANTED = ("topology", "address", "team", "json", "file", "line", "error", "day", "labels", "repository")
 HOME = "home"
 """A number for each target of a run: quick to sort by, and what two share is told apart by their names."""
-PARTS = 32
-"""Tasks that share the targets, each of which sorts its rows in memory: good for a million objects in 1 GiB."""
+SHARED, FEW = 40, 16
+"""Targets in one part, and how many parts there are at most before they have to share."""
 ROWS = 4_000
 """Of drift, in one batch."""
 ARROW = to_arrow_schema(DRIFT, timezone="UTC")
 Row = Mapping[str, Any]
 
 
-def drift(snapshots: DataFrame, desired: DataFrame, *, parts: int = PARTS) -> DataFrame:
+def drift(snapshots: DataFrame, desired: DataFrame, *, parts: int = FEW) -> DataFrame:
     """SNAPSHOTS × DESIRED → DRIFT, run by run. A target that is only in `snapshots` is not meant to hold anything."""
     is_header = f.col("address").isNull()
     live = snapshots.select(*EACH, *LIVE[:-1], _only(f.col("row").isin("target", "error"), "at"))
     wanted = desired.select(*EACH, *WANTED[:-3], *(_only(is_header, name) for name in WANTED[-3:]))
     together = live.unionByName(wanted, allowMissingColumns=True).withColumn(HOME, f.xxhash64(*EACH))
     return together.repartition(parts, HOME).sortWithinPartitions(HOME).mapInArrow(by_target, DRIFT)
+
+
+def parts_for(targets: int) -> int:
+    """How many tasks share so many targets: each sorts its rows in memory, and each takes a moment to begin."""
+    return max(2, min(targets, FEW), targets // SHARED)
 
 
 def _only(where: Column, name: str) -> Column:
@@ -51,6 +56,7 @@ def _only(where: Column, name: str) -> Column:
 
 def by_target(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches in which the rows of a target follow one another → batches of drift."""
+    gc.freeze()  # Spark's worker looks for garbage after each task: in all that was imported, else
     drifted: list[Row] = []
     for table in _homes(batches):
         with _undisturbed():

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reconciler.fleet.drift import ARROW, EACH, HOME, LIVE, WANTED, by_target, drift
+from reconciler.fleet.drift import ARROW, EACH, HOME, LIVE, WANTED, by_target, drift, parts_for
 from reconciler.fleet.session import session
 from tests.bench import fleet_accounts
 
@@ -42,7 +42,7 @@ def main() -> None:
         began = time.perf_counter()
         spark = session()
         print(f"Spark started in {time.perf_counter() - began:.1f} s", flush=True)
-        on_spark(spark, folders[min(sizes)])  # its compilers know the plan from now on
+        on_spark(spark, folders[min(sizes)], min(sizes))  # its compilers know the plan from now on
         costs = {size: measure(spark, folder, size) for size, folder in folders.items()}
     small, large = costs[min(costs)], costs[max(costs)]
     print(f"cost per object at {max(costs):_} targets: {large / small:.2f} × that at {min(costs):_} (allowed {FLAT})")
@@ -56,7 +56,7 @@ def measure(spark: SparkSession, folder: Path, size: int) -> float:
         [sys.executable, "-m", "tests.bench.fleet_drift", "--plain", str(folder)],
         capture_output=True, text=True, check=True,
     ).stdout.split())  # fmt: skip
-    ours = on_spark(spark, folder)
+    ours = on_spark(spark, folder, size)
     same(folder)
     objects = size * OBJECTS
     print(
@@ -70,10 +70,10 @@ def measure(spark: SparkSession, folder: Path, size: int) -> float:
     return ours / objects
 
 
-def on_spark(spark: SparkSession, folder: Path) -> float:
+def on_spark(spark: SparkSession, folder: Path, targets: int) -> float:
     began = time.perf_counter()
     snapshots, desired = (spark.read.parquet(str(folder / f"{name}.parquet")) for name in ("snapshots", "desired"))
-    drift(snapshots, desired).write.mode("overwrite").parquet(str(folder / "spark"))
+    drift(snapshots, desired, parts=parts_for(targets)).write.mode("overwrite").parquet(str(folder / "spark"))
     return time.perf_counter() - began
 
 

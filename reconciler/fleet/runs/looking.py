@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet import summary
 from reconciler.fleet.desired import desired, wanted
-from reconciler.fleet.drift import drift
+from reconciler.fleet.drift import drift, parts_for
 from reconciler.fleet.history import drift_history
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import MOST, Look, collected
@@ -34,7 +34,7 @@ def compare(look: Look) -> Found:
     rows, texts = wanted(look.fleet.targets)
     named = look.spark.createDataFrame([tuple(row[name] for name in WANTED.names) for row in rows], WANTED)
     meant = look.kept("desired", desired(named, texts, run=look.run, day=look.day))
-    strayed = look.kept("drift", drift(seen, meant))
+    strayed = look.kept("drift", drift(seen, meant, parts=parts_for(len(rows))))
     look.whole("drift_history", drift_history(look.store.read("drift"), look.store.read("drift_history")))
     return look.found("drift", targets=targets(seen), **strayed_of(strayed))
 
