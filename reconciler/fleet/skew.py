@@ -94,7 +94,7 @@ def _evenness() -> list[Column]:
     mine, left = F.when(counts, load), F.coalesce(F.sum(F.when(~counts, load)), F.lit(0))
     among_partitions = F.col("membership").isNull()
     return [
-        F.sum(mine).alias("total"),
+        F.coalesce(F.sum(mine), F.lit(0)).alias("total"),
         F.when(among_partitions, left).alias("missed"),
         F.when(~among_partitions, left).alias("unowned"),
         F.avg(mine).alias("mean"),

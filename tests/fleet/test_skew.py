@@ -103,8 +103,8 @@ def test_a_filter_that_matches_nothing_says_so(subjects: DataFrame, spark: Spark
     fallen = falls(subjects, wanted)
     found = skew(fallen, loads(fallen, owned(spark, wanted))).where("error is null")
     assert rows(found, "membership", "of", "total", "missed", "ratio") == [
-        (None, "messages", None, 43, None),
-        (None, "subjects", None, 5, None),
+        (None, "messages", 0, 43, None),
+        (None, "subjects", 0, 5, None),
     ]
 
 

@@ -27,6 +27,10 @@ class Keys:
     """Parquet, or CSV with a head, with a column `subject`; None: the targets are asked."""
 
 
+_ORDER = ("target", "stream", "choice", "partitions")
+"""What a report has no room for is other streams as a whole, not partitions here and there."""
+
+
 def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
     """Subjects are gone through once; everything told is added up from what that gave, which is kept."""
     choices = counted(len(candidates.choices) * len(candidates.partitions), "candidate")
@@ -35,10 +39,8 @@ def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
     loads = look.whole("loads", falling.loads(fallen, falling.owned(look.spark, candidates)))
     even = look.whole("skew", falling.skew(fallen, loads))
     moved = look.whole("moves", falling.moves(fallen, falling.handed_over(look.spark, candidates)))
-    return look.found(
-        "skew",
-        **{name: collected(rows) for name, rows in (("skew", even), ("falls", fallen), ("moves", moved))},
-    )
+    tables = {"skew": even, "falls": fallen, "moves": moved}
+    return look.found("skew", **{name: collected(rows.orderBy(*_ORDER)) for name, rows in tables.items()})
 
 
 def _subjects(look: Look, keys: Keys) -> DataFrame:

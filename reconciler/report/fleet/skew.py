@@ -15,7 +15,8 @@ _EVEN, _UNEVEN = 1.25, 2.0
 
 def skew_parts(skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) -> Iterator[Part]:
     """A part for each stream on each target."""
-    places = sorted({(one["target"], one["stream"]) for one in skew})
+    found = {(one["target"], one["stream"]) for one in skew}
+    places = sorted(found, key=lambda place: (place[0], place[1] or ""))  # no stream: the target could not be read
     for target, stream in places[:_PLACES]:
         own = [
             [one for one in rows if (one["target"], one["stream"]) == (target, stream)] for rows in (skew, falls, moves)
