@@ -42,7 +42,7 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)  # those with Spark are put before them then
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those in a cluster come first, version by version: three servers that only wait take a twentieth of a core."""
     items.sort(key=lambda item: _cluster_of(item) or "none")

@@ -123,15 +123,15 @@ class Work:
 async def at_work(account: Account, declared: Topology) -> AsyncIterator[Work]:
     """The declared consumer with ten messages published, six delivered and three of those acknowledged."""
     work = await Work.over(await account.connect())
-    if account.cluster:
-        await make_stream(work.js, "MET", subjects=["met"], num_replicas=3)  # once the three have met
-    finished = await work.apply(declared)
-    assert finished.is_success, finished
-    await work.publish(10)
-    messages = await work.fetch(6)
-    await work.acknowledge(messages[n] for n in ACKNOWLEDGED)
-    work.held = [message for n, message in enumerate(messages) if n not in ACKNOWLEDGED]
     try:
+        if account.cluster:
+            await make_stream(work.js, "MET", subjects=["met"], num_replicas=3)  # once the three have met
+        finished = await work.apply(declared)
+        assert finished.is_success, finished
+        await work.publish(10)
+        messages = await work.fetch(6, within=20)  # back as soon as they are there
+        await work.acknowledge(messages[n] for n in ACKNOWLEDGED)
+        work.held = [message for n, message in enumerate(messages) if n not in ACKNOWLEDGED]
         yield work
     finally:
         await work.close()
