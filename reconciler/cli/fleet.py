@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from reconciler.cli import common, fleet_plan, fleet_questions
 from reconciler.cli.fleet_options import As, Format, On, Which, on, which
@@ -59,10 +61,22 @@ def history(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, n
 @takes(on)
 @takes(reports)
 def outliers(
-    which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False
+    which: Which,
+    on: On,
+    reports: Reports,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            metavar="LABEL",
+            help="Targets with the same value of this label are peers. Repeatable. Default: all labels.",
+        ),
+    ] = None,
+    format_: As = Format.TEXT,
+    no_color: common.NoColor = False,
 ) -> int:
     """Show what is otherwise than at most targets with the same labels, whether declared or not."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.unlike"))
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.unlike", by=tuple(by or ())))
 
 
 @app.command()
@@ -74,12 +88,12 @@ def report(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no
     return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
 
 
-def _work(name: str) -> Work:
+def _work(name: str, **said: Any) -> Work:
     """What does it, imported when Spark runs: pyspark is for these commands alone."""
     module, _, function = name.partition(".")
 
     def work(look: Look) -> Found:
-        found: Found = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(look)
+        found: Found = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(look, **said)
         return found
 
     return work

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.wire import Snapshot
 from reconciler.fleet.outliers import objects_of, outliers
 from reconciler.fleet.rows import rows_of
+from reconciler.fleet.runs.look import Look
+from reconciler.fleet.runs.past import unlike
+from reconciler.fleet.store import store
 from reconciler.fleet.tables import OUTLIERS, SNAPSHOTS
+from reconciler.fleet.targets import Fleet, Target
+from reconciler.server.settings import Settings
 from tests.fleet.drift_rows import Row, night
 from tests.support.topologies import target as place
 
@@ -17,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
-
-from reconciler.core.wire import Snapshot
 
 RAW = {"subjects": ["orders.>"], "retention": "limits", "storage": "file", "max_age": 0, "num_replicas": 1}
 
@@ -92,6 +98,23 @@ def test_labels_can_be_chosen_that_make_peers(spark: SparkSession) -> None:
 
 def test_a_target_that_was_not_read_is_nobodys_peer() -> None:
     assert list(objects_of(unread("f", PROD))) == []
+
+
+def test_a_label_that_no_target_has_would_make_no_peers(spark: SparkSession, tmp_path: Path) -> None:
+    fleet = Fleet(
+        name="shops", file=tmp_path / "fleet.yaml", targets=(Target(name="a", settings=Settings(), labels=PROD),)
+    )
+    kept = store(spark, str(tmp_path))
+    look = Look(spark=spark, fleet=fleet, store=kept, run="r1", day=night(0).date(), say=Silent())
+    with pytest.raises(CannotContinue, match="No target has the label `rolle`") as problem:
+        unlike(look, by=["rolle"])
+    assert problem.value.diagnostics[0].fix == "Use one of env, role."
+
+
+class Silent:
+    def __call__(self, text: str, /) -> None: ...
+
+    def clear(self) -> None: ...
 
 
 def test_a_bucket_is_one_object_and_not_the_stream_beneath_it() -> None:

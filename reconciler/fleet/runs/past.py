@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,24 @@ def history(look: Look) -> Found:
     return look.found("history", **_past(look), capacity=_capacity(look))
 
 
-def unlike(look: Look) -> Found:
+def unlike(look: Look, by: Sequence[str] = ()) -> Found:
+    """`by`: the labels that make peers (none: all that a target carries)."""
+    for name in by:
+        _known(name, look)
     look = at_newest(look)
-    return look.found("outliers", outliers=_outliers(look))
+    return look.found("outliers", outliers=_outliers(look, by))
+
+
+def _known(label: str, look: Look) -> None:
+    """Without peers nothing would be found, as if all were well."""
+    labels = sorted({name for target in look.fleet.targets for name in target.labels})
+    if label not in labels:
+        raise CannotContinue(
+            Diagnostic(
+                severity=Severity.ERROR, code="FL113", name="no-label", message=f"No target has the label `{label}`.",
+                fix=f"Use one of {', '.join(labels)}." if labels else "Give the targets labels in fleet.yaml.",
+            )
+        )  # fmt: skip
 
 
 def report(look: Look) -> Found:
@@ -89,8 +105,8 @@ def _by_target(drifted: DataFrame) -> dict[str, dict[str, int | None]]:
     return found
 
 
-def _outliers(look: Look) -> Rows:
-    return collected(look.kept("outliers", outliers(look.of_run("snapshots"))))
+def _outliers(look: Look, by: Sequence[str] = ()) -> Rows:
+    return collected(look.kept("outliers", outliers(look.of_run("snapshots"), by=by)))
 
 
 def _capacity(look: Look) -> Rows:
