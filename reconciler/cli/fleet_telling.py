@@ -32,7 +32,7 @@ def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, w
             found = work(look)
         finally:
             look.say.clear()
-    found = replace(found, following=tuple(_following(found, which)))
+    found = replace(found, following=(*found.following, *_following(found, which)))
     say(
         reports,
         format_,

@@ -36,6 +36,7 @@ _DEEDS = {
 }  # fmt: skip
 """What is more than a look. Servers tell of each but CONSUMER.RESET (none of 2.14 and 2.15 does)."""
 _ASKED = rf"^\$JS\.(?:[^.]+\.)?API\.({'|'.join(_DEEDS).replace('.', '[.]')})\.([^.]+)(?:\.([^.]+))?"
+_ONCE = ("target", "id")
 _WHO = {"user": "user", "account": "acc", "host": "host"}
 
 
@@ -64,7 +65,12 @@ def events(messages: DataFrame) -> DataFrame:
         _refusal().alias("refused"),
         F.col("answer.did_create").alias("made"),
         F.when(F.col("endpoint").isNotNull(), F.col("answer.config")).alias("config"),
-    ).select(*EVENTS.names).dropDuplicates(["target", "id"])  # fmt: skip
+    ).select(*EVENTS.names).dropDuplicates([*_ONCE])  # fmt: skip
+
+
+def together(known: DataFrame, new: DataFrame) -> DataFrame:
+    """EVENTS of two looks, each once."""
+    return known.unionByName(new).dropDuplicates([*_ONCE])
 
 
 def _part(text: Column) -> Column:

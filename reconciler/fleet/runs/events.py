@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from reconciler.fleet.acks import acks
 from reconciler.fleet.actors import actors
-from reconciler.fleet.events import events
+from reconciler.fleet.events import events, together
 from reconciler.fleet.pins import pinnings, pins
 from reconciler.fleet.runs.look import Look, collected
 from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.seen import Target
 
 
 def told(look: Look, stream: str | None = None) -> Found:
     """`stream`: the one that captures them; None: every one that does."""
     look.say("Reading what servers told …")
-    messages = look.live("messages", **({"stream": stream} if stream else {}))
-    known = look.whole("events", events(messages.where("error is null")))
+    messages = look.live("messages", **({"stream": stream} if stream else {})).persist()
+    # Servers keep events for a while only, and tonight a target may be out of reach: what was read before stays.
+    known = look.whole("events", together(look.store.read("events"), events(messages)))
+    silent = {row.target: row.error for row in messages.where("error is not null").collect()}
+    messages.unpersist()
     stretches = look.whole("pinnings", pinnings(known))
     parts = {"pins": pins(stretches), "acks": acks(known), "actors": actors(known)}
     kept = {name: look.whole(name, rows) for name, rows in parts.items()}
     latest = kept["actors"].orderBy("at", ascending=False)
-    return look.found("events", **{name: collected(rows) for name, rows in (kept | {"actors": latest}).items()})
+    rows = {name: collected(found) for name, found in (kept | {"actors": latest}).items()}
+    return look.found("events", **rows, **_unread(look, silent))
+
+
+def _unread(look: Look, silent: Mapping[str, str]) -> dict[str, Any]:
+    """Nothing about a target is not the same as nothing happened there."""
+    if len(silent) == len(look.fleet.targets):
+        unread = (Target(name=one.name, labels=one.labels, error=silent[one.name]) for one in look.fleet.targets)
+        return {"targets": tuple(unread)}
+    return {"following": tuple(f"`{name}` told nothing new: {why}" for name, why in sorted(silent.items()))}
