@@ -8,6 +8,7 @@ the first task to the last, and Spark's own start apart. With several sizes the 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -61,7 +62,7 @@ def measure(spark: SparkSession, folder: Path, size: int) -> float:
     objects = size * OBJECTS
     print(
         f"{objects:_} objects: plain {plain:.1f} s ({plain / objects * 1e6:.0f} µs each, {memory:.0f} MB), "
-        f"Spark {ours:.1f} s ({ours / objects * 1e6:.0f} µs each, {_memory(spark)}): {plain / ours:.2f} × the throughput "
+        f"Spark {ours:.1f} s ({ours / objects * 1e6:.0f} µs each, {_memory()}): {plain / ours:.2f} × the throughput "
         f"(wanted {AT_LEAST})",
         flush=True,
     )
@@ -109,18 +110,25 @@ def same(folder: Path) -> None:
     assert sorted(map(repr, one)) == sorted(map(repr, other)), f"{len(one)} rows, {len(other)} on Spark"
 
 
-def _memory(spark: SparkSession) -> str:
-    """The most that Spark's processes have held: the JVM's own, and each Python worker's."""
-    peaks: list[tuple[str, float]] = []
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            lines = dict(line.split(":", 1) for line in status.read_text(encoding="utf-8").splitlines())
-            command = (status.parent / "cmdline").read_text(encoding="utf-8", errors="replace")
-        except (OSError, ValueError):
-            continue
-        if "pyspark.daemon" in command or str(spark.sparkContext.applicationId) in command:
-            peaks.append((lines["Name"].strip(), int(lines["VmHWM"].split()[0]) / 1024))
-    return f"workers {max((peak for _, peak in peaks), default=0):.0f} MB"
+def _memory() -> str:
+    """The most that each process Spark has started here has held until now: the JVM, and the workers of each core."""
+    processes = dict(filter(None, map(_process, Path("/proc").glob("[0-9]*/status"))))
+    ours = {os.getpid()}
+    for _generation in range(4):  # we, the JVM, its daemon, the workers
+        ours |= {pid for pid, (_, parent, _) in processes.items() if parent in ours}
+    peaks = sorted(
+        (name, held) for pid in ours - {os.getpid()} if (name := processes[pid][0]) and (held := processes[pid][2])
+    )
+    return ", ".join(f"{name} {held / 1024:.0f} MB" for name, held in peaks)
+
+
+def _process(status: Path) -> tuple[int, tuple[str, int, int]] | None:
+    """Its number, name, parent and peak in KiB; None: it is gone, or a thread of the kernel."""
+    try:
+        said = dict(line.split(":", 1) for line in status.read_text(encoding="utf-8").splitlines())
+        return int(said["Pid"]), (said["Name"].strip(), int(said["PPid"]), int(said["VmHWM"].split()[0]))
+    except (OSError, KeyError):
+        return None
 
 
 if __name__ == "__main__":
