@@ -101,8 +101,11 @@ def _here(master: str) -> dict[str, str]:
 def _started(settings: Mapping[str, str]) -> SparkSession:
     from py4j.protocol import Py4JError, Py4JJavaError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):  # as JSON on the screen, before it is raised
+        PySparkLogger.getLogger(name).disabled = True
     try:
         return SparkSession.builder.config(map=dict(settings)).getOrCreate()
     except (PySparkException, Py4JError) as error:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 COUNT = """
 import sys
 from reconciler.fleet.session import session
-spark = session("local[1]", say=lambda text: print(text, file=sys.stderr), settings={"spark.driver.memory": "512m"})
+small = {"spark.driver.memory": "512m", "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+spark = session("local[1]", say=lambda text: print(text, file=sys.stderr), settings=small)
 print(spark.createDataFrame([(1,), (2,)], "n long").mapInArrow(lambda batches: batches, "n long").count())
 """
 
