@@ -7,15 +7,21 @@ is plain equality. All cases in which something "differs but does not matter" en
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
 
 from reconciler.core.intents import Intent
 from reconciler.core.kind import FieldInfo
 from reconciler.core.rebase import keep_order, rebase
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Consent, Json, Resource, Terms, Where, nowhere
+
+if TYPE_CHECKING:
+    from deepdiff import DeepDiff
 
 
 class Action(StrEnum):
@@ -148,13 +154,26 @@ def differences(
 def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | int, ...]]:
     if not (_descendable(wanted) and _descendable(found)):
         return [()]
-    from deepdiff import DeepDiff  # noqa: PLC0415 - takes long to import; most plans have nothing to compare deeply
-
-    tree = DeepDiff({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
+    tree = _deepdiff()({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
     paths = {
         _trim(tuple(node.path(output_format="list"))[1:], wanted, found) for nodes in tree.values() for node in nodes
     }
     return sorted(paths, key=str)
+
+
+@cache
+def _deepdiff() -> type[DeepDiff]:
+    """Imported late, since most plans have nothing to compare deeply; and without the packages for tables it knows how to
+    compare, which are there for Spark and take longer to load than a plan takes."""
+    left_out = [name for name in ("pandas", "numpy") if name not in sys.modules]
+    for name in left_out:
+        sys.modules[name] = None  # type: ignore[assignment]  # which says: not installed
+    try:
+        from deepdiff import DeepDiff  # noqa: PLC0415
+    finally:
+        for name in left_out:
+            del sys.modules[name]
+    return DeepDiff
 
 
 def _descendable(value: Json) -> bool:
