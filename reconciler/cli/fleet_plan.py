@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +18,9 @@ from reconciler.cli.screen import paper
 from reconciler.cli.sharing import takes
 from reconciler.report.fleet.plans import TargetPlan, plans_json, plans_report
 from reconciler.report.values import counted
+
+if TYPE_CHECKING:
+    from reconciler.fleet.targets import Fleet, Target
 
 app = common.app()
 
@@ -51,11 +55,30 @@ def plan(
     finally:
         saying.clear()
     name, seconds, look = chosen.name, time.monotonic() - began, paper(no_color=no_color)
+    following = tuple(_following(chosen, made))
     say(
         reports, format_,
-        document_of("plan", name, lambda: plans_report(name, made, seconds), lambda: plans_json(name, made), look),
+        document_of("plan", name, lambda: plans_report(name, made, seconds, following), lambda: plans_json(name, made), look),
     )  # fmt: skip
     return _code(made, pending=exit_code)
+
+
+def _following(fleet: Fleet, made: Iterable[TargetPlan]) -> Iterator[str]:
+    """How one of them is applied: each by itself, by somebody who looks."""
+    ready = {one.target for one in made if one.plan and one.plan.exit_code == exits.FINE and not one.plan.is_empty}
+    first = next((one for one in fleet.targets if one.name in ready), None)
+    if first:
+        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {_arguments(first)}`"
+
+
+def _arguments(target: Target) -> str:
+    """Never a password or a token: they are said in NATS_PASSWORD and NATS_TOKEN."""
+    said = target.settings
+    options: list[tuple[str, str | None]] = [("--value", f"{name}={value}") for name, value in target.values.items()]
+    options += [("--context", said.context), ("--server", said.url), ("--creds", said.creds), ("--nkey", said.nkey)]
+    options += [("--user", said.user), ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix)]
+    parts = [*map(str, target.topology), *(part for name, value in options if value for part in (name, value))]
+    return shlex.join(parts)
 
 
 def _code(made: Iterable[TargetPlan], *, pending: bool) -> int:

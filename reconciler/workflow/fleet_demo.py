@@ -52,7 +52,12 @@ def servers(program: Path) -> dict[str, Node]:
 def fleet_yaml(nodes: Mapping[str, Node]) -> str:
     """JSON is YAML, and needs no care about quoting."""
     targets = {name: _target(name, region, node) for region, node in nodes.items() for name in _names(region)}
-    defaults = {"topology": "shop.yaml", "values": {"keep": "7d", "most": 60_000}, "timeout": "5s", "deadline": "20s"}
+    defaults = {
+        "topology": "shop.yaml",
+        "values": {"keep": "7d", "most": 20_000_000},
+        "timeout": "5s",
+        "deadline": "20s",
+    }
     return json.dumps({"reconciler": 1, "fleet": "shops", "defaults": defaults, "targets": targets}, indent=1)
 
 

@@ -94,6 +94,13 @@ def test_drift_is_found_where_it_was_made_and_the_same_run_again_takes_its_place
         strayed = {(one["target"], one["address"], one["standing"]) for one in said["drift"] if one["drift"]}
         assert strayed == {("eu", "stream/ORDERS", "changed"), ("us", "consumer/ORDERS/audit", "missing")}
 
+    past = shops("history")
+    assert [(one["run"], one["opened"], one["open"]) for one in past["trend"]] == [("one", 0, 0), ("two", 2, 2)]
+    assert {one["target"] for one in past["history"] if one["state"] == "open"} == {"eu", "us"}
+    whole = shops("report", exit_=3)
+    assert {one["address"] for one in whole["drift"] if one["drift"]} == {"stream/ORDERS", "consumer/ORDERS/audit"}
+    assert len(whole["capacity"]) == 6
+
 
 def test_a_report_stands_in_every_format_and_no_password_in_any(
     shops: Shops, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from jsonschema import Draft202012Validator
 
+from reconciler.cli.run import run
 from reconciler.fleet.fleet_file import load_fleet
 from reconciler.report.fleet.plans import TargetPlan, plans_json, plans_report
 from reconciler.report.fleet.schema import fleet_plan_schema
@@ -100,3 +102,13 @@ def _said(account: Account, folder: Path, **values: str) -> dict[str, Any]:
     secret = folder / f"{account.user}.password"
     secret.write_text(account.password, encoding="utf-8")
     return {"server": account.url, "user": account.user, "password": f"file://{secret}", "values": values}
+
+
+def test_the_next_command_line_applies_one_target_and_holds_no_secret(
+    account: Account, fleet: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = fleet(defaults={"topology": shop(tmp_path)}, eu=_said(account, tmp_path, keep="7d"))
+    assert run(("fleet", "plan", str(file))) == 0
+    *_, last = capsys.readouterr().out.replace("\n", " ").split("reconciler apply ")
+    assert f"{tmp_path / 'shop.yaml'} --value keep=7d --server {account.url} --user {account.user}" in last
+    assert "password" not in last

@@ -12,6 +12,7 @@ from reconciler.report.fleet.seen import Field, Strayed, Target
 
 DAY = 86_400.0
 RUNS = ("2026-11-17", "2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21")
+INFOS = {("stream", "num_replicas"): FieldInfo(unit="count")}
 AGE, MEMBERS = FieldInfo(unit="duration"), FieldInfo(unit="list")
 
 
@@ -37,7 +38,7 @@ def everything() -> Found:
     return Found(
         command="report", fleet="fleet.yaml", run=RUNS[-1], seconds=3.2, targets=targets, strayed=strayed(),
         compared=frozenset(one.name for one in targets if not one.error), trend=trend(), by_target=by_target(),
-        history=history(), repairs=repairs(), outliers=outliers(), capacity=capacity(),
+        history=history(), repairs=repairs(), outliers=outliers(), infos=INFOS, capacity=capacity(),
         following=("To put one target back: `reconciler drift orders --context eu-1 --restore`",),
     )  # fmt: skip
 

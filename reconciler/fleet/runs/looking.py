@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from reconciler.fleet import summary
 from reconciler.fleet.desired import desired, wanted
 from reconciler.fleet.drift import drift, parts_for
-from reconciler.fleet.history import drift_history
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import MOST, Look, collected
 from reconciler.fleet.snapshots import heavy, snapshots
@@ -35,7 +34,6 @@ def compare(look: Look) -> Found:
     named = look.spark.createDataFrame([tuple(row[name] for name in WANTED.names) for row in rows], WANTED)
     meant = look.kept("desired", desired(named, texts, run=look.run, day=look.day))
     strayed = look.kept("drift", drift(seen, meant, parts=parts_for(len(rows))))
-    look.whole("drift_history", drift_history(look.store.read("drift"), look.store.read("drift_history")))
     return look.found("drift", targets=targets(seen), **strayed_of(strayed))
 
 
@@ -59,10 +57,10 @@ def targets(seen: DataFrame) -> tuple[Target, ...]:
 def strayed_of(rows: DataFrame) -> dict[str, Any]:
     """Of DRIFT of one run."""
     worst = collected(summary.worst(rows, MOST))
-    looked = {row["standing"]: row["count"] for row in rows.groupBy("standing").count().collect()}
-    compared = rows.where("standing = 'compared'").select("target").distinct().collect()
+    looked = rows.groupBy("target", "standing").count().collect()
+    about = sum(row["count"] for row in looked if row["standing"] != "compared")
     return {
         "strayed": told.strayed(worst),
-        "left_out": sum(looked.values()) - looked.get("compared", 0) - len(worst),
-        "compared": frozenset(row["target"] for row in compared),
+        "left_out": about - len(worst),
+        "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
     }

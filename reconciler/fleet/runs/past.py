@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.fleet import summary
 from reconciler.fleet.capacity import capacity
+from reconciler.fleet.history import drift_history
 from reconciler.fleet.outliers import outliers
+from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import MOST, Look, collected
 from reconciler.fleet.runs.looking import strayed_of, targets
 from reconciler.fleet.trends import repairs, trend
@@ -34,7 +36,7 @@ def unlike(look: Look, by: Sequence[str] = ()) -> Found:
     for name in by:
         _known(name, look)
     look = at_newest(look)
-    return look.found("outliers", outliers=_outliers(look, by))
+    return look.found("outliers", **_outliers(look, by))
 
 
 def _known(label: str, look: Look) -> None:
@@ -57,7 +59,7 @@ def report(look: Look) -> Found:
     also = {name: rows for name in ALSO if (rows := collected(look.store.read(name)))}
     return look.found(
         "report", targets=targets(look.of_run("snapshots")), **strayed_of(drifted), **_past(look),
-        outliers=_outliers(look), capacity=_capacity(look), **also,
+        **_outliers(look), capacity=_capacity(look), **also,
     )  # fmt: skip
 
 
@@ -81,10 +83,10 @@ def at_newest(look: Look) -> Look:
 
 
 def _past(look: Look) -> dict[str, Any]:
-    drifted, episodes = look.store.read("drift"), look.store.read("drift_history")
-    kept = look.whole("trend", trend(drifted, episodes)).orderBy("at", "run")
+    drifted = look.store.read("drift")
+    episodes = look.whole("drift_history", drift_history(drifted, look.store.read("drift_history")))
     return {
-        "trend": collected(kept),
+        "trend": collected(trend(drifted, episodes).orderBy("at", "run")),
         "by_target": _by_target(drifted),
         "history": collected(episodes.orderBy(F.col("closed").isNotNull(), "opened", "target", "address", "path")),
         "repairs": collected(look.whole("repairs", repairs(episodes))),
@@ -105,8 +107,9 @@ def _by_target(drifted: DataFrame) -> dict[str, dict[str, int | None]]:
     return found
 
 
-def _outliers(look: Look, by: Sequence[str] = ()) -> Rows:
-    return collected(look.kept("outliers", outliers(look.of_run("snapshots"), by=by)))
+def _outliers(look: Look, by: Sequence[str] = ()) -> dict[str, Any]:
+    rows = collected(look.kept("outliers", outliers(look.of_run("snapshots"), by=by)))
+    return {"outliers": rows, "infos": told.infos(rows)}
 
 
 def _capacity(look: Look) -> Rows:

@@ -59,6 +59,12 @@ def _info(kind: str, path: str, registry: Registry) -> FieldInfo:
     return known.fields.get(path, FieldInfo()) if known else FieldInfo()
 
 
+def infos(rows: Iterable[Row], registry: Registry = REGISTRY) -> dict[tuple[str, str], FieldInfo]:
+    """Of rows that name a kind and a path."""
+    named = {(row["kind"], row["path"]) for row in rows if row["path"] is not None}
+    return {(kind, path): _info(kind, path, registry) for kind, path in named}
+
+
 def _value(text: str | None) -> Json:
     return None if text is None else json.loads(text)
 

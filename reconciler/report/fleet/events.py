@@ -10,7 +10,7 @@ from reconciler.report.fleet.past import show_span, show_time
 from reconciler.report.fleet.pieces import Cell, Grid, Part, Piece, Prose, cells
 from reconciler.report.values import counted
 
-_MOST = 60
+_MOST, _LATEST = 40, 25
 
 
 def pins_part(pins: Sequence[Row]) -> Part:
@@ -92,7 +92,7 @@ def actors_part(actors: Sequence[Row]) -> Part:
         people.setdefault(_person(one), []).append(one)
     by_person = tuple(_acts(name, rows) for name, rows in sorted(people.items(), key=lambda item: -len(item[1])))
     latest = sorted(actors, key=lambda one: str(one["at"]), reverse=True)
-    listed = tuple(map(_deed, latest[:_MOST]))
+    listed = tuple(map(_deed, latest[:_LATEST]))
     summed = _table(("who", "changes", "what", "targets", "last"), by_person[:_MOST], {1}, len(by_person))
     each = _table(("at", "target", "who", "did", "address", "fields"), listed, set(), len(latest))
     lead = f"{counted(len(actors), 'change')} by {len(people):_} of them; the latest below."
@@ -100,6 +100,8 @@ def actors_part(actors: Sequence[Row]) -> Part:
 
 
 def _person(one: Row) -> str:
+    if not any(one.get(name) for name in ("client", "user", "host")):
+        return "the server itself"
     who = one.get("client") or "a client without a name"
     inside = ", ".join(filter(None, (f"user {one['user']}" if one.get("user") else "", one.get("host") or "")))
     return f"{who} ({inside})" if inside else str(who)

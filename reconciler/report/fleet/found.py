@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.core.drift import Standing
+from reconciler.core.kind import FieldInfo
 from reconciler.report.fleet.seen import Strayed, Target
 
 Row = Mapping[str, Any]
@@ -33,6 +34,8 @@ class Found:
     history: Rows | None = None
     repairs: Rows | None = None
     outliers: Rows | None = None
+    infos: Mapping[tuple[str, str], FieldInfo] = field(default_factory=dict)
+    """How values of outliers are shown, by kind and path."""
     capacity: Rows | None = None
     skew: Rows | None = None
     falls: Rows | None = None

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reconciler.core.kind import FieldInfo
+from reconciler.report.fleet.past import show_span
 from reconciler.report.fleet.pieces import Cell, Grid, Part, Prose, cells
 from reconciler.report.fleet.targets import show_size
-from reconciler.report.values import counted
+from reconciler.report.values import counted, show_side
 
 Row = Mapping[str, Any]
-MOST = 200
+Infos = Mapping[tuple[str, str], FieldInfo]
+"""Of a field, by kind and path."""
+MOST, _STREAMS = 200, 30
 _SOON, _LATER = 14, 60
 """Days."""
 
 
-def outliers_part(outliers: Sequence[Row]) -> Part:
+def outliers_part(outliers: Sequence[Row], infos: Infos) -> Part:
     title = "Unlike their peers"
     if not outliers:
         return Part(title=title, pieces=(Prose(lines=("Targets with the same labels hold the same.",), tone="good"),))
@@ -23,8 +28,8 @@ def outliers_part(outliers: Sequence[Row]) -> Part:
     rows = tuple(
         cells(
             one["target"], Cell(text=one["address"], is_code=True), Cell(text=one.get("path") or "", is_code=True),
-            Cell(text=_has(one), is_code=one["what"] == "differs", tone="" if one["what"] == "differs" else "warn"),
-            Cell(text=_usual(one), is_code=one["what"] == "differs"),
+            Cell(text=_has(one, infos), is_code=one["what"] == "differs", tone="" if one["what"] == "differs" else "warn"),
+            Cell(text=_usual(one, infos), is_code=one["what"] == "differs"),
             Cell(text=f"{one['holders']:_} of {one['among']:_}", share=one["holders"] / max(1, one["among"])),
             Cell(text=one["peers"], tone="quiet"),
         )
@@ -35,12 +40,18 @@ def outliers_part(outliers: Sequence[Row]) -> Part:
     return Part(title=title, lead=lead, pieces=(Grid(head=head, rows=rows, left_out=max(0, len(order) - MOST)),))
 
 
-def _has(one: Row) -> str:
-    return {"missing": "missing", "extra": "only here"}.get(one["what"]) or one.get("value") or "default"
+def _has(one: Row, infos: Infos) -> str:
+    return {"missing": "missing", "extra": "only here"}.get(one["what"]) or _shown(one, "value", infos)
 
 
-def _usual(one: Row) -> str:
-    return {"missing": "there", "extra": "none"}.get(one["what"]) or one.get("usual") or "default"
+def _usual(one: Row, infos: Infos) -> str:
+    return {"missing": "there", "extra": "none"}.get(one["what"]) or _shown(one, "usual", infos)
+
+
+def _shown(one: Row, name: str, infos: Infos) -> str:
+    """As it would stand in a file."""
+    value = json.loads(one[name]) if one.get(name) is not None else None
+    return show_side(value, infos.get((one["kind"], one.get("path") or ""), FieldInfo()))
 
 
 def capacity_part(capacity: Sequence[Row]) -> Part:
@@ -49,12 +60,12 @@ def capacity_part(capacity: Sequence[Row]) -> Part:
     if not capacity:
         return Part(title=title, pieces=(Prose(lines=("No stream was seen.",)),))
     order = sorted(capacity, key=_urgency)
-    shown = [one for one in order if one.get("days") is not None or one.get("bytes_per_day")] or order[:20]
-    rows = tuple(map(_stream, shown[:MOST]))
+    shown = [one for one in order if one.get("days") is not None] or order[:10]
+    rows = tuple(map(_stream, shown[:_STREAMS]))
     head = ("target", "stream", "full in", "by", "stored", "a day", "messages a day", "beside the payload")
     quiet = len(order) - len(shown)
-    lead = _soon(order) + (f" {counted(quiet, 'stream')} without growth not shown." if quiet else "")
-    grid = Grid(head=head, rows=rows, right=frozenset({2, 4, 5, 6, 7}), left_out=max(0, len(shown) - MOST))
+    lead = _soon(order) + (f" {counted(quiet, 'stream')} that near no limit not shown." if quiet else "")
+    grid = Grid(head=head, rows=rows, right=frozenset({2, 4, 5, 6, 7}), left_out=max(0, len(shown) - _STREAMS))
     return Part(title=title, lead=lead, pieces=(grid,))
 
 
@@ -96,7 +107,9 @@ def _filled(one: Row) -> float | None:
 def show_days(days: float | None) -> str:
     if days is None:
         return "–"
-    return "full" if days <= 0 else f"{days:.1f} days" if days < 10 else f"{days:_.0f} days"
+    if days <= 0:
+        return "full"
+    return show_span(days * 86_400) if days < 10 else f"{days:_.0f} days"
 
 
 def show_rate(rate: float | None, *, size: bool) -> str:

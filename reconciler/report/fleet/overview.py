@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reconciler.report.fleet.drift import sums
-from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.found import Found, Row
 from reconciler.report.fleet.others import show_days
 from reconciler.report.fleet.past import show_span
 from reconciler.report.fleet.pieces import Part, Prose, Tile, Tiles, Tone
@@ -73,10 +73,21 @@ def _attention(found: Found) -> Iterator[str]:
     gone = [one for one in found.drifted if one.standing == "missing"]
     for strayed in gone[:5]:
         yield f"`{strayed.address}` is missing on `{strayed.target}`."
-    soon = sorted((one for one in found.capacity or () if _is_soon(one)), key=lambda one: one["days"])
-    for row in soon[:5]:
-        then = "refuses new messages then" if row.get("when_full") == "new" else "drops its oldest messages then"
-        yield f"`{row['stream']}` on `{row['target']}` is full in {show_days(row['days'])} and {then}."
+    yield from _filling(sorted((one for one in found.capacity or () if _is_soon(one)), key=lambda one: one["days"]))
+
+
+def _filling(soon: Sequence[Row]) -> Iterator[str]:
+    """The same stream on several targets is one sentence."""
+    streams: dict[tuple[str, bool], list[Row]] = {}
+    for one in soon:
+        streams.setdefault((one["stream"], one.get("when_full") == "new"), []).append(one)
+    for (stream, refuses), same in [*streams.items()][:5]:
+        names = ", ".join(f"`{one['target']}`" for one in same[:3]) + (
+            f" and {len(same) - 3} more" if len(same) > 3 else ""
+        )
+        then = "refuses new messages then" if refuses else "drops its oldest messages then"
+        first = "is full in" if len(same) == 1 else "is full, first in"
+        yield f"`{stream}` on {names} {first} {show_days(same[0]['days'])} and {then}."
 
 
 def _is_soon(row: object) -> bool:

@@ -72,6 +72,8 @@ def _repaired(whole: Row) -> str:
     came_back = f" {counted(whole['came_back'], 'difference')} came back after a repair." if whole["came_back"] else ""
     if not whole["repaired"]:
         return f"Nothing was repaired so far.{came_back}"
+    if whole["repaired"] == 1:
+        return f"1 difference was repaired, within {show_span(whole['longest_seconds'])}.{came_back}"
     return (
         f"{counted(whole['repaired'], 'difference')} {'was' if whole['repaired'] == 1 else 'were'} repaired, half of them "
         f"within {show_span(whole['median_seconds'])}, the slowest in {show_span(whole['longest_seconds'])}.{came_back}"
