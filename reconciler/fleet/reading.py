@@ -27,8 +27,8 @@ from reconciler.server.session import session
 
 WINDOW = 64
 """Requests under way to one target."""
-AT_ONCE = 64
-"""Targets under way in one task."""
+AT_ONCE = 100
+"""Targets under way in one task: each waits for its server most of the time, and is held in memory until it is read."""
 
 PASSING = frozenset({"NA101", "NA102", "NA103", "NA104"})
 """Codes of what may go away when a machine has less to do."""
