@@ -83,8 +83,9 @@ def _here(master: str) -> dict[str, str]:
         "spark.master": master,
         "spark.app.name": "reconciler fleet",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
-        " -XX:+UseParallelGC",  # a few cores that sort and hand on rows: throughput counts, and no pause does
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+        # A few cores that sort and hand on rows: throughput counts, and no pause does.
+        "spark.driver.defaultJavaOptions": "-XX:+UseParallelGC",
     }
     if not master.startswith("local"):
         return quiet

@@ -31,7 +31,8 @@ TRICKS = {
 TEXT = "<script>alert(1)</script> **x** ![x](http://evil.example/p.png)\n::error::owned\n# x\n"
 """Where a text may hold anything."""
 NAMES = {**TRICKS, "quote": "\"'`$(id)"}
-OFFLINE = frozenset({"validate", "explain", "schema", "completion", "permissions", "review", "import"})
+OFFLINE = frozenset({"validate", "explain", "schema", "completion", "permissions", "review", "import", "fleet"})
+"""Take no login."""
 NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehearse"})
 """Show nothing that others write, or start servers of their own."""
 
@@ -39,6 +40,7 @@ LOOKING: dict[str, tuple[str, ...]] = {
     "validate": ("t.yaml",), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",), "history": (), "unlock": (),
     "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
     "permissions": ("apply", "t.yaml"), "review": ("t.yaml",), "adopt": ("t.yaml", "--yes"), "import": ("t.json",),
+    "fleet": ("plan", "fleet.yaml"),
 }  # fmt: skip
 
 
@@ -87,13 +89,20 @@ def hostile(account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     first = f"X{next(iter(TRICKS.values()))}"
     someone.write(json.dumps(someone.ask(lambda js: js.request(f"STREAM.INFO.{first}"))), "t.json")
     someone.write(topology("new "), "t.yaml")
+    monkeypatch.setenv("SECRET", account.password)
+    target = {"server": account.url, "user": account.user, "password": "env://SECRET", "topology": "t.yaml",
+              "labels": dict.fromkeys(NAMES.values(), TEXT)}  # fmt: skip
+    whole = {"reconciler": 1, "fleet": "f", "targets": {"t": target}}
+    (tmp_path / "fleet.yaml").write_text(json.dumps(whole), encoding="utf-8")
     return someone
 
 
 def formats(command: str) -> list[str | None]:
     """Those its own `--format` offers, so that new ones are looked at as soon as they are there."""
     commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    found = [type(option.default) for option in commands[command].params if "--format" in option.opts]
+    within = getattr(commands[command], "commands", {})  # `groups list`: the format is that of `list`
+    asked = within.get(next(iter(LOOKING[command]), ""), commands[command])
+    found = [type(option.default) for option in asked.params if "--format" in option.opts]
     return [str(one.value) for one in found[0]] if found else [None]
 
 
