@@ -119,8 +119,7 @@ class JetStream:
         self.pipeline = pipeline
         self.domain = domain
         self.timeout = timeout
-        self.patience = timeout
-        """Seconds after which what may go away by itself counts as lasting."""
+        self._hurried: Callable[[], bool] = lambda: True
         self._forbidden: Unless = always
         self.prefix = api_prefix(domain, prefix)
 
@@ -145,17 +144,23 @@ class JetStream:
         guarded._forbidden = forbidden
         return guarded
 
-    def persistent(self) -> JetStream:
-        """The same, but also silence is asked again for a while: a server that restarts, a leader that is elected."""
+    def persistent(self, *, hurried: Callable[[], bool] = lambda: False) -> JetStream:
+        """The same, but also silence is asked again for a while: a server that restarts, a leader that is elected. Not
+        where somebody is `hurried` by then."""
         other = copy.copy(self)
-        other.patience = max(self.patience, PERSISTENCE * self.timeout)
+        other._hurried = hurried
         return other
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which what may go away by itself counts as lasting."""
+        return self.timeout if self._hurried() else PERSISTENCE * self.timeout
 
     def beside(self, *, within: float) -> JetStream:
         """The same place with a window of its own: what must not wait behind other requests. To be closed first."""
         other = copy.copy(self)
         other.pipeline, other.timeout = self.pipeline.beside(), min(within, self.timeout)
-        other.patience = other.timeout
+        other._hurried = lambda: True
         return other
 
     async def close(self) -> None:

@@ -45,7 +45,8 @@ async def apply(
     once nobody else of ours may change it. Raises CannotContinue where the user lacks a permission, or `backup` does."""
     kept = to_back_up(planned.plan, planned.snapshot) if backup else ()
     check(planned.plan, planned.snapshot, js, kept=kept)
-    stop, js = stop or asyncio.Event(), js.persistent()
+    stop = stop or asyncio.Event()
+    js = js.persistent(hurried=stop.is_set)
     async with (
         turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,
         aclosing(_carried_out(planned, ours, stop, known, backup)) as events,

@@ -86,8 +86,7 @@ class Work:
     async def work_off(self) -> list[str]:
         """Everything that is still delivered, acknowledged."""
         came: list[Msg] = []
-        while (await self.info())["num_pending"] or not came:
-            messages = await self.fetch(100, within=0.5)
+        while (messages := await self.fetch(100, within=0.5)) or (await self.info())["num_pending"]:
             await self.acknowledge(messages)
             came += messages
         return [message.data.decode() for message in came]
