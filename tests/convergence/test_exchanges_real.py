@@ -47,7 +47,7 @@ def carried_out(real: Real, wanted: Topology, steps: int | None = None) -> Finis
     unfinished = {step.address for step in made.plan.steps[steps:]} if steps is not None else set()
     done = tuple(change for change in made.plan.changes if change.address not in unfinished)
     finished = real.apply(replace(made, plan=replace(made.plan, changes=done, steps=made.plan.steps[:steps])))
-    assert not finished.failed, [outcome.reason.message for outcome in finished.failed]
+    assert finished.is_success, finished
     return finished
 
 
