@@ -16,6 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from reconciler.fleet.beside import Beside, merged
 from reconciler.fleet.lookout import EVENTS, EVERYTHING, Ends, Lookout, Offsets, Wanted
 from reconciler.fleet.pieces import WINDOW, Piece, batches, planned
+from reconciler.fleet.reading import REQUESTS
 from reconciler.fleet.targets import Target
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 """Pieces under way in one task."""
-REQUESTS = 960
-"""Under way in all tasks together: at 10,000 a server drops its whole queue, and others ask too."""
 EVERY = 1.0
 """Seconds between two looks whether there is more."""
 

@@ -25,6 +25,9 @@ from reconciler.server.observe import RESERVED, observe
 from reconciler.server.read_kv import subject_pages
 from reconciler.server.session import session
 
+REQUESTS = 960
+"""Under way in all tasks together, so that no cluster gets more, whichever targets it holds: at 10,000 a server drops its
+whole queue, and others ask too."""
 WINDOW = 64
 """Requests under way to one target."""
 AT_ONCE = 100

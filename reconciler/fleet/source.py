@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from reconciler.fleet import messages
 from reconciler.fleet.fleet_file import load_fleet
-from reconciler.fleet.reading import Ask, Columns, Part, configs, read_all, subjects
+from reconciler.fleet.reading import REQUESTS, Ask, Columns, Part, configs, read_all, subjects
 from reconciler.fleet.streamed import streamed
 from reconciler.fleet.tables import CONFIGS, MESSAGES, SUBJECTS
 from reconciler.fleet.targets import HEAVY, Fleet, Target
@@ -30,9 +30,6 @@ from reconciler.fleet.targets import HEAVY, Fleet, Target
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-REQUESTS = 960
-"""Under way in all tasks together, so that no cluster gets more, whichever targets it holds: at 10,000 a server drops its
-whole queue, and others ask too."""
 MOST_TASKS = 240
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reconciler.fleet.reading import REQUESTS
 from reconciler.fleet.snapshots import heavy
-from reconciler.fleet.source import REQUESTS, Share, TargetsReader, shares, split
+from reconciler.fleet.source import Share, TargetsReader, shares, split
 from reconciler.fleet.tables import CONFIGS, SUBJECTS
 from reconciler.fleet.targets import HEAVY, Target
 from reconciler.server.settings import Settings
