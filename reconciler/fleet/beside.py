@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
@@ -66,31 +66,50 @@ class Beside:
         await self._loop.shutdown_asyncgens()
 
 
-async def merged(sources: Iterable[AsyncIterator[T]], at_once: int) -> AsyncIterator[T]:
+def emitted(work: Callable[[Callable[[T], None]], Coroutine[Any, Any, None]]) -> Iterator[T]:
+    """Whatever `work` hands to its argument, until it ends. Whoever stops listening ends it."""
+    with Beside() as beside:
+        yield from beside.each(_fed(lambda queue: work(queue.put_nowait)))
+
+
+def merged(sources: Iterable[AsyncIterator[T]], at_once: int) -> AsyncIterator[T]:
     """What all of them give, as it comes, so many of them at a time."""
-    queue: asyncio.Queue[Any] = asyncio.Queue(AHEAD)
-    room = asyncio.Semaphore(at_once)
 
-    async def drain(source: AsyncIterator[T]) -> None:
-        async with room:
-            async for item in source:
-                await queue.put(item)
-
-    async def all_of_them() -> None:
+    async def all_of_them(queue: asyncio.Queue[Any]) -> None:
+        room = asyncio.Semaphore(at_once)
         try:
             async with asyncio.TaskGroup() as tasks:
                 for source in sources:
-                    tasks.create_task(drain(source))
+                    tasks.create_task(_drained(source, room, queue))
         except* Exception as errors:  # noqa: BLE001 - the first of them goes on where the items are taken
-            await queue.put(errors.exceptions[0])
-        await queue.put(_END)
+            raise errors.exceptions[0] from None
 
-    draining = asyncio.create_task(all_of_them())
+    return _fed(all_of_them, ahead=AHEAD)
+
+
+async def _drained(source: AsyncIterator[T], room: asyncio.Semaphore, queue: asyncio.Queue[Any]) -> None:
+    async with room:
+        async for item in source:
+            await queue.put(item)
+
+
+async def _fed(feed: Callable[[asyncio.Queue[Any]], Coroutine[Any, Any, None]], ahead: int = 0) -> AsyncIterator[T]:
+    """What `feed` puts there, so many items `ahead` (0: as many as it likes)."""
+    queue: asyncio.Queue[Any] = asyncio.Queue(ahead)
+
+    async def to_the_end() -> None:
+        try:
+            await feed(queue)
+            await queue.put(_END)
+        except Exception as error:  # noqa: BLE001 - it goes on where the items are taken
+            await queue.put(error)
+
+    feeding = asyncio.create_task(to_the_end())
     try:
         while (item := await queue.get()) is not _END:
             if isinstance(item, Exception):
                 raise item
             yield item
     finally:
-        draining.cancel()
-        await asyncio.gather(draining, return_exceptions=True)
+        feeding.cancel()
+        await asyncio.gather(feeding, return_exceptions=True)

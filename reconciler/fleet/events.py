@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType
 
+from reconciler.fleet.lookout import Offsets
 from reconciler.fleet.tables import EVENTS
 
 
@@ -37,6 +38,7 @@ _DEEDS = {
 """What is more than a look. Servers tell of each but CONSUMER.RESET (none of 2.14 and 2.15 does)."""
 _ASKED = rf"^\$JS\.(?:[^.]+\.)?API\.({'|'.join(_DEEDS).replace('.', '[.]')})\.([^.]+)(?:\.([^.]+))?"
 _ONCE = ("target", "id")
+_RFC3339 = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'"
 _WHO = {"user": "user", "account": "acc", "host": "host"}
 
 
@@ -71,6 +73,22 @@ def events(messages: DataFrame) -> DataFrame:
 def together(known: DataFrame, new: DataFrame) -> DataFrame:
     """EVENTS of two looks, each once."""
     return known.unionByName(new).dropDuplicates([*_ONCE])
+
+
+def positions(known: DataFrame) -> Offsets:
+    """EVENTS → how far each capturing stream was read. An event happened before it was stored, so a few are read again."""
+    newest = F.max_by(F.struct("sequence", F.date_format("at", _RFC3339).alias("time")), "at")
+    rows = known.where("at is not null").groupBy("target", "capture").agg(newest.alias("it")).collect()
+    found: Offsets = {}
+    for row in rows:
+        found.setdefault(row["target"], {})[row["capture"]] = row["it"].asDict()
+    return found
+
+
+def unbroken(messages: DataFrame) -> DataFrame:
+    """MESSAGES without those behind a gap: the last event that is kept of a stream tells from where on to read it."""
+    gaps = messages.where("error is not null").groupBy("target", "stream").agg(F.min("sequence").alias("gap"))
+    return messages.join(gaps, ["target", "stream"], "left").where("gap is null or sequence <= gap").drop("gap")
 
 
 def _part(text: Column) -> Column:

@@ -5,6 +5,7 @@ Into a sink with a checkpoint each message comes once, however often the query i
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,17 +51,20 @@ def wanted(options: Mapping[str, str]) -> Wanted:
 
 
 class Batch(DataSourceReader):
-    """Everything that is there now."""
+    """Everything that is there now; or what came `since` certain messages, given by target and stream as offsets are. Their
+    time may be roughly that at which they were stored: a few may come again then, and none is left out."""
 
     def __init__(self, targets: Iterable[Target], options: Mapping[str, str]) -> None:
         self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
+        self._since: Offsets = json.loads(options.get("since", "{}"))
 
     def partitions(self) -> Sequence[InputPartition]:
         with Beside() as beside:
             lookout = Lookout(self._targets, self._wanted, patient=True)
-            found = beside.run(lookout.look({}))
+            found = beside.run(lookout.look(self._since))
             beside.run(lookout.close())
-        return shared(planned(self._targets, {}, found, self._wanted.matching), self._tasks, is_followed=False)
+        pieces = planned(self._targets, self._since, found, self._wanted.matching, is_exact=False)
+        return shared(pieces, self._tasks, is_followed=False)
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         return read(partition)

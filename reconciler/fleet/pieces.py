@@ -44,12 +44,16 @@ class Piece:
     """When that was noticed."""
 
 
-def planned(targets: Iterable[Target], start: Offsets, end: Offsets, matching: str = ">") -> Iterator[Piece]:
-    """What lies between two offsets."""
+def planned(
+    targets: Iterable[Target], start: Offsets, end: Offsets, matching: str = ">", *, is_exact: bool = True
+) -> Iterator[Piece]:
+    """What lies between two offsets. A start that `is_exact` was noted message by message; about any other, nothing can be
+    said where messages come again."""
     for target in targets:
         for stream, entry in end.get(target.name, {}).items():
             was = start.get(target.name, {}).get(stream, {})
-            yield from _pieces(Piece(target=target, stream=stream, matching=matching), was, entry)
+            told = entry if is_exact else {**entry, "anew": False}
+            yield from _pieces(Piece(target=target, stream=stream, matching=matching), was, told)
 
 
 def _pieces(bare: Piece, was: Entry, entry: Entry) -> Iterator[Piece]:
@@ -88,7 +92,7 @@ async def batches(piece: Piece, *, must: bool, window: int = WINDOW) -> AsyncIte
     if left.after < piece.upto and must:
         raise Unreadable(f"{piece.target.name}: {why}; start the query again, and it goes on from its checkpoint")
     if left.after < piece.upto:
-        yield problem(piece, why)
+        yield problem(piece, why, after=left.after)
 
 
 async def _messages(piece: Piece, window: int) -> AsyncIterator[list[Message]]:
@@ -125,7 +129,8 @@ def rows(piece: Piece, page: Sequence[Message]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns, schema=_SCHEMA)
 
 
-def problem(piece: Piece, why: str) -> pa.RecordBatch:
+def problem(piece: Piece, why: str, after: int | None = None) -> pa.RecordBatch:
+    """`after`: the last message there is, where others cannot be read."""
     at = datetime.fromisoformat(piece.at) if piece.at else datetime.now(UTC)
-    row = {"target": piece.target.name, "stream": piece.stream or None, "time": at, "error": why}
+    row = {"target": piece.target.name, "stream": piece.stream or None, "sequence": after, "time": at, "error": why}
     return pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

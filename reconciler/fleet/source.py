@@ -21,9 +21,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from reconciler.fleet import messages
+from reconciler.fleet.beside import emitted
 from reconciler.fleet.fleet_file import load_fleet
 from reconciler.fleet.reading import REQUESTS, Ask, Columns, Part, configs, read_all, subjects
-from reconciler.fleet.streamed import streamed
 from reconciler.fleet.tables import CONFIGS, MESSAGES, SUBJECTS
 from reconciler.fleet.targets import HEAVY, Fleet, Target
 
@@ -48,8 +48,8 @@ def followed(spark: SparkSession, fleet: Path, **options: str) -> DataFrame:
 
 class JetStreamSource(DataSource):
     """Options: `fleet`, the path of fleet.yaml; `table`: `configs`, `subjects` (with `stream` and `filter`) or `messages`
-    (with `stream`, `filter`, `first` and `last`), which can also be followed (with `most` at a time); `targets`, a JSON list
-    of names; `tasks`; and `sizes`, JSON of objects by target as the last look found them."""
+    (with `stream`, `filter`, `first` and `last`, or `since` in JSON), which can also be followed (with `most` at a time);
+    `targets`, a JSON list of names; `tasks`; and `sizes`, JSON of objects by target as the last look found them."""
 
     @classmethod
     def name(cls) -> str:
@@ -115,7 +115,7 @@ class TargetsReader(DataSourceReader):
 
             return read_all(partition.parts, ask, told, requests=partition.requests)
 
-        return streamed(work)
+        return emitted(work)
 
 
 def chosen(fleet: Fleet, options: Mapping[str, str]) -> Iterable[Target]:

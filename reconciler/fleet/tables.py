@@ -70,7 +70,7 @@ SUBJECTS = _table(target=TEXT, stream=TEXT, subject=TEXT, messages=COUNT, error=
 MESSAGES = _table(
     target=TEXT,
     stream=TEXT,
-    sequence=COUNT,  # null in a row that says what went wrong
+    sequence=COUNT,  # in a row that says what went wrong, the last that could be read before; null: that is not known
     time=TimestampType(),  # when it was stored; of what went wrong, when that was noticed
     subject=TEXT,
     headers=LABELS,

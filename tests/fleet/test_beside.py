@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from reconciler.fleet.beside import AHEAD, Beside, merged
+from reconciler.fleet.beside import AHEAD, Beside, emitted, merged
 
 
 class Counting:
@@ -81,3 +82,46 @@ def test_one_source_that_fails_ends_them_all() -> None:
 
     with Beside() as beside, pytest.raises(KeyError, match="one"):
         list(beside.each(merged((source(number) for number in range(3)), 3)))
+
+
+async def count(tell: Callable[[int], None]) -> None:
+    for number in range(3):
+        tell(number)
+        await asyncio.sleep(0)
+
+
+def test_what_a_coroutine_tells_arrives_in_order() -> None:
+    assert list(emitted(count)) == [0, 1, 2]
+
+
+def test_what_goes_wrong_with_it_is_raised_after_what_came_before() -> None:
+    async def fails(tell: Callable[[int], None]) -> None:
+        tell(1)
+        raise LookupError("no more")
+
+    found = emitted(fails)
+    assert next(found) == 1
+    with pytest.raises(LookupError, match="no more"):
+        next(found)
+
+
+def test_whoever_stops_listening_to_it_ends_it() -> None:
+    ended = threading.Event()
+
+    async def endless(tell: Callable[[int], None]) -> None:
+        try:
+            tell(1)
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    found = emitted(endless)
+    next(found)
+    found.close()
+    assert ended.is_set()
+    assert "reconciler" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_nothing_of_it_runs_before_anybody_listens() -> None:
+    emitted(count)
+    assert "reconciler" not in {thread.name for thread in threading.enumerate()}

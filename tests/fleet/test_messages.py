@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
-from reconciler.fleet.keeping import kept_up
 from reconciler.fleet.source import live
 from reconciler.fleet.tables import MESSAGES
 from reconciler.server.api import JetStream
+from tests.fleet.keeping import kept_up
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.servers import running

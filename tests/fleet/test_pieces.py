@@ -91,7 +91,7 @@ def test_messages_become_rows(account: Account) -> None:
 
 def test_a_look_at_a_target_that_is_gone_is_a_row() -> None:
     (row,) = read(Piece(target=EAST, stream="S", after=7, upto=9), must=False)
-    assert (row["target"], row["stream"], row["sequence"]) == ("east", "S", None)
+    assert (row["target"], row["stream"], row["sequence"]) == ("east", "S", 7)
     assert "(after message 7)" in row["error"]
 
 

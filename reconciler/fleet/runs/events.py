@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from reconciler.fleet.acks import acks
 from reconciler.fleet.actors import actors
-from reconciler.fleet.events import events, together
+from reconciler.fleet.events import events, positions, together, unbroken
 from reconciler.fleet.pins import pinnings, pins
 from reconciler.fleet.runs.look import Look, collected
 from reconciler.report.fleet.found import Found
@@ -15,11 +16,13 @@ from reconciler.report.fleet.seen import Target
 
 
 def told(look: Look, stream: str | None = None) -> Found:
-    """`stream`: the one that captures them; None: every one that does."""
+    """`stream`: the one that captures them; None: every one that does. Only what came since the last time is read."""
     look.say("Reading what servers told …")
-    messages = look.live("messages", **({"stream": stream} if stream else {})).persist()
+    before = look.store.read("events")
+    options = {"since": json.dumps(positions(before))} | ({"stream": stream} if stream else {})
+    messages = look.live("messages", **options).persist()
     # Servers keep events for a while only, and tonight a target may be out of reach: what was read before stays.
-    known = look.whole("events", together(look.store.read("events"), events(messages)))
+    known = look.whole("events", together(before, events(unbroken(messages))))
     silent = {row.target: row.error for row in messages.where("error is not null").collect()}
     messages.unpersist()
     stretches = look.whole("pinnings", pinnings(known))
@@ -31,8 +34,11 @@ def told(look: Look, stream: str | None = None) -> Found:
 
 
 def _unread(look: Look, silent: Mapping[str, str]) -> dict[str, Any]:
-    """Nothing about a target is not the same as nothing happened there."""
+    """Nothing about a target is not the same as nothing happened there. Where nobody told anything, that is the report."""
     if len(silent) == len(look.fleet.targets):
         unread = (Target(name=one.name, labels=one.labels, error=silent[one.name]) for one in look.fleet.targets)
         return {"targets": tuple(unread)}
-    return {"following": tuple(f"`{name}` told nothing new: {why}" for name, why in sorted(silent.items()))}
+    return {
+        "silent": silent,
+        "following": tuple(f"`{name}` told no more: {why}" for name, why in sorted(silent.items())),
+    }

@@ -43,6 +43,8 @@ class Found:
     pins: Rows | None = None
     acks: Rows | None = None
     actors: Rows | None = None
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """Why a target told nothing new, where others did."""
     following: tuple[str, ...] = ()
     """What to do now, a sentence each."""
 
@@ -53,8 +55,8 @@ class Found:
     @property
     def unread(self) -> tuple[str, ...]:
         """Targets that could not be read."""
-        silent = {one.name for one in self.targets or () if one.error}
-        return tuple(sorted(silent | {one.target for one in self.strayed or () if one.is_unread}))
+        unread = {one.name for one in self.targets or () if one.error} | {*self.silent}
+        return tuple(sorted(unread | {one.target for one in self.strayed or () if one.is_unread}))
 
     @property
     def unknown(self) -> tuple[Strayed, ...]:

@@ -28,7 +28,7 @@ def data(found: Found) -> dict[str, Any]:
         "command": found.command,
         "fleet": found.fleet,
         "unread": list(found.unread),
-        **some(run=found.run, left_out=found.left_out),
+        **some(run=found.run, left_out=found.left_out, silent=dict(found.silent)),
         **present(
             targets=None if found.targets is None else [*map(_target, found.targets)],
             drift=None if found.strayed is None else [*map(_strayed, found.strayed)],

@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "history": ("How drift and streams developed over the runs.", ("trend", "history", "repairs", "capacity"), ()),
     "outliers": ("What is otherwise than at most of a target's peers.", ("outliers",), ()),
     "skew": ("How keys would fall on partitions and members.", ("skew", "falls", "moves"), ()),
-    "events": ("What servers told about themselves.", ("pins", "acks", "actors"), ()),
+    "events": ("What servers told about themselves.", ("pins", "acks", "actors"), ("targets",)),
     "report": (
         "All that is known about a fleet.",
         ("targets", "drift", "trend", "history", "repairs", "outliers", "capacity"),
@@ -66,6 +66,7 @@ def fleet_schema(command: str) -> str:
                 {**head, **{name: list_of(_ITEMS[name]) for name in always}},
                 run=TEXT,
                 left_out=COUNT,
+                silent=LABELS,
                 **{name: list_of(_ITEMS[name]) for name in sometimes},
             ),
             "$defs": used,
