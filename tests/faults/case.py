@@ -42,6 +42,8 @@ TIMEOUT = 1.0
 SHOWN = 6000
 """Characters of what it printed: the reason comes before what was not reached."""
 PATIENCE = 60.0
+UNSEEN, LATE = "unseen", "one request late"
+"""Words for the two windows that remain: an edit in the instant of a step, and a request in the instant of a suspension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,11 +269,16 @@ class Playing:
             out.wrong.append(f"DID NOT GO ON: {said}")
         elif self.case.fault is Fault.NONE and out.code != 0:
             out.wrong.append(f"FAILED BY ITSELF: {said}")
-        if self._woken_at is not None:
-            writes = [one for one in between.asked if one.is_write][self._woken_at :]
-            if writes and not writes[0].subject.startswith("$KV.reconciler.lease"):  # it may take the lease again
-                out.wrong += [f"WROTE WHEN IT WOKE: {one}" for one in writes]
-        out.word = "by itself" if out.code == 0 else "by the next"
+        late = self._written_late(between)
+        if len(late) > 1:
+            out.wrong += [f"WROTE WHEN IT WOKE: {one}" for one in late]
+        out.word = LATE if late else "by itself" if out.code == 0 else "by the next"
+
+    def _written_late(self, between: Wire) -> list[Request]:
+        """By a suspended apply that woke. One is what nobody can take back: it had been asked whether it may be sent."""
+        writes = [] if self._woken_at is None else [one for one in between.asked if one.is_write][self._woken_at :]
+        takes_it_again = bool(writes) and writes[0].subject.startswith("$KV.reconciler.lease")
+        return [] if takes_it_again else writes
 
     def _before_the_point(self, between: Wire) -> list[Request]:
         at = self.case.at
@@ -322,7 +329,7 @@ class Playing:
         elif any(address in str(one.address) for one in planned.plan.changes) or "edited" in said:
             self.outcome.word = "in the next plan"
         else:
-            self.outcome.word = "unseen"
+            self.outcome.word = UNSEEN
 
     def _was_planned_after(self) -> bool:
         """The plan was made from what it is since; the first write comes after that."""

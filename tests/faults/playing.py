@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from tests.faults.case import Case, Outcome, Playing
+from tests.faults.case import LATE, UNSEEN, Case, Outcome, Playing
 from tests.faults.kinds import DEPOSING, Fault, points
 from tests.faults.scenes import Scene, replicated, scenes
 from tests.support.accounts import ACCOUNTS, Account, Pool
@@ -97,7 +97,7 @@ class _Played:
             return outcome
 
     def _tell(self, outcome: Outcome) -> None:
-        shown = "." if outcome.is_good and outcome.word != "unseen" else f"\n{outcome} {outcome.word}\n"
+        shown = "." if outcome.is_good and outcome.word not in (UNSEEN, LATE) else f"\n{outcome} {outcome.word}\n"
         print(shown, end="", file=sys.stderr, flush=True)
 
     def _account(self, number: int) -> Account:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tests.faults.case import Outcome
+from tests.faults.case import LATE, UNSEEN, Outcome
 from tests.faults.kinds import Fault
 
 
@@ -33,10 +33,10 @@ def summary(setup: str, outcomes: Sequence[Outcome]) -> str:
     share = 100 * good / len(reached) if reached else 100.0
     lost = sum(one.lost for one in outcomes)
     missed = len(outcomes) - len(reached)
-    unseen = sum(one.word == "unseen" for one in reached)
+    unseen, late = (sum(one.word == word for one in reached) for word in (UNSEEN, LATE))
     return (
         f"{setup}: {len(reached)} cut points of {len({one.case.scene.name for one in reached})} topologies, "
-        f"{share:.1f} % converged, {lost} lost, {unseen} edits unseen, {missed} points not reached"
+        f"{share:.1f} % converged, {lost} lost, {unseen} edits unseen, {late} one request late, {missed} points not reached"
     )
 
 
