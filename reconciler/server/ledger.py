@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.records import BUCKET, Owned, decode_key, encode_key, encode_owned
@@ -87,11 +87,11 @@ async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping
     """
     writes = (_write(js, address, record, known.get(address, 0)) for address, record in records.items())
     said = await asyncio.gather(*writes)
-    return [
-        _not_written(address, put)
-        for address, put in zip(records, said, strict=True)
-        if not isinstance(put, Stored)
-    ]  # fmt: skip
+    unwritten: dict[str, list[Address]] = {}
+    for address, put in zip(records, said, strict=True):
+        if not isinstance(put, Stored):
+            unwritten.setdefault(str(put), []).append(address)
+    return [_not_written(why, addresses) for why, addresses in unwritten.items()]
 
 
 async def _write(js: JetStream, address: Address, record: Record, revision: int) -> Put:
@@ -103,8 +103,10 @@ async def _write(js: JetStream, address: Address, record: Record, revision: int)
     return await settled.put(js, BUCKET, key, value, expected_revision=revision, whoever=True)
 
 
-def _not_written(address: Address, said: Put) -> Diagnostic:
+def _not_written(why: str, addresses: Sequence[Address]) -> Diagnostic:
+    """One for all that share a reason: a lost lease is one, however much was applied."""
+    others = f" (nor are {len(addresses) - 1:_} others)" if addresses[1:] else ""
     return Diagnostic(
-        severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
-        message=f"applied, but not remembered as ours: {said}", fix="apply again; it will be adopted",
+        severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(addresses[0]),
+        message=f"applied, but not remembered as ours{others}: {why}", fix="apply again; what is not remembered will be adopted",
     )  # fmt: skip

@@ -147,6 +147,19 @@ def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Ac
     assert found.records[ORDERS].topology == "theirs"
 
 
+def test_what_keeps_many_records_from_being_written_is_told_once(account: Account) -> None:
+    many = {Address.parse(f"stream/S{number}"): RECORD for number in range(1_200)}
+
+    async def work(js: JetStream) -> list[Diagnostic]:
+        await kept(js)
+        return await ledger.write(js.writing_unless(lambda: "the lease is gone"), many, {})
+
+    (problem,) = talk(account, work)
+    assert problem.address == "stream/S0"
+    assert "(nor are 1,199 others)" in problem.message.replace("_", ",")
+    assert "the lease is gone" in problem.message
+
+
 def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) -> None:
     async def work(js: JetStream) -> remembered.Ledger:
         await kept(js)
