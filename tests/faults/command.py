@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = _chosen(arguments)
     setups = chosen.setups or (*MINORS, CLUSTER)
     outcomes: list[Outcome] = []
-    with ProcessPoolExecutor(max_workers=(cpu_count() or 1) + 1) as pool:
+    with ProcessPoolExecutor(max_workers=cpu_count() or 1) as pool:
         for setup, found in zip(setups, pool.map(run, setups, [chosen] * len(setups)), strict=True):
             print(summary(f"nats-server {VERSIONS.get(setup, 'cluster of three')}", found), flush=True)
             for line in wrongs(found):
