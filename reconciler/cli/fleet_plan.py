@@ -68,17 +68,25 @@ def _following(fleet: Fleet, made: Iterable[TargetPlan]) -> Iterator[str]:
     ready = {one.target for one in made if one.plan and one.plan.exit_code == exits.FINE and not one.plan.is_empty}
     first = next((one for one in fleet.targets if one.name in ready), None)
     if first:
-        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {_arguments(first)}`"
+        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {_arguments(first)}`{_secret(first)}"
 
 
 def _arguments(target: Target) -> str:
-    """Never a password or a token: they are said in NATS_PASSWORD and NATS_TOKEN."""
+    """Never a password or a token: they are said in NATS_PASSWORD and NATS_TOKEN, which `_secret` reminds of."""
     said = target.settings
     options: list[tuple[str, str | None]] = [("--value", f"{name}={value}") for name, value in target.values.items()]
     options += [("--context", said.context), ("--server", said.url), ("--creds", said.creds), ("--nkey", said.nkey)]
     options += [("--user", said.user), ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix)]
+    options += [("--tlscert", said.cert), ("--tlskey", said.key), ("--tlsca", said.ca)]
+    options += [("--inbox-prefix", said.inbox_prefix), ("--timeout", said.timeout)]
     parts = [*map(str, target.topology), *(part for name, value in options if value for part in (name, value))]
-    return shlex.join(parts)
+    return shlex.join([*parts, *(["--tlsfirst"] if said.tls_first else [])])
+
+
+def _secret(target: Target) -> str:
+    said = {"NATS_PASSWORD": target.settings.password, "NATS_TOKEN": target.settings.token}
+    wanted = " and ".join(name for name, value in said.items() if value)
+    return f" (with {wanted} set)" if wanted else ""
 
 
 def _code(made: Iterable[TargetPlan], *, pending: bool) -> int:

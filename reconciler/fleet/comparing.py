@@ -12,9 +12,10 @@ from typing import Any
 from pydantic_core import to_json
 
 from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.drift import Drift, FieldDrift, Item
+from reconciler.core.drift import Drift, FieldDrift, Item, Standing
 from reconciler.core.kind import Registry
 from reconciler.core.looking import Part, look
+from reconciler.core.records import BUCKET
 from reconciler.core.resource import Json
 from reconciler.core.rule import Verdict
 from reconciler.core.wire import Snapshot
@@ -26,6 +27,7 @@ Row = Mapping[str, Any]
 Drifted = dict[str, Any]
 """Columns of DRIFT by name; what is not in it is null."""
 COMPARED, UNREACHABLE = "compared", "unreachable"
+UNREMEMBERED = f"bucket {BUCKET} could not be read, so everything was compared with the file alone"
 
 
 def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = REGISTRY) -> Iterator[Drifted]:
@@ -87,12 +89,24 @@ def _teams(header: Row, rows: Sequence[Row]) -> Callable[[str], str | None]:
 
 def _found(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
     yield {"standing": COMPARED, "quantities": drift.counts}
+    yield from _unsure(drift, team)
     for item in drift.items:
-        around = {
-            "address": item.address, "kind": item.address.partition("/")[0], "team": team(item.address),
-            "standing": item.standing.value, "reason": item.reason or None,
-        }  # fmt: skip
+        around = {**_about(item.address, team), "standing": item.standing.value, "reason": item.reason or None}
         yield from ({**around, **row} for row in _rows(item))
+
+
+def _unsure(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
+    """Where nobody knows what was applied, what differs from the file is shown, and no history is made of it."""
+    if not drift.ledger_known:
+        yield {"standing": Standing.UNKNOWN.value, "reason": UNREMEMBERED}
+    for one in drift.diagnostics:
+        if one.address:
+            unknown = {"standing": Standing.UNKNOWN.value, "reason": one.message, "codes": [one.code]}
+            yield _about(one.address, team) | unknown
+
+
+def _about(address: str, team: Callable[[str], str | None]) -> Drifted:
+    return {"address": address, "kind": address.partition("/")[0], "team": team(address)}
 
 
 def _rows(item: Item) -> Iterator[Drifted]:

@@ -38,6 +38,8 @@ _DEEDS = {
 """What is more than a look. Servers tell of each but CONSUMER.RESET (none of 2.14 and 2.15 does)."""
 _ASKED = rf"^\$JS\.(?:[^.]+\.)?API\.({'|'.join(_DEEDS).replace('.', '[.]')})\.([^.]+)(?:\.([^.]+))?"
 _ONCE = ("target", "id")
+_OLDEST = "2020-01-01"
+"""Before there was any JetStream."""
 _RFC3339 = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'"
 _WHO = {"user": "user", "account": "acc", "host": "host"}
 
@@ -45,15 +47,15 @@ _WHO = {"user": "user", "account": "acc", "host": "host"}
 def events(messages: DataFrame) -> DataFrame:
     """MESSAGES → EVENTS. What is no event of JetStream is left out."""
     told = F.from_json(F.col("data").cast("string"), _SAID)
-    typed = messages.select("target", F.col("stream").alias("capture"), "sequence", told.alias("it"))
+    typed = messages.select("target", F.col("stream").alias("capture"), "sequence", "time", told.alias("it"))
     read = typed.select(
         "target", "capture", "sequence", "it",
         F.regexp_extract("it.type", _TYPE, 1).alias("type"),
-        F.try_to_timestamp("it.timestamp").alias("at"),
+        _at().alias("at"),
         F.from_json("it.response", _ANSWER).alias("answer"),
         *(_part(F.regexp_extract("it.subject", _ASKED, number)).alias(name)
           for number, name in enumerate(("endpoint", "on", "of"), 1)),
-    ).where("type != ''")  # fmt: skip
+    ).where("type != '' and at is not null")  # fmt: skip
     return read.select(
         "target", "capture", "sequence", "it.id", "type", "at", F.to_date("at").alias("day"),
         F.coalesce("it.stream", "on").alias("stream"),
@@ -89,6 +91,12 @@ def unbroken(messages: DataFrame) -> DataFrame:
     """MESSAGES without those behind a gap: the last event that is kept of a stream tells from where on to read it."""
     gaps = messages.where("error is not null").groupBy("target", "stream").agg(F.min("sequence").alias("gap"))
     return messages.join(gaps, ["target", "stream"], "left").where("gap is null or sequence <= gap").drop("gap")
+
+
+def _at() -> Column:
+    """Null for what no server can have told: whoever may publish to the stream can write any time into an event."""
+    at, stored = F.try_to_timestamp("it.timestamp"), F.coalesce("time", F.current_timestamp())
+    return F.when((at >= _OLDEST) & (at <= stored + F.expr("interval 1 hour")), at)
 
 
 def _part(text: Column) -> Column:

@@ -44,11 +44,14 @@ def _is_ignored() -> Column:
 
 
 def _looks(drift: DataFrame) -> DataFrame:
-    """One row per run that compared a topology on a target; `mark` tells this look from every other, and from itself
-    where the same snapshot was compared anew with another outcome."""
-    compared = drift.where("standing = 'compared'").groupBy("run", *PAIR)
-    found = F.max(F.to_json("quantities"))
-    looks = compared.agg(F.max("at").alias("at"), F.first("labels").alias("labels"), found.alias("found"))
+    """One row per run that compared a topology on a target with what was applied there; `mark` tells this look from every
+    other, and from itself where the same snapshot was compared anew with another outcome."""
+    is_look = F.col("standing") == "compared"
+    whole = drift.where(is_look | ((F.col("standing") == "unknown") & F.col("address").isNull()))
+    looks = whole.groupBy("run", *PAIR).agg(
+        F.max("at").alias("at"), F.first("labels").alias("labels"), F.max(F.to_json("quantities")).alias("found"),
+        F.bool_and(is_look).alias("is_sure"),
+    ).where("is_sure").drop("is_sure")  # fmt: skip
     return looks.withColumn("mark", F.xxhash64("run", "at", "found"))
 
 

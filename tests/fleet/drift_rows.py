@@ -32,6 +32,11 @@ def unreachable(run: str, at: datetime, target: str) -> list[Row]:
              "standing": "unreachable", "drifted": False, "error": "no answer within 5s"}]  # fmt: skip
 
 
+def unremembered() -> Row:
+    """What was applied could not be read, so that all of the look is against the file alone."""
+    return {"standing": "unknown", "reason": "bucket reconciler could not be read"}
+
+
 def field(address: str, path: str, live: str = "1", **more: Any) -> Row:
     """A field that somebody moved."""
     return {**_at(address), "path": path, "standing": "changed", "drifted": True, "live": live, **more}

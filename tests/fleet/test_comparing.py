@@ -129,6 +129,30 @@ def test_a_topology_goes_into_rows_and_comes_out_in_any_order(tmp_path: Path) ->
     assert [(one.path, one.reason) for one in again.ignore_drift] == [("max_age", "tried out")]
 
 
+def test_where_nobody_knows_what_was_applied_that_is_said_beside_what_differs_from_the_file(tmp_path: Path) -> None:
+    found = scene(tmp_path, APPLIED, APPLIED, raw=OUTSIDE)
+    unread = {
+        **dict.fromkeys(CONFIGS.names),
+        **EACH,
+        "row": "unknown",
+        "scope": "bucket/reconciler",
+        "error": "no answer",
+    }
+    kept = [row for row in live(found) if not str(row["scope"]).startswith("reconciler")]
+    told = [*compared([*kept, unread], wanted(found.desired))]
+    (whole,) = (row for row in told if row["standing"] == "unknown")
+    assert "address" not in whole
+    assert "compared with the file alone" in whole["reason"]
+    assert "stream/ORDERS" in {row.get("address") for row in told}
+
+
+def test_a_record_that_cannot_be_read_makes_its_object_unknown_and_no_other(tmp_path: Path) -> None:
+    found = scene(tmp_path, APPLIED, APPLIED, raw=OUTSIDE)
+    rubbish = [row | {"value": b"{"} if row["scope"] == "reconciler/owned.stream.GONE" else row for row in live(found)]
+    told = [row for row in compared(rubbish, wanted(found.desired)) if row["standing"] == "unknown"]
+    assert [(row["address"], row["codes"]) for row in told] == [("stream/GONE", ["LE101"])]
+
+
 def unreachable(live: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> str:
     (one,) = compared(live, wanted)
     assert (one["standing"], one.get("address")) == ("unreachable", None)

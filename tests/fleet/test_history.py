@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from reconciler.fleet.history import drift_history
-from tests.fleet.drift_rows import Row, field, frame, look, night, unreachable, whole
+from tests.fleet.drift_rows import Row, field, frame, look, night, unreachable, unremembered, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +46,10 @@ CASES: dict[str, tuple[list[list[Row] | None], list[tuple[Any, ...]]]] = {
     ),
     "a target that was not reached closes nothing": (
         [[SEEN], AWAY, [SEEN]], [(S, "max_age", "open", 1, "r0", "r2", 2, None, None, None)],
+    ),
+    "a look that does not know what was applied opens and closes nothing": (
+        [[SEEN], [whole("stream/NEW", "missing"), unremembered()], [SEEN]],
+        [(S, "max_age", "open", 1, "r0", "r2", 2, None, None, None)],
     ),
     "what the newest run did not look at is not said to be open": (
         [[SEEN], [SEEN], AWAY], [(S, "max_age", "unseen", 1, "r0", "r1", 2, None, None, None)],
