@@ -11,10 +11,15 @@ from pathlib import Path
 PATIENCE = 5.0
 """Seconds for one question; a stuck file system must not hold up a plan."""
 
-_URL = re.compile(
-    r"[a-z][a-z0-9+.-]*://(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+)?/+(?P<path>[^?#]*)(?:[?#].*)?", re.IGNORECASE
-)
-_SCP = re.compile(r"(?:[^@/\s]+@)?(?P<host>[^/:\s]{2,}):(?P<path>(?!//)[^?#]+)")
+_HOST = r"(?P<host>\[[^\]@]*\]|[^\[\]/:@]+)"
+_PATH = r"(?P<path>[^?#]*)(?:[?#].*)?"
+_URL = re.compile(rf"[a-z][a-z0-9+.-]*://(?:[^/?#]*@)?{_HOST}(?::\d*)?/+{_PATH}", re.IGNORECASE | re.DOTALL)
+_SCP = re.compile(rf"(?!file:|[a-z]:[\\/])(?:[^/]*@)?{_HOST}:(?!//){_PATH}", re.IGNORECASE | re.DOTALL)
+_FILE = re.compile(r"file://[^/]*(?P<path>/.*)", re.DOTALL)
+_HELPER = re.compile(r"^([a-z0-9][a-z0-9+.-]*::)+", re.IGNORECASE)
+"""`codecommit::`: which program fetches it."""
+_SECOND_LOGIN = re.compile(r"/*[^/]+@")
+"""What begins a path like this may be the rest of a password with a slash in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +52,20 @@ def _may_be_in_a_repository(folder: Path) -> bool:
 
 
 def identity(url: str) -> str:
-    """One spelling for `https://token@host/org/repo.git` and `git@host:org/repo`; a local path stays a path."""
+    """One spelling for `https://token@host/org/repo.git` and `git@host:org/repo`; a local path stays a path. Of what is
+    neither, nothing is told that stands before an `@`: it may be a password."""
+    url = _HELPER.sub("", url) if "://" in url else url
+    if found := _FILE.fullmatch(url):
+        return found["path"]
     match = _URL.fullmatch(url) or _SCP.fullmatch(url)
-    if not match or url.startswith("file:"):
-        return url.removeprefix("file://")
-    return f"{match['host'].lower()}/{match['path'].strip('/').removesuffix('.git')}"
+    if match and not _SECOND_LOGIN.match(match["path"]):
+        return f"{match['host'].lower()}/{match['path'].strip('/').removesuffix('.git')}"
+    return url if _is_local(url) else re.split("[?#]", url.rpartition("@")[2])[0]
+
+
+def _is_local(url: str) -> bool:
+    """As git tells it: a slash before any colon, or no colon at all."""
+    return ":" not in url.partition("/")[0]
 
 
 def _remote(folder: Path) -> str | None:

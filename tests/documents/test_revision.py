@@ -44,6 +44,34 @@ def test_a_repository_on_disk_is_its_path(url: str) -> None:
     assert identity(url) == "/srv/git/repo.git"
 
 
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://ci:SECRET@[2001:db8::1]/org/repo.git", "[2001:db8::1]/org/repo"),
+        ("https://ci:SECRET@[2001:db8::1]:8443/org/repo.git", "[2001:db8::1]/org/repo"),
+        ("SECRET@[::1]:org/repo", "[::1]/org/repo"),
+        ("https://u:p@SECRET@host/org/repo", "host/org/repo"),
+        ("u:p@SECRET@host:org/repo", "host/org/repo"),
+        ("https://u:SEC/RET@host/org/repo", "host/org/repo"),
+        ("https://u:12/SECRET@host/org/repo", "host/org/repo"),
+        ("https://u:SEC?RET@host/org/repo", "host/org/repo"),
+        ("https://u:SECRET@host:port/org/repo?token=SECRET", "host:port/org/repo"),
+        ("https://u:SECRET@host", "host"),
+        ("https:/u:SECRET@host/org/repo", "host/org/repo"),
+        ("file://u:SECRET@host/srv/repo", "/srv/repo"),
+        ("codecommit::us-east-1://SECRET@repo", "repo"),
+        ("helper::https://u:SECRET@host/org/repo", "host/org/repo"),
+    ],
+)
+def test_of_a_remote_nobody_is_told_what_stands_before_the_at_sign(url: str, told: str) -> None:
+    assert identity(url) == told
+
+
+@pytest.mark.parametrize("url", ["https://host/@scope/repo", "git@host:@scope/repo"])
+def test_an_at_sign_that_begins_a_name_is_part_of_it(url: str) -> None:
+    assert identity(url) == "host/@scope/repo"
+
+
 def test_a_repository_with_a_remote_is_known_by_it(repository: Path) -> None:
     git(repository, "remote", "add", "origin", "https://ci:secret@example.org/team/topology.git")
     assert origin(repository) == Origin(

@@ -18,9 +18,11 @@ from reconciler.server.options import ConnectOptions, resolve
 from reconciler.server.settings import Settings
 from reconciler.workflow import both
 from tests.cli.running import Ran
-from tests.e2e.here import Here
+from tests.e2e.here import Here, somebody
+from tests.support.accounts import Account
 from tests.support.certificates import Authority
 from tests.support.jwt import Key, Operator
+from tests.support.repository import Repository
 from tests.support.servers import NatsServer
 
 CANARY = "canary-in-a-coal-mine"
@@ -182,6 +184,29 @@ def test_nothing_that_is_printed_saved_or_written_down_holds_a_secret(session: S
     saved = (folder / "plan.json").read_text()
     assert session.leaks(saved, *kept) == []
     assert any('"run":' in text for text in kept), "the journal is among what was looked through"
+
+
+@pytest.mark.parametrize("remote", [f"https://ci:{CANARY}@[2001:db8::1]/o/r.git", f"u:p@{CANARY}@host:o/r"])
+def test_a_password_in_the_git_remote_is_told_nowhere(
+    remote: str, account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    someone = somebody(tmp_path, account, monkeypatch)
+    repository = Repository.at(tmp_path / "files")
+    repository.git("remote", "add", "origin", remote)
+    repository.commit({"topology.yaml": TOPOLOGY})
+    ways = (("plan", "--out", "plan.json"), ("plan", "--format", "json"), ("apply", "--yes", "--verbose"))
+    ran = [someone(command, "files/topology.yaml", *more) for command, *more in ways]
+    repository.git("remote", "set-url", "origin", "https://example.org/another")
+    ran += [someone("plan", "files/topology.yaml"), someone("history", "--format", "json")]
+    said = [part for one in ran for part in (one.out, one.err)]
+    kept = asyncio.run(written_down(_as(account)))
+    texts = [*said, *kept, (tmp_path / "plan.json").read_text()]
+    assert any("o/r" in text for text in kept), "where it came from is remembered"
+    assert [text for text in texts if CANARY in text] == []
+
+
+def _as(account: Account) -> ConnectOptions:
+    return resolve(Settings(url=account.url, user=account.user, password=account.password), {})
 
 
 def _options(session: Session) -> ConnectOptions:
