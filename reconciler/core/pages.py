@@ -178,6 +178,7 @@ FLEET = {
     "FL111": Page("no-run", "Nothing is kept of the run that was asked for, or of any.", "take a look with `reconciler fleet drift`, or say with --store where earlier ones are kept"),
     "FL112": Page("no-keys", "The file that keys were to come from cannot be read, or has no column `subject`.", "name a Parquet or CSV file whose column `subject` holds the subjects, and `messages`, if there is one, how many of each"),
     "FL113": Page("no-label", "Peers are targets with the same value of a label, and no target has this one.", "name a label that stands in fleet.yaml"),
+    "FL114": Page("plan-failed", "Planning one target ended in an error that nobody foresaw, so it has no plan; the others have theirs.", "see with `reconciler plan` whether it is so alone, and report it as a mistake in reconciler"),
 }  # fmt: skip
 
 CHAPTERS: dict[str, dict[str, Page]] = {

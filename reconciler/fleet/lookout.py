@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
-from nats.errors import Error as NatsError
-
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.fleet.reading import why_unread
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream, NoAnswer, Refusal
 from reconciler.server.following import Onward, Position, newest, onward
-from reconciler.server.messages import Message, Problem
+from reconciler.server.messages import Message
 from reconciler.server.session import session
 
 EVENTS = "$JS.EVENT.>"
@@ -113,12 +111,10 @@ class Lookout:
             async with asyncio.timeout(target.deadline):
                 line = await self._line(target)
                 return await self._over(line, target, ask)
-        except CannotContinue as error:
-            why = " ".join(one.message.removesuffix(" Nothing was changed.") for one in error.diagnostics)
-        except TimeoutError:
-            why = f"It could not be read within {target.deadline:g} s."
-        except (_Unanswered, NatsError, OSError) as error:
+        except _Unanswered as error:
             why = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are looked at
+            why = why_unread(target, error)
         await self._hang_up(target.name)
         return why
 
@@ -139,7 +135,8 @@ class Lookout:
 
     async def _hang_up(self, name: str) -> None:
         if line := self._lines.pop(name, None):
-            await line.stack.aclose()
+            with suppress(Exception):  # however it ends, it is gone
+                await line.stack.aclose()
 
     async def _streams(self, line: _Line) -> tuple[str, ...]:
         if self._wanted.stream is not None:
@@ -207,6 +204,3 @@ def _entry(found: Onward, last: int | None) -> Entry:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
-__all__ = ["EVENTS", "EVERYTHING", "Ends", "Entries", "Entry", "Lookout", "Offsets", "Problem", "Wanted"]

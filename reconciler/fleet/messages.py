@@ -5,6 +5,7 @@ Into a sink with a checkpoint each message comes once, however often the query i
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -16,8 +17,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from reconciler.fleet.beside import Beside, merged
 from reconciler.fleet.lookout import EVENTS, EVERYTHING, Ends, Lookout, Offsets, Wanted
-from reconciler.fleet.pieces import WINDOW, Piece, batches, planned
-from reconciler.fleet.reading import REQUESTS
+from reconciler.fleet.pieces import Piece, batches, planned
+from reconciler.fleet.reading import dealt
 from reconciler.fleet.targets import Target
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ EVERY = 1.0
 class Pieces(InputPartition):
     """What one task reads."""
 
-    def __init__(self, pieces: Sequence[Piece], *, window: int, is_followed: bool) -> None:
-        super().__init__(tuple(pieces))
-        self.window = window
+    def __init__(self, pieces: tuple[Piece, ...], requests: int, *, is_followed: bool) -> None:
+        super().__init__(pieces)
+        self.requests = requests
+        """Under way for all of them together."""
         self.is_followed = is_followed
         """What cannot be read ends the batch, and is read again with the next start; else a row says so."""
 
@@ -131,17 +133,14 @@ def _tasks(options: Mapping[str, str]) -> int:
 
 
 def shared(pieces: Iterable[Piece], tasks: int, *, is_followed: bool) -> list[Pieces]:
-    """Dealt out among so many tasks."""
-    found = list(pieces)
-    window = max(1, min(WINDOW, REQUESTS // (AT_ONCE * tasks)))
-    dealt = (found[task::tasks] for task in range(min(tasks, len(found))))
-    return [Pieces(some, window=window, is_followed=is_followed) for some in dealt]
+    """Among so many tasks."""
+    return [Pieces(*one, is_followed=is_followed) for one in dealt([*pieces], tasks)]
 
 
 def read(partition: InputPartition) -> Iterator[RecordBatch]:
     """On an executor."""
     assert isinstance(partition, Pieces)
     with Beside() as beside:
-        must, window = partition.is_followed, partition.window
-        found = (batches(piece, must=must, window=window) for piece in partition.value)
+        total = asyncio.Semaphore(partition.requests)
+        found = (batches(piece, total, must=partition.is_followed) for piece in partition.value)
         yield from beside.each(merged(found, AT_ONCE))

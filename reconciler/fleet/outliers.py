@@ -48,7 +48,11 @@ def _peers(by: Sequence[str]) -> Column:
 
 
 def _objects(table: pa.Table) -> pa.Table:
-    return pa.Table.from_pylist([*objects_of(table.to_pylist())], schema=ARROW)
+    """Whatever is wrong with the rows of one target, it is nobody's peer then, and the others are compared."""
+    try:
+        return pa.Table.from_pylist([*objects_of(table.to_pylist())], schema=ARROW)
+    except Exception:  # noqa: BLE001 - as with one that could not be read; `drift` says what is wrong with it
+        return ARROW.empty_table()
 
 
 def objects_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

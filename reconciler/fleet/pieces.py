@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet.lookout import Entry, Offsets
+from reconciler.fleet.reading import SharedWindow
 from reconciler.fleet.tables import MESSAGES
 from reconciler.fleet.targets import Target
 from reconciler.server.api import Pauses
@@ -72,7 +73,7 @@ def _extent(entry: Entry) -> tuple[Any, ...]:
     return tuple(entry.get(key) for key in ("after", "sequence", "time"))
 
 
-async def batches(piece: Piece, *, must: bool, window: int = WINDOW) -> AsyncIterator[pa.RecordBatch]:
+async def batches(piece: Piece, total: asyncio.Semaphore, *, must: bool) -> AsyncIterator[pa.RecordBatch]:
     """Goes on where it was cut off, as long as that helps within the target's deadline. After that a row says why there
     is no more; where all of it `must` be read, Unreadable is raised instead."""
     if piece.error is not None:
@@ -81,7 +82,7 @@ async def batches(piece: Piece, *, must: bool, window: int = WINDOW) -> AsyncIte
     left, pauses, why = piece, Pauses(piece.target.deadline), ""
     while left.after < piece.upto:
         try:
-            async for page in _messages(left, window):
+            async for page in _messages(left, total):
                 yield rows(piece, page)
                 left, pauses = replace(left, after=page[-1].sequence), Pauses(piece.target.deadline)
             left = replace(left, after=piece.upto)
@@ -95,9 +96,9 @@ async def batches(piece: Piece, *, must: bool, window: int = WINDOW) -> AsyncIte
         yield problem(piece, why, after=left.after)
 
 
-async def _messages(piece: Piece, window: int) -> AsyncIterator[list[Message]]:
+async def _messages(piece: Piece, total: asyncio.Semaphore) -> AsyncIterator[list[Message]]:
     wanted = Range(stream=piece.stream, after=piece.after, upto=piece.upto, matching=piece.matching)
-    async with session(piece.target.options(), window=window) as js:
+    async with session(piece.target.options(), window=SharedWindow(total, WINDOW)) as js:
         async for page in _in_time(pages(js, wanted), piece.target.deadline):
             yield page
 

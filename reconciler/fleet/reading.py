@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.wire import Scope, Snapshot
@@ -32,10 +32,13 @@ WINDOW = 64
 """Requests under way to one target."""
 AT_ONCE = 100
 """Targets under way in one task: each waits for its server most of the time, and is held in memory until it is read."""
+MOST_TASKS = 240
+"""More would have less than a few requests each."""
 
 PASSING = frozenset({"NA101", "NA102", "NA103", "NA104"})
 """Codes of what may go away when a machine has less to do."""
 
+T = TypeVar("T")
 Columns = Mapping[str, Sequence[Any]]
 """Some rows of a table, column by column and of equal length; a column that is left out is null."""
 Emit = Callable[[Columns], None]
@@ -50,7 +53,7 @@ class Part:
     of: int = 1
 
     def __contains__(self, stream: object) -> bool:
-        return zlib.crc32(str(stream).encode()) % self.of == self.number
+        return self.number == (0 if stream in _FIRST else zlib.crc32(str(stream).encode()) % self.of)
 
     @property
     def is_first(self) -> bool:
@@ -58,6 +61,9 @@ class Part:
         return self.number == 0
 
 
+_FIRST = frozenset(f"KV_{bucket}" for bucket in RESERVED)
+"""Streams of whoever reads what is in them: one that is there without its entries would look empty."""
+_STREAM = Scope.stream("")
 Ask = Callable[[JetStream, Part], AsyncGenerator[Columns, None]]
 """What is wanted of a target that answers; it may come in pieces."""
 
@@ -81,6 +87,13 @@ class SharedWindow:
     ) -> None:
         self._total.release()
         self._own.release()
+
+
+def dealt(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]]:
+    """What each of so many tasks reads, dealt out one by one, and how many requests it may have under way, so that all of
+    them together stay within REQUESTS. At least one task: without any, Spark makes up one of its own."""
+    tasks = max(1, min(tasks, len(things), MOST_TASKS))
+    return ((tuple(things[number::tasks]), REQUESTS // tasks) for number in range(tasks))
 
 
 async def read_all(parts: Iterable[Part], ask: Ask, emit: Emit, *, requests: int, at_once: int = AT_ONCE) -> None:
@@ -144,31 +157,34 @@ class Reading:
         return not (lasting or self.told or self.seconds >= self.part.target.deadline)
 
     def give_up(self) -> None:
-        self.tell({"row": ["error"], "error": [self._why()]}, datetime.now(UTC))
+        self.tell({"row": ["error"], "error": [why_unread(self.part.target, self.error)]}, datetime.now(UTC))
 
-    def _why(self) -> str:
-        if isinstance(self.error, CannotContinue):
-            return " ".join(one.message.removesuffix(" Nothing was changed.") for one in self.error.diagnostics)
-        if isinstance(self.error, TimeoutError):
-            return f"It could not be read within {self.part.target.deadline:g} s."
-        return f"It could not be read ({type(self.error).__name__}: {self.error})."
+
+def why_unread(target: Target, error: BaseException | None) -> str:
+    """As a sentence."""
+    if isinstance(error, CannotContinue):
+        return " ".join(one.message.removesuffix(" Nothing was changed.") for one in error.diagnostics)
+    if isinstance(error, TimeoutError):
+        return f"It could not be read within {target.deadline:g} s."
+    return f"It could not be read ({type(error).__name__}: {error})."
 
 
 async def configs(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
     """The account, as rows of CONFIGS."""
     snapshot = await observe(js, buckets=RESERVED if part.is_first else (), consumers_of=part)
-    rows = [row for row in rows_of(_share(snapshot, part)) if part.is_first or row["row"] != "target"]
-    yield across(rows)
+    yield across(rows_of_part(snapshot, part))
 
 
-def _share(snapshot: Snapshot, part: Part) -> Snapshot:
-    """Streams that are known to nobody are told by one."""
+def rows_of_part(snapshot: Snapshot, part: Part) -> list[Row]:
+    """Its share of the account, with what is unknown of that: each part asked for itself which streams there are, and one
+    may know what another does not."""
     streams = {name: item for name, item in snapshot.streams.items() if name in part}
     unknown = {
         scope: why for scope, why in snapshot.unknown.items()
-        if part.is_first or not scope.startswith((Scope.STREAMS, "stream/"))
+        if not scope.startswith(_STREAM) or scope.removeprefix(_STREAM) in part
     }  # fmt: skip
-    return replace(snapshot, streams=streams, unknown=unknown)
+    own = replace(snapshot, streams=streams, unknown=unknown)
+    return [row for row in rows_of(own) if part.is_first or row["row"] != "target"]
 
 
 def across(rows: Sequence[Row]) -> Columns:

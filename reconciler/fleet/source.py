@@ -23,14 +23,12 @@ from pyspark.sql.types import StructType
 from reconciler.fleet import messages
 from reconciler.fleet.beside import emitted
 from reconciler.fleet.fleet_file import load_fleet
-from reconciler.fleet.reading import REQUESTS, Ask, Columns, Part, configs, read_all, subjects
+from reconciler.fleet.reading import Ask, Columns, Part, configs, dealt, read_all, subjects
 from reconciler.fleet.tables import CONFIGS, MESSAGES, SUBJECTS
 from reconciler.fleet.targets import HEAVY, Fleet, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-MOST_TASKS = 240
 
 
 def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:
@@ -102,7 +100,7 @@ class TargetsReader(DataSourceReader):
             parts = [Part(target=target.to_go()) for target in targets]
         else:
             parts = [part for target in targets for part in split(target, sizes.get(target.name, 0))]
-        return list(shares(parts, int(self.options.get("tasks", "2"))))
+        return [Share(*one) for one in dealt(parts, int(self.options.get("tasks", "2")))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Share)
@@ -128,12 +126,6 @@ def split(target: Target, objects: int) -> Iterator[Part]:
     of = min(max(target.parts, objects // HEAVY), 16)
     to_go = target.to_go()
     return (Part(target=to_go, number=number, of=of) for number in range(of))
-
-
-def shares(parts: list[Part], tasks: int) -> Iterator[Share]:
-    """Dealt out one by one, so that the parts of one target go to different tasks."""
-    tasks = max(1, min(tasks, len(parts), MOST_TASKS))
-    return (Share(tuple(parts[number::tasks]), REQUESTS // tasks) for number in range(tasks))
 
 
 def batch(columns: Columns, schema: pa.Schema, task: int) -> pa.RecordBatch:

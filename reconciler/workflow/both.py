@@ -17,6 +17,7 @@ from reconciler.documents.load import Loaded
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
+from reconciler.server.pipeline import Window
 from reconciler.server.session import session
 from reconciler.workflow.files import load
 
@@ -32,10 +33,12 @@ class Both:
 
 
 @asynccontextmanager
-async def both(paths: Sequence[Path], options: ConnectOptions, tree: Tree = DISK) -> AsyncIterator[Both]:
+async def both(
+    paths: Sequence[Path], options: ConnectOptions, tree: Tree = DISK, window: Window = 64
+) -> AsyncIterator[Both]:
     """Open until the block is left. What is wrong with the files is said first, whatever the server does meanwhile."""
     async with AsyncExitStack() as stack:
-        looking = asyncio.create_task(_look(stack, options))
+        looking = asyncio.create_task(_look(stack, options, window))
         try:
             loaded = await asyncio.to_thread(load, paths, tree)
             if loaded.topology is None:
@@ -49,6 +52,6 @@ async def both(paths: Sequence[Path], options: ConnectOptions, tree: Tree = DISK
         yield Both(loaded=loaded, topology=loaded.topology, js=js, snapshot=snapshot)
 
 
-async def _look(stack: AsyncExitStack, options: ConnectOptions) -> tuple[JetStream, Snapshot]:
-    js = await stack.enter_async_context(session(options))
+async def _look(stack: AsyncExitStack, options: ConnectOptions, window: Window) -> tuple[JetStream, Snapshot]:
+    js = await stack.enter_async_context(session(options, window=window))
     return js, await observe(js)

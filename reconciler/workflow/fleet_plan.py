@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.documents.values import Filled
+from reconciler.fleet.reading import REQUESTS, SharedWindow
 from reconciler.fleet.targets import Target
 from reconciler.report.fleet.plans import TargetPlan
 from reconciler.workflow.both import both
@@ -24,12 +25,12 @@ async def plans(
     done: Callable[[int], None] = lambda _: None,
 ) -> list[TargetPlan]:
     """In the order of the targets. Those without a topology have nothing to be planned."""
-    gate, finished = asyncio.Semaphore(at_once), 0
+    gate, requests, finished = asyncio.Semaphore(at_once), asyncio.Semaphore(REQUESTS), 0
 
     async def one(target: Target) -> TargetPlan:
         nonlocal finished
         async with gate:
-            made = await _plan(target, options)
+            made = await _plan(target, options, requests)
         finished += 1
         done(finished)
         return made
@@ -37,21 +38,24 @@ async def plans(
     return [*await asyncio.gather(*(one(target) for target in targets if target.topology))]
 
 
-async def _plan(target: Target, options: PlanOptions) -> TargetPlan:
+async def _plan(target: Target, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
     began = time.monotonic()
     made = TargetPlan(target=target.name, labels=target.labels)
     try:
         async with asyncio.timeout(target.deadline):
-            made = await _within(target, made, options)
+            made = await _within(target, made, options, requests)
     except CannotContinue as problem:
         made = replace(made, problems=problem.diagnostics)
     except TimeoutError:
         made = replace(made, problems=(_late(target),))
+    except Exception as error:  # noqa: BLE001 - what one account holds must not end the plans of all others
+        made = replace(made, problems=(_failed(target, error),))
     return replace(made, seconds=time.monotonic() - began)
 
 
-async def _within(target: Target, made: TargetPlan, options: PlanOptions) -> TargetPlan:
-    async with both(target.topology, target.options(), Filled(values=target.values)) as here:
+async def _within(target: Target, made: TargetPlan, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
+    files, window = Filled(values=target.values), SharedWindow(requests)
+    async with both(target.topology, target.options(), files, window) as here:
         found = (await planned(here.topology, here.snapshot, here.js, options)).plan
         return replace(made, plan=replace(found, diagnostics=(*here.loaded.diagnostics, *found.diagnostics)))
 
@@ -60,3 +64,9 @@ def _late(target: Target) -> Diagnostic:
     message = f"{target.name} was not read within {target.deadline:g} s. Nothing was changed."
     fix = "Raise its `deadline`, or see why it is slow with `reconciler plan`."
     return Diagnostic(severity=Severity.ERROR, code="FL110", name="deadline", message=message, fix=fix)
+
+
+def _failed(target: Target, error: Exception) -> Diagnostic:
+    message = f"{target.name} could not be planned ({type(error).__name__}: {error}). Nothing was changed."
+    fix = "See with `reconciler plan` whether it is so alone; then please report this as a mistake in reconciler."
+    return Diagnostic(severity=Severity.ERROR, code="FL114", name="plan-failed", message=message, fix=fix)

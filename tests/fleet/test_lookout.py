@@ -9,7 +9,7 @@ from typing import Any
 from reconciler.fleet.lookout import Lookout, Offsets, Wanted
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream
-from tests.fleet.told import reached
+from tests.fleet.told import Odd, reached
 from tests.support.accounts import Account, accounts_config
 from tests.support.jetstream import make_stream, talk
 from tests.support.servers import NatsServer
@@ -97,6 +97,18 @@ def test_a_target_that_does_not_answer_keeps_what_is_known_beside_the_reason(acc
             assert await lookout.look(away) == first
 
         looking(work, reached(account, "east"), reached(other, "west", deadline=5.0))
+
+
+def test_whatever_goes_wrong_with_one_target_is_told_of_it_alone(account: Account) -> None:
+    hold(account, 1)
+    east = reached(account, "east")
+
+    async def work(lookout: Lookout) -> None:
+        found = await lookout.look({})
+        assert extents(found["east"]) == {"S": (0, 1)}
+        assert found["west"]["S"]["error"] == "It could not be read (KeyError: 'odd')."
+
+    looking(work, east, Odd(name="west", settings=east.settings))
 
 
 def test_wrong_credentials_are_told_without_them(account: Account) -> None:

@@ -47,6 +47,13 @@ def unread(target: str, labels: Mapping[str, str]) -> list[Row]:
     return [{**dict.fromkeys(SNAPSHOTS.names), **around, "row": "error", "error": "no answer within 5s"}]
 
 
+def garbled(target: str, labels: Mapping[str, str]) -> list[Row]:
+    """One that was read, and of which a row is not what it was."""
+    return [
+        {**row, "json": "{" if row["row"] == "stream" else row["json"]} for row in holding(target, labels, ORDERS={})
+    ]
+
+
 PROD, TEST = {"env": "prod", "role": "orders"}, {"env": "test", "role": "orders"}
 DAY_NS = 86_400_000_000_000
 
@@ -57,6 +64,7 @@ FLEET = [
     *holding("d", PROD, ORDERS={"subjects": ["a", "b"], "max_age": DAY_NS}),
     *holding("e", PROD, unknown="stream/AUDIT", ORDERS={"max_age": DAY_NS, "subjects": ["a", "b"]}),
     *unread("f", PROD),
+    *garbled("g", PROD),
     *holding("t1", TEST, ORDERS={"max_age": 1}),
     *holding("t2", TEST, ORDERS={}),
     *holding("u", None, ORDERS={}),

@@ -18,8 +18,10 @@ from reconciler.report.fleet.plans import TargetPlan, plans_json, plans_report
 from reconciler.report.fleet.schema import fleet_plan_schema
 from reconciler.report.fleet.text import render
 from reconciler.report.paper import Paper
+from reconciler.workflow import fleet_plan
 from reconciler.workflow.fleet_plan import plans
 from reconciler.workflow.plan import PlanOptions
+from tests.fleet.told import Odd
 from tests.support.accounts import Account
 
 SHOP = "reconciler: 1\ntopology: shop\nstreams:\n  ORDERS: {subjects: [orders.>], max_age: '${keep}'}\n"
@@ -61,6 +63,16 @@ def test_what_one_target_lacks_keeps_no_other_from_its_plan(
     assert planned(fleet(seen=looked_at)) == {}
 
 
+def test_an_error_that_nobody_foresaw_is_a_problem_of_its_target_alone(
+    account: Account, fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    (eu,) = load_fleet(fleet(defaults={"topology": shop(tmp_path)}, eu=_said(account, tmp_path, keep="7d"))).targets
+    odd = Odd(name="odd", settings=eu.settings, topology=eu.topology, values=eu.values)
+    strange, well = asyncio.run(plans([odd, eu], PlanOptions()))
+    assert well.plan is not None
+    assert strange.error.startswith("odd could not be planned (KeyError: 'odd')")
+
+
 def test_a_target_that_hangs_is_given_up_at_its_deadline(fleet: Callable[..., Path], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         hangs = {"server": f"nats://127.0.0.1:{silent.getsockname()[1]}", "values": {"keep": "1d"}, "deadline": "300ms"}
@@ -75,6 +87,15 @@ def test_no_more_than_asked_for_are_under_way_at_once(fleet: Callable[..., Path]
         file = fleet(defaults={"topology": shop(tmp_path)}, **{f"t{number}": hangs for number in range(6)})
         began = asyncio.run(_timed(file, 2))
     assert began >= 0.6
+
+
+def test_requests_of_all_of_them_together_are_bounded(
+    account: Account, fleet: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_plan, "REQUESTS", 0)
+    eu = {**_said(account, tmp_path, keep="7d"), "deadline": "300ms"}
+    made = planned(fleet(defaults={"topology": shop(tmp_path)}, eu=eu))
+    assert made["eu"].error.startswith("eu was not read within 0.3 s")
 
 
 def test_equal_changes_are_told_once_and_the_json_is_as_published(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
-from reconciler.fleet.reading import Ask, Columns, Part, SharedWindow, across, configs, read_all
+from reconciler.core.wire import Snapshot
+from reconciler.fleet.reading import Ask, Columns, Part, SharedWindow, across, configs, read_all, rows_of_part
 from reconciler.fleet.rows import snapshot_of
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream
+from reconciler.server.observe import RESERVED
 from reconciler.server.settings import Settings
 from tests.support.accounts import Account
 from tests.support.jetstream import make_stream, make_streams, talk
 from tests.support.servers import NatsServer
+from tests.support.topologies import target as place
 
 
 def target(name: str, url: str, **more: Any) -> Target:
@@ -81,6 +84,53 @@ def test_parts_of_an_account_make_up_the_whole(account: Account) -> None:
     assert not isinstance(seen, str)
     assert len(rows) == 21
     assert len(seen.streams) == 20
+
+
+def share(number: int, *, streams: Sequence[str] = (), unknown: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Rows of one of two parts, of what it saw of the whole."""
+    items = {name: {"config": {"name": name}, "state": {"consumer_count": 0}} for name in streams}
+    part = Part(target=target("eu", "x"), number=number, of=2)
+    return rows_of_part(Snapshot(target=place(), streams=items, unknown=unknown), part)
+
+
+OF_FIRST, OF_SECOND = (next(f"S{n}" for n in range(9) if f"S{n}" in Part(target=target("eu", "x"), number=number, of=2))
+                       for number in (0, 1))  # fmt: skip
+
+
+def test_a_part_that_could_not_list_streams_leaves_open_which_others_there_are() -> None:
+    first = share(0, streams=[OF_FIRST, OF_SECOND], unknown={})
+    second = share(1, unknown={"streams": "no answer"})
+    seen = snapshot_of([*first, *second])
+    assert not isinstance(seen, str)
+    assert (seen.unknown_stream(OF_FIRST), seen.unknown_stream(OF_SECOND)) == (None, "no answer")
+    assert snapshot_of([*second, *first, *second]) == seen
+
+
+def test_a_stream_that_was_silent_is_unknown_where_its_part_says_so_and_only_there() -> None:
+    silent = {f"stream/{OF_FIRST}": "silent", f"stream/{OF_SECOND}": "silent", "bucket/b": "silent"}
+    seen = snapshot_of([*share(0, unknown=silent), *share(1, streams=[OF_FIRST, OF_SECOND], unknown={})])
+    assert not isinstance(seen, str)
+    assert seen.unknown == {f"stream/{OF_FIRST}": "silent", "bucket/b": "silent"}
+    assert set(seen.streams) == {OF_SECOND}
+
+
+def test_a_bucket_of_which_the_first_part_saw_nothing_is_not_empty() -> None:
+    """Its entries are read by the first part, whichever part its stream would belong to."""
+    for bucket in RESERVED:
+        seen = snapshot_of(
+            [*share(0, unknown={"streams": "no answer"}), *share(1, streams=[f"KV_{bucket}"], unknown={})]
+        )
+        assert not isinstance(seen, str)
+        assert seen.unknown_bucket(bucket) == "no answer"
+
+
+def test_an_account_of_which_one_part_could_not_be_read_is_not_known(account: Account) -> None:
+    talk(account, lambda js: make_stream(js, "S"))
+    parts = [
+        Part(target=of_account(account), of=2),
+        Part(target=target(account.user, "nats://127.0.0.1:1"), number=1, of=2),
+    ]
+    assert str(snapshot_of(read(parts, configs))).startswith("Cannot reach")
 
 
 def test_labels_and_the_time_it_took_go_with_every_row(account: Account) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.fleet.reading import REQUESTS
+from reconciler.fleet.messages import shared
+from reconciler.fleet.pieces import Piece
+from reconciler.fleet.reading import REQUESTS, Part, dealt
 from reconciler.fleet.snapshots import heavy
-from reconciler.fleet.source import Share, TargetsReader, shares, split
+from reconciler.fleet.source import TargetsReader, split
 from reconciler.fleet.tables import CONFIGS, SUBJECTS
 from reconciler.fleet.targets import HEAVY, Target
 from reconciler.server.settings import Settings
@@ -22,25 +24,32 @@ def target(name: str = "eu", parts: int = 1) -> Target:
     return Target(name=name, settings=Settings(url="x", no_context=True), parts=parts)
 
 
-def names(share: Share) -> list[tuple[str, int]]:
-    return [(part.target.name, part.number) for part in share.parts]
+def names(parts: tuple[Part, ...]) -> list[tuple[str, int]]:
+    return [(part.target.name, part.number) for part in parts]
 
 
 def test_parts_of_one_target_go_to_different_tasks() -> None:
     parts = [*split(target("big", parts=2), 0), *split(target("small"), 0)]
-    assert [names(share) for share in shares(parts, 2)] == [[("big", 0), ("small", 0)], [("big", 1)]]
+    assert [names(some) for some, _ in dealt(parts, 2)] == [[("big", 0), ("small", 0)], [("big", 1)]]
 
 
 def test_no_more_tasks_than_there_is_to_read_nor_none() -> None:
-    assert len(list(shares(list(split(target(), 0)), 8))) == 1
-    assert [names(share) for share in shares([], 8)] == [[]]
+    assert len(list(dealt(list(split(target(), 0)), 8))) == 1
+    assert [names(some) for some, _ in dealt([], 8)] == [[]]
 
 
 def test_requests_of_all_tasks_together_are_bounded() -> None:
-    parts = [part for number in range(1000) for part in split(target(f"t{number}"), 0)]
-    for tasks in (1, 2, 7, 5000):
-        assert sum(share.requests for share in shares(parts, tasks)) <= REQUESTS
-        assert all(share.requests > 0 for share in shares(parts, tasks))
+    for tasks in (1, 2, 7, 400, 5000):
+        requests = [found for _, found in dealt(range(1000), tasks)]
+        assert sum(requests) <= REQUESTS
+        assert min(requests) > 0
+
+
+def test_messages_are_asked_for_within_the_same_bounds() -> None:
+    pieces = [Piece(target=target(), stream="S") for _ in range(5000)]
+    found = shared(pieces, 400, is_followed=True)
+    assert sum(part.requests for part in found) <= REQUESTS
+    assert sum(len(part.value) for part in found) == 5000
 
 
 def test_what_was_large_at_the_last_look_is_split() -> None:

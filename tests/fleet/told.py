@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,7 @@ from reconciler.fleet.tables import EVENTS
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream, answer
 from reconciler.server.messages import Message, Range, last, pages
+from reconciler.server.options import ConnectOptions
 from reconciler.server.settings import Settings
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -61,6 +63,13 @@ def reached(account: Account, name: str, **more: Any) -> Target:
     """The account as a target of a fleet."""
     settings = Settings(url=account.url, user=account.user, password=account.password)
     return Target(name=name, settings=settings, **more)
+
+
+class Odd(Target):
+    """Reaching it ends in an error that nobody foresaw."""
+
+    def options(self, environ: Mapping[str, str] = os.environ) -> ConnectOptions:  # noqa: ARG002 - as any target has it
+        raise KeyError("odd")
 
 
 def provoke(account: Account) -> None:

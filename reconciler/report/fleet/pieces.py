@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -161,7 +160,3 @@ class Report:
 
 def cells(*texts: str | Cell) -> tuple[Cell, ...]:
     return tuple(one if isinstance(one, Cell) else Cell(text=one) for one in texts)
-
-
-def codes(texts: Sequence[str]) -> tuple[Cell, ...]:
-    return tuple(Cell(text=one, is_code=True) for one in texts)
