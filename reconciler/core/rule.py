@@ -92,6 +92,11 @@ class Verdict:
         return self.blocks and self.outcome is Outcome.REFUSED
 
     @property
+    def is_loss(self) -> bool:
+        """Costs messages or a position, whether or not that takes a consent of its own."""
+        return self.code[2:3] == "3" and self.reaction is Reaction.HARMS
+
+    @property
     def loses(self) -> bool:
         """Of the family that costs messages or a position, and bad enough to ask for consent."""
         return self.code[2:3] == "3" and self.outcome.rank >= Outcome.NEEDS_CONSENT.rank

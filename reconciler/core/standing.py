@@ -24,6 +24,12 @@ PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
 TWICE = 2
 """How many times what the plan said may be lost, where consent names no bound."""
+NAMED = frozenset({"consumers", "dependants", "readers"})
+"""What the plan names one by one: one more is another one, which nobody has seen."""
+IN_FLIGHT = frozenset({"unacknowledged", "redelivered", "waiting"})
+BY_DEFAULT = 1_000
+"""How many messages a consumer has in flight unless told otherwise. They come and go from one look to the next, and are
+delivered again rather than lost."""
 
 
 class Standing(StrEnum):
@@ -133,12 +139,19 @@ def _outcomes(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[
 
 
 def _is_left_out(change: PlannedChange) -> bool:
-    return change.is_blocked or change.action in SETTLED
+    return change.is_blocked or _is_settled(change)
+
+
+def _is_settled(change: PlannedChange) -> bool:
+    """Nothing is to be done or remembered. What changes hands is remembered, also where it is declared no more."""
+    return change.action in SETTLED and not (change.action is Action.ORPHAN and change.record)
 
 
 def _judged(change: PlannedChange, beside: _Beside) -> Judged:
     found = beside.found.get(change.address)
-    if found is None or (found.action in SETTLED and not found.is_blocked):
+    if kept := _is_kept(change, found, beside.now):
+        return _stopped(change, "AP203", "no-longer-allowed", kept)
+    if found is None or (_is_settled(found) and not found.is_blocked):
         return Judged(change=change, standing=Standing.AS_WANTED)
     if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):
         why = f"since the plan was made this became {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
@@ -148,6 +161,17 @@ def _judged(change: PlannedChange, beside: _Beside) -> Judged:
     if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
         return Judged(change=found, standing=Standing.TO_DO)  # made, or gone, and not yet remembered so
     return _compared(change, found, beside)
+
+
+def _is_kept(change: PlannedChange, found: PlannedChange | None, now: Plan) -> str | None:
+    """Why what was to be deleted is there, and nobody would delete it any more."""
+    if change.action is not Action.DELETE:
+        return None
+    if found is not None and found.action is Action.ORPHAN:
+        return f"it was not deleted and is no longer to be: {found.reason or 'it is merely not declared'}"
+    if found is None and change.address in now.unmanaged:
+        return "it was not deleted and is no longer to be: its removal has ended, and it is not ours any more"
+    return None
 
 
 def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
@@ -239,20 +263,33 @@ def _is_otherwise(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str
 
 
 def _beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterator[str]:
-    """Losses that grew beyond what was agreed to: the bound its consent names, else twice what the plan said."""
-    said = {(one.code, one.path): one.quantities for one in change.verdicts if one.consented is not None}
-    if not said:
-        return
+    """Losses that grew beyond what was agreed to: the bound its consent names, else twice what the plan said. What the
+    plan did not say would be lost was agreed to by nobody."""
+    said, counted = _quantities(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
+    judged = {(one.code, one.path) for one in change.verdicts}
     bounds = {(allow.code, name) for allow in _consents(change, saved) for name in allow.upto}
-    for verdict in found.verdicts:
-        for name, number in verdict.quantities.items():
-            planned = said.get((verdict.code, verdict.path), {}).get(name)
-            is_bound = (verdict.code, name) in bounds  # judged by the consent itself
-            if planned is not None and not is_bound and number > TWICE * planned:
-                yield (
-                    f"{verdict.code} was consented to for {planned:_} {name}, and by now it is {number:_}, "
-                    "more than twice as many"
-                )
+    for (code, path, name), number in _quantities(found.verdicts).items():
+        uncounted = (code, path) in judged - counted
+        planned = said.get((code, path, name), 0)
+        if not uncounted and (code, name) not in bounds and number > _most(name, planned):  # bounds: judged by consent
+            many = "" if name in NAMED or not planned else ", more than twice as many"
+            yield f"the plan said {planned:_} {name} ({code}), and by now it is {number:_}{many}"
+
+
+def _quantities(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
+    """What is lost, by code, field and name: of losses, and of whatever somebody consented to."""
+    sums: dict[tuple[str, str, str], int] = {}
+    for one in verdicts:
+        if one.is_loss or one.consented is not None:
+            for name, number in one.quantities.items():
+                sums[one.code, one.path, name] = sums.get((one.code, one.path, name), 0) + number
+    return sums
+
+
+def _most(name: str, planned: int) -> int:
+    if name in NAMED:
+        return planned
+    return max(TWICE * planned, BY_DEFAULT) if name in IN_FLIGHT else TWICE * planned
 
 
 def _consents(change: PlannedChange, saved: Saved) -> tuple[Consent, ...]:

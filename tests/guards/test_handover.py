@@ -102,6 +102,15 @@ def test_a_saved_plan_knows_that_the_topology_was_renamed(someone: Someone) -> N
     assert someone.has_nothing_to_do("other.yaml")
 
 
+def test_a_saved_plan_hands_over_what_is_declared_no_more(someone: Someone) -> None:
+    text = "moved: [{from: topology/t, to: topology/other}]\nkv_buckets: {B: {}}\n"
+    assert other(someone, text, "-o", "p.json", command="plan").code == 0
+    assert someone("apply", "p.json", "--yes").code == 0
+    assert "already as it wants" in someone("apply", "p.json", "--yes").out
+    removed = other(someone, "kv_buckets: {B: {}}\nremoved: [{address: stream/S, reason: not needed}]\n")
+    assert (removed.code, someone.ask(names)) == (0, []), removed
+
+
 def test_a_lost_ledger_destroys_nothing(someone: Someone) -> None:
     """Without entries of its own a topology may not delete."""
     someone.ask(forget_everything)

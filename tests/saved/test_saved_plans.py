@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import jsonschema
 import pytest
 
 from reconciler.server.api import JetStream
+from reconciler.workflow.saved import read as read_plan
+from reconciler.workflow.saved import save as save_plan
 from tests.cli.running import ROOT, Ran
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, login
@@ -243,7 +246,7 @@ def test_a_loss_of_more_than_twice_what_the_plan_said_is_refused(someone: Someon
     said = outcome(someone)
     (failed,) = said["failed"]
     assert (said["exit_code"], failed["reason"]["code"]) == (4, "AP202")
-    assert "was consented to for 2 messages, and by now it is 5" in failed["reason"]["message"]
+    assert "The plan said 2 messages (ST301), and by now it is 5" in failed["reason"]["message"]
 
 
 def test_a_loss_within_twice_what_the_plan_said_is_not(someone: Someone) -> None:
@@ -293,6 +296,60 @@ def test_a_removal_is_not_made_of_what_was_changed_since(someone: Someone) -> No
     edited(someone, "A", description="still needed")
     (failed,) = outcome(someone)["failed"]
     assert failed["strayed"] == [{"path": "description", "now": "still needed"}], failed
+
+
+REMOVING = {
+    "stream/A": "streams:\n  B: {subjects: [b], max_age: 7d}\nremoved: [{address: stream/A, reason: old}]\n",
+    "consumer/S/c": "streams: {S: {subjects: [s]}}\nremoved: [{address: consumer/S/c, reason: old}]\n",
+}
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+def test_a_stream_that_filled_up_is_not_removed(someone: Someone, stored: int) -> None:
+    someone.applied(TWO)
+    filled(someone, "a", stored)
+    saved(someone, REMOVING["stream/A"])
+    filled(someone, "a", 4)
+    said = outcome(someone)
+    (failed,) = said["failed"]
+    assert (said["exit_code"], failed["reason"]["code"], stream(someone, "A")["state"]["messages"]) == (
+        4, "AP202", 4 + stored,
+    )  # fmt: skip
+    assert f"The plan said {stored} messages (ST310), and by now it is {4 + stored}" in failed["reason"]["message"]
+
+
+def test_a_stream_that_holds_hardly_more_is_removed(someone: Someone) -> None:
+    someone.applied(TWO)
+    filled(someone, "a", 3)
+    saved(someone, REMOVING["stream/A"])
+    filled(someone, "a", 3)
+    assert outcome(someone)["exit_code"] == 0
+
+
+def test_a_consumer_that_fell_behind_is_not_removed(someone: Someone) -> None:
+    someone.applied(HANGING)
+    saved(someone, REMOVING["consumer/S/c"])
+    filled(someone, "s", 2)
+    said = outcome(someone)
+    assert (said["exit_code"], [one["reason"]["code"] for one in said["failed"]]) == (4, ["AP202"])
+    assert consumer(someone)["num_pending"] == 2
+
+
+def test_a_removal_whose_time_is_over_is_told_as_not_done(someone: Someone) -> None:
+    someone.applied(TWO)
+    saved(someone, REMOVING["stream/A"].replace("old}", "old, until: 2999-01-01}"))
+    years_later(someone.shell.folder / "plan.json")
+    said = outcome(someone)
+    (failed,) = said["failed"]
+    assert (said["exit_code"], said["as_wanted"], failed["reason"]["code"]) == (4, [], "AP203")
+    assert "its removal was for the time until 2001-01-01" in failed["reason"]["message"]
+
+
+def years_later(path: Path) -> None:
+    """The same plan when what it removes was to be removed long ago."""
+    plan = read_plan(path)
+    over = tuple(replace(one, until=date(2001, 1, 1)) for one in plan.topology.removed)
+    save_plan(replace(plan, topology=replace(plan.topology, removed=over)), path)
 
 
 def test_a_selection_belongs_to_the_plan(someone: Someone) -> None:
