@@ -49,12 +49,13 @@ class Which:
         from reconciler.fleet.fleet_file import load_fleet  # noqa: PLC0415 - `--help` needs none of it
 
         whole = load_fleet(self.file)
-        chosen = tuple(one for one in whole.targets if self._fits(one.name, one.labels))
+        fits = {one.name: self._fits(one.name, one.labels) for one in whole.targets}
+        chosen, others = (tuple(one for one in whole.targets if fits[one.name] is wanted) for wanted in (True, False))
         if not chosen:
             raise common.Misused(
                 f"--target {' '.join(self.patterns)}: no target of {self.file} has that name or label."
             )
-        return replace(whole, targets=chosen)
+        return replace(whole, targets=chosen, others=others)
 
     def _fits(self, name: str, labels: dict[str, str] | object) -> bool:
         if not self.patterns:

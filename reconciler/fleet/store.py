@@ -1,7 +1,8 @@
 """Where the fleet's tables are kept between runs: Parquet in a folder, or the tables of any Spark catalog.
 
 A run is one partition of each table and is replaced as a whole: written twice, empty the second time, or finished after
-midnight, it never leaves a row of its former self. What an older release wrote has null in the columns it did not know.
+midnight, it never leaves a row of its former self. A look at some targets replaces what the run has of those, and keeps the
+rest. What an older release wrote has null in the columns it did not know.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ CATALOG = "table:"
 class Store(Protocol):
     """A table goes by its name in tables.py, in lower case. A DataFrame read before a write is not good after it."""
 
-    def write(self, name: str, rows: DataFrame, run: str | None = None) -> None:
-        """The rows of this run take the place of all it wrote before; without a run, of the whole table."""
+    def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
+        """The rows of this run take the place of all it wrote before, or of what it wrote of these targets; without a run,
+        of the whole table."""
         ...
 
     def read(self, name: str) -> DataFrame:
@@ -69,6 +71,12 @@ def _rows_of(rows: DataFrame, name: str, run: str | None) -> DataFrame:
     return fitted(rows, schema).where(F.col("run") == run)
 
 
+def _with_others(rows: DataFrame, before: DataFrame, run: str | None, targets: Sequence[str]) -> DataFrame:
+    """Beside the rows of these targets, what the run has of all others."""
+    is_one = F.col("target").isin([*targets])
+    return rows.where(is_one).unionByName(before.where((F.col("run") == F.lit(run)) & ~is_one))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
     """Parquet: `<path>/<table>/run=<run>/`. Written beside its place and then moved there, so that nobody reads a half."""
@@ -76,10 +84,12 @@ class Folder:
     spark: SparkSession
     path: str
 
-    def write(self, name: str, rows: DataFrame, run: str | None = None) -> None:
+    def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
         place = self._table(name) if run is None else f"{self._table(name)}/run={run}"
         beside = f"{self._table(name)}/.{run}" if run else f"{self.path}/.{name}"  # Spark does not read what has a dot
         kept = _rows_of(rows, name, run)
+        if targets is not None:
+            kept = _with_others(kept, self.read(name), run, targets)
         (kept if run is None else kept.drop("run")).write.mode("overwrite").parquet(beside)
         self._moved(beside, place)
 
@@ -127,7 +137,7 @@ class Tables:
     spark: SparkSession
     schema: str
 
-    def write(self, name: str, rows: DataFrame, run: str | None = None) -> None:
+    def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
         wanted = _rows_of(rows, name, run)
         if not self._exists(name):
             made = wanted.limit(0).writeTo(self._table(name))
@@ -135,7 +145,10 @@ class Tables:
         self._grown(name)
         partition = "" if run is None else f"PARTITION (run = '{run}')"
         # cut off from where they come from: a table cannot be read while it is written anew
-        settled = wanted.localCheckpoint() if run is None else wanted.drop("run")
+        if targets is not None:
+            wanted = _with_others(wanted, self.read(name), run, targets)
+        settled = wanted if run is not None and targets is None else wanted.localCheckpoint()
+        settled = settled if run is None else settled.drop("run")
         self.spark.sql(
             f"INSERT OVERWRITE TABLE {self._table(name)} {partition} BY NAME SELECT * FROM {{rows}}", rows=settled
         )

@@ -51,3 +51,5 @@ class Fleet:
     name: str
     file: Path
     targets: tuple[Target, ...]
+    others: tuple[Target, ...] = ()
+    """Those nobody asked for, where somebody asked for some."""

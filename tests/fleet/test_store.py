@@ -55,6 +55,26 @@ def test_a_run_that_finds_nothing_any_more_leaves_nothing(kept: Store, spark: Sp
     assert kept.read("outliers").count() == 0
 
 
+def test_a_look_at_some_targets_takes_the_place_of_what_the_run_had_of_those(kept: Store, spark: SparkSession) -> None:
+    def snapshots(run: str, **messages: int) -> DataFrame:
+        rows = [(target, count, run) for target, count in messages.items()]
+        return spark.createDataFrame(rows, "target string, messages bigint, run string")
+
+    kept.write("snapshots", snapshots("a", eu=1, us=1), "a")
+    kept.write("snapshots", snapshots("b", eu=1, us=1), "b")
+    for _ in range(2):
+        kept.write("snapshots", snapshots("b", eu=2), "b", ["eu"])
+    rows = kept.read("snapshots").select("run", "target", "messages").collect()
+    assert sorted(map(tuple, rows)) == [("a", "eu", 1), ("a", "us", 1), ("b", "eu", 2), ("b", "us", 1)]
+    kept.write("snapshots", snapshots("b"), "b", ["eu", "new"])
+    assert [row.target for row in kept.read("snapshots").where("run = 'b'").collect()] == ["us"]
+
+
+def test_a_look_at_some_targets_may_be_the_first_of_its_run(kept: Store, spark: SparkSession) -> None:
+    kept.write("desired", spark.createDataFrame([("eu", "new")], "target string, run string"), "new", ["eu"])
+    assert [row.target for row in kept.read("desired").collect()] == ["eu"]
+
+
 def test_what_was_never_written_is_empty(kept: Store) -> None:
     assert kept.read("capacity").count() == 0
     assert kept.runs("capacity") == []

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
@@ -53,8 +54,14 @@ class Look:
         names = json.dumps([one.name for one in self.fleet.targets])
         return live(self.spark, self.fleet.file, table, targets=names, **options)
 
+    def seen(self, table: str, rows: DataFrame) -> DataFrame:
+        """What this look found on its targets, written in place of what the run had of them; of the whole run, where all
+        were looked at."""
+        self.store.write(table, rows, self.run, [one.name for one in self.fleet.targets] if self.fleet.others else None)
+        return self.mine(self.of_run(table))
+
     def kept(self, table: str, rows: DataFrame) -> DataFrame:
-        """Written as part of this run, and read back."""
+        """Written as this run's, and read back."""
         self.store.write(table, rows, self.run)
         return self.of_run(table)
 
@@ -66,11 +73,24 @@ class Look:
     def of_run(self, table: str) -> DataFrame:
         return self.store.read(table).where(F.col("run") == self.run)
 
+    def mine(self, rows: DataFrame) -> DataFrame:
+        """Of the targets that were asked for, and no others."""
+        return rows.where(F.col("target").isin([one.name for one in self.fleet.targets]))
+
     def found(self, command: str, **parts: Any) -> Found:
         took = time.monotonic() - self.began
         return Found(command=command, fleet=self.fleet.name, run=self.run, seconds=took, **parts)
 
 
 def collected(rows: DataFrame) -> Rows:
-    """As many as a report takes up."""
-    return tuple(row.asDict(recursive=True) for row in rows.limit(MOST).collect())
+    """The first ones: as many as a report takes up. Their times are in UTC, wherever this machine is."""
+    return tuple(_in_utc(row.asDict(recursive=True)) for row in rows.limit(MOST).collect())
+
+
+def _in_utc(value: Any) -> Any:
+    """Spark gives times as the clock on this machine's wall shows them, and does not say so."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    if isinstance(value, Mapping):
+        return {name: _in_utc(one) for name, one in value.items()}
+    return [*map(_in_utc, value)] if isinstance(value, list) else value

@@ -32,14 +32,14 @@ def compare(look: Look) -> Found:
     look.say("Comparing with what was applied …")
     rows, texts = wanted(look.fleet.targets)
     named = look.spark.createDataFrame([tuple(row[name] for name in WANTED.names) for row in rows], WANTED)
-    meant = look.kept("desired", desired(named, texts, run=look.run, day=look.day))
-    strayed = look.kept("drift", drift(seen, meant, parts=parts_for(len(rows))))
+    meant = look.seen("desired", desired(named, texts, run=look.run, day=look.day))
+    strayed = look.seen("drift", drift(seen, meant, parts=parts_for(len(rows))))
     return look.found("drift", targets=targets(seen), **strayed_of(strayed))
 
 
 def _seen(look: Look) -> DataFrame:
     look.say(f"Reading {counted(len(look.fleet.targets), 'target')} …")
-    return look.kept("snapshots", snapshots(look.live(sizes=_sizes(look)), run=look.run, day=look.day))
+    return look.seen("snapshots", snapshots(look.live(sizes=_sizes(look)), run=look.run, day=look.day))
 
 
 def _sizes(look: Look) -> str:
