@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 T = TypeVar("T")
+Put: TypeAlias = Callable[[T], Coroutine[Any, Any, None]]
+"""Takes an item as soon as there is room for it."""
+Feed: TypeAlias = Callable[[Put[T]], Coroutine[Any, Any, None]]
 _END = object()
 AHEAD = 2
 """Items that are fetched before anybody takes them."""
@@ -39,19 +42,19 @@ class Beside:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    def each(self, items: AsyncIterator[T]) -> Iterator[T]:
-        """One after the other as they are wanted, a few ahead; what `items` raises is raised here."""
+    def each(self, feed: Feed[T]) -> Iterator[T]:
+        """Whatever `feed` hands to its argument, until it ends; what it raises is raised here. It waits where nobody takes
+        anything: no more than a few are held."""
         queue: asyncio.Queue[Any] = asyncio.Queue(AHEAD)
 
-        async def fetch() -> None:
+        async def to_the_end() -> None:
             try:
-                async for item in items:
-                    await queue.put(item)
+                await feed(queue.put)
                 await queue.put(_END)
             except Exception as error:  # noqa: BLE001 - it goes on in the thread that waits for the next item
                 await queue.put(error)
 
-        asyncio.run_coroutine_threadsafe(fetch(), self._loop)
+        asyncio.run_coroutine_threadsafe(to_the_end(), self._loop)
         while (item := self.run(queue.get())) is not _END:
             if isinstance(item, Exception):
                 raise item
@@ -66,50 +69,28 @@ class Beside:
         await self._loop.shutdown_asyncgens()
 
 
-def emitted(work: Callable[[Callable[[T], None]], Coroutine[Any, Any, None]]) -> Iterator[T]:
-    """Whatever `work` hands to its argument, until it ends. Whoever stops listening ends it."""
+def emitted(feed: Feed[T]) -> Iterator[T]:
+    """With a loop of its own, which ends when whoever listens stops."""
     with Beside() as beside:
-        yield from beside.each(_fed(lambda queue: work(queue.put_nowait)))
+        yield from beside.each(feed)
 
 
-def merged(sources: Iterable[AsyncIterator[T]], at_once: int) -> AsyncIterator[T]:
+def merged(sources: Iterable[AsyncIterator[T]], at_once: int) -> Feed[T]:
     """What all of them give, as it comes, so many of them at a time."""
 
-    async def all_of_them(queue: asyncio.Queue[Any]) -> None:
+    async def all_of_them(put: Put[T]) -> None:
         room = asyncio.Semaphore(at_once)
         try:
             async with asyncio.TaskGroup() as tasks:
                 for source in sources:
-                    tasks.create_task(_drained(source, room, queue))
+                    tasks.create_task(_drained(source, room, put))
         except* Exception as errors:  # noqa: BLE001 - the first of them goes on where the items are taken
             raise errors.exceptions[0] from None
 
-    return _fed(all_of_them, ahead=AHEAD)
+    return all_of_them
 
 
-async def _drained(source: AsyncIterator[T], room: asyncio.Semaphore, queue: asyncio.Queue[Any]) -> None:
+async def _drained(source: AsyncIterator[T], room: asyncio.Semaphore, put: Put[T]) -> None:
     async with room:
         async for item in source:
-            await queue.put(item)
-
-
-async def _fed(feed: Callable[[asyncio.Queue[Any]], Coroutine[Any, Any, None]], ahead: int = 0) -> AsyncIterator[T]:
-    """What `feed` puts there, so many items `ahead` (0: as many as it likes)."""
-    queue: asyncio.Queue[Any] = asyncio.Queue(ahead)
-
-    async def to_the_end() -> None:
-        try:
-            await feed(queue)
-            await queue.put(_END)
-        except Exception as error:  # noqa: BLE001 - it goes on where the items are taken
-            await queue.put(error)
-
-    feeding = asyncio.create_task(to_the_end())
-    try:
-        while (item := await queue.get()) is not _END:
-            if isinstance(item, Exception):
-                raise item
-            yield item
-    finally:
-        feeding.cancel()
-        await asyncio.gather(feeding, return_exceptions=True)
+            await put(item)

@@ -6,9 +6,8 @@ Knows nothing of Spark. Whatever goes wrong with one target is a row of that tar
 from __future__ import annotations
 
 import asyncio
-import time
 import zlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -41,7 +40,8 @@ PASSING = frozenset({"NA101", "NA102", "NA103", "NA104"})
 T = TypeVar("T")
 Columns = Mapping[str, Sequence[Any]]
 """Some rows of a table, column by column and of equal length; a column that is left out is null."""
-Emit = Callable[[Columns], None]
+Emit = Callable[[Columns], Awaitable[None]]
+"""Whoever takes them may take their time; that is none of the target's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ async def read_all(parts: Iterable[Part], ask: Ask, emit: Emit, *, requests: int
     lasting = [reading for reading in once if not reading.may_help_again]
     twice = await side_by_side(reading for reading in once if reading.may_help_again)
     for reading in (*lasting, *twice):
-        reading.give_up()
+        await reading.give_up()
 
 
 @dataclass(slots=True)
@@ -128,26 +128,30 @@ class Reading:
     error: Exception | None = None
 
     async def succeeds(self, ask: Ask, total: asyncio.Semaphore) -> bool:
-        target, began, self.error = self.part.target, time.monotonic(), None
-        spent, at = self.seconds, datetime.now(UTC)
+        target, at, self.error = self.part.target, datetime.now(UTC), None
+        clock = asyncio.get_running_loop().time
+        began = clock()
         try:
             async with (
-                asyncio.timeout(target.deadline - spent),
+                asyncio.timeout(target.deadline - self.seconds) as limit,
                 session(target.options(), window=SharedWindow(total)) as js,
                 aclosing(ask(js, self.part)) as found,
             ):
                 async for columns in found:
-                    self.seconds = spent + time.monotonic() - began
-                    self.tell(columns, at)
+                    self.seconds += clock() - began
+                    limit.reschedule(None)
+                    await self.tell(columns, at)
+                    began = clock()
+                    limit.reschedule(began + target.deadline - self.seconds)
         except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
             self.error = error
-        self.seconds = spent + time.monotonic() - began
+        self.seconds += clock() - began
         return self.error is None
 
-    def tell(self, columns: Columns, at: datetime) -> None:
+    async def tell(self, columns: Columns, at: datetime) -> None:
         target, rows = self.part.target, len(next(iter(columns.values()), ()))
         about = {"target": target.name, "labels": dict(target.labels), "at": at, "seconds": self.seconds}
-        self.emit({**columns, **{name: [value] * rows for name, value in about.items()}})
+        await self.emit({**columns, **{name: [value] * rows for name, value in about.items()}})
         self.told = True
 
     @property
@@ -156,8 +160,8 @@ class Reading:
         lasting = isinstance(self.error, CannotContinue) and self.error.diagnostics[0].code not in PASSING
         return not (lasting or self.told or self.seconds >= self.part.target.deadline)
 
-    def give_up(self) -> None:
-        self.tell({"row": ["error"], "error": [why_unread(self.part.target, self.error)]}, datetime.now(UTC))
+    async def give_up(self) -> None:
+        await self.tell({"row": ["error"], "error": [why_unread(self.part.target, self.error)]}, datetime.now(UTC))
 
 
 def why_unread(target: Target, error: BaseException | None) -> str:

@@ -9,7 +9,7 @@ connection is made. So no plan, log or table can hold any.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from reconciler.fleet import messages
-from reconciler.fleet.beside import emitted
+from reconciler.fleet.beside import Put, emitted
 from reconciler.fleet.fleet_file import load_fleet
 from reconciler.fleet.reading import Ask, Columns, Part, configs, dealt, read_all, subjects
 from reconciler.fleet.tables import CONFIGS, MESSAGES, SUBJECTS
@@ -107,11 +107,11 @@ class TargetsReader(DataSourceReader):
         schema, task = to_arrow_schema(self.wanted, timezone="UTC"), _task()
         ask = _ask(self.options)
 
-        def work(emit: Callable[[pa.RecordBatch], None]) -> Coroutine[Any, Any, None]:
-            def told(columns: Columns) -> None:
-                emit(batch(columns, schema, task))
+        async def work(put: Put[pa.RecordBatch]) -> None:
+            async def told(columns: Columns) -> None:
+                await put(batch(columns, schema, task))
 
-            return read_all(partition.parts, ask, told, requests=partition.requests)
+            await read_all(partition.parts, ask, told, requests=partition.requests)
 
         return emitted(work)
 

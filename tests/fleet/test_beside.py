@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
-from reconciler.fleet.beside import AHEAD, Beside, emitted, merged
+from reconciler.fleet.beside import AHEAD, Beside, Feed, Put, emitted, merged
 
 
 class Counting:
@@ -26,15 +26,19 @@ class Counting:
             self.is_closed = True
 
 
+def alone(source: AsyncIterator[int]) -> Feed[int]:
+    return merged([source], 1)
+
+
 def test_everything_comes_in_order() -> None:
     with Beside() as beside:
-        assert [*beside.each(Counting(100)())] == [*range(100)]
+        assert [*beside.each(alone(Counting(100)()))] == [*range(100)]
 
 
 def test_no_more_is_fetched_than_a_few_ahead() -> None:
     numbers = Counting()
     with Beside() as beside:
-        found = beside.each(numbers())
+        found = beside.each(alone(numbers()))
         assert [next(found) for _ in range(3)] == [0, 1, 2]
         assert numbers.given <= 3 + AHEAD + 1
 
@@ -42,7 +46,7 @@ def test_no_more_is_fetched_than_a_few_ahead() -> None:
 def test_what_is_left_early_is_closed() -> None:
     numbers = Counting()
     with Beside() as beside:
-        next(beside.each(numbers()))
+        next(beside.each(alone(numbers())))
     assert numbers.is_closed
 
 
@@ -52,7 +56,7 @@ def test_what_is_raised_there_is_raised_here() -> None:
         raise KeyError("two")
 
     with Beside() as beside, pytest.raises(KeyError, match="two"):
-        list(beside.each(failing()))
+        list(beside.each(alone(failing())))
 
 
 def test_several_sources_become_one_so_many_at_a_time() -> None:
@@ -84,10 +88,9 @@ def test_one_source_that_fails_ends_them_all() -> None:
         list(beside.each(merged((source(number) for number in range(3)), 3)))
 
 
-async def count(tell: Callable[[int], None]) -> None:
+async def count(tell: Put[int]) -> None:
     for number in range(3):
-        tell(number)
-        await asyncio.sleep(0)
+        await tell(number)
 
 
 def test_what_a_coroutine_tells_arrives_in_order() -> None:
@@ -95,8 +98,8 @@ def test_what_a_coroutine_tells_arrives_in_order() -> None:
 
 
 def test_what_goes_wrong_with_it_is_raised_after_what_came_before() -> None:
-    async def fails(tell: Callable[[int], None]) -> None:
-        tell(1)
+    async def fails(tell: Put[int]) -> None:
+        await tell(1)
         raise LookupError("no more")
 
     found = emitted(fails)
@@ -108,9 +111,9 @@ def test_what_goes_wrong_with_it_is_raised_after_what_came_before() -> None:
 def test_whoever_stops_listening_to_it_ends_it() -> None:
     ended = threading.Event()
 
-    async def endless(tell: Callable[[int], None]) -> None:
+    async def endless(tell: Put[int]) -> None:
         try:
-            tell(1)
+            await tell(1)
             await asyncio.Event().wait()
         finally:
             ended.set()
@@ -120,6 +123,21 @@ def test_whoever_stops_listening_to_it_ends_it() -> None:
     found.close()
     assert ended.is_set()
     assert "reconciler" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_whoever_tells_more_than_is_taken_waits() -> None:
+    told = 0
+
+    async def eager(tell: Put[int]) -> None:
+        nonlocal told
+        while True:
+            await tell(told)
+            told += 1
+
+    found = emitted(eager)
+    assert [next(found) for _ in range(3)] == [0, 1, 2]
+    assert told <= 3 + AHEAD
+    found.close()
 
 
 def test_nothing_of_it_runs_before_anybody_listens() -> None:

@@ -28,9 +28,14 @@ def of_account(account: Account, **more: Any) -> Target:
     return Target(name=account.user, settings=settings, **more)
 
 
-def read(parts: Sequence[Part], ask: Ask, **more: Any) -> list[dict[str, Any]]:
+def read(parts: Sequence[Part], ask: Ask, *, taking: float = 0.0, **more: Any) -> list[dict[str, Any]]:
     found: list[Columns] = []
-    asyncio.run(read_all(parts, ask, found.append, **{"requests": 100, **more}))
+
+    async def take(columns: Columns) -> None:
+        await asyncio.sleep(taking)
+        found.append(columns)
+
+    asyncio.run(read_all(parts, ask, take, **{"requests": 100, **more}))
     return [{name: column[row] for name, column in one.items()} for one in found for row in range(len(one["target"]))]
 
 
@@ -71,6 +76,25 @@ def test_what_was_told_before_it_broke_off_is_not_told_twice(account: Account) -
 
     rows = read([Part(target=of_account(account))], breaking)
     assert [row["row"] for row in rows] == ["piece", "error"]
+
+
+def test_what_whoever_takes_the_rows_does_meanwhile_is_no_time_of_the_target(account: Account) -> None:
+    async def pages(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+        for _ in range(3):
+            yield {"row": ["page"]}
+
+    rows = read([Part(target=of_account(account, deadline=0.6))], pages, taking=0.25)
+    assert [row["row"] for row in rows] == ["page"] * 3
+    assert max(row["seconds"] for row in rows) < 0.6
+
+
+def test_a_target_has_no_more_time_for_all_its_pages_together(account: Account) -> None:
+    async def pages(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+        yield {"row": ["page"]}
+        await asyncio.Event().wait()
+
+    rows = read([Part(target=of_account(account, deadline=0.6))], pages)
+    assert [row.get("error") for row in rows] == [None, "It could not be read within 0.6 s."]
 
 
 def test_parts_of_an_account_make_up_the_whole(account: Account) -> None:
