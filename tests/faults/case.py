@@ -42,6 +42,7 @@ TIMEOUT = 2.0
 SHOWN = 6000
 """Characters of what it printed: the reason comes before what was not reached."""
 PATIENCE = 60.0
+LEASE = "$KV.reconciler.lease"
 UNSEEN, LATE = "unseen", "one request late"
 """Words for the two windows that remain: an edit in the instant of a step, and a request in the instant of a suspension."""
 
@@ -259,7 +260,7 @@ class Playing:
         out = self.outcome
         out.code, out.asked, out.was_reached = self._process.exitcode, between.asked, between.was_reached
         said = (self.folder / "said").read_text()[-SHOWN:] if (self.folder / "said").exists() else ""
-        wrote = any(one.subject.startswith("$KV.reconciler.lease") for one in self._before_the_point(between))
+        wrote = any(one.subject.startswith(LEASE) for one in self._before_the_point(between))
         if out.code is None:
             out.wrong.append(f"DID NOT END: {said}")
         elif "Traceback" in said or "internal error" in said:
@@ -272,12 +273,18 @@ class Playing:
         if len(late) > 1:
             out.wrong += [f"WROTE WHEN IT WOKE: {one}" for one in late]
         out.word = LATE if late else "by itself" if out.code == 0 else "by the next"
+        if self._second is not None and self._second.exitcode != 0:
+            ended = (self.folder / "second").read_text()[-SHOWN:] if (self.folder / "second").exists() else ""
+            out.wrong.append(f"THE SECOND DID NOT FINISH [exit {self._second.exitcode}]: {ended}")
 
     def _written_late(self, between: Wire) -> list[Request]:
-        """By a suspended apply that woke. One is what nobody can take back: it had been asked whether it may be sent."""
-        writes = [] if self._woken_at is None else [one for one in between.asked if one.is_write][self._woken_at :]
-        takes_it_again = bool(writes) and writes[0].subject.startswith("$KV.reconciler.lease")
-        return [] if takes_it_again else writes
+        """By a suspended apply that woke. One is what nobody can take back: it had been asked whether it may be sent.
+        Whoever has not yet heard that the lease is his takes it again, and works under that."""
+        at = self.case.at
+        if self._woken_at is None or (at and at.request.subject.startswith(LEASE) and at.request.nth == 1):
+            return []
+        writes = [one for one in between.asked if one.is_write][self._woken_at :]
+        return [one for one in writes if not one.subject.startswith(LEASE)]
 
     def _before_the_point(self, between: Wire) -> list[Request]:
         at = self.case.at
@@ -323,8 +330,10 @@ class Playing:
             self.outcome.word = "in the plan"
         elif not self._edited:
             self.outcome.word = "nothing there to edit"
-        elif "AP103" in said or self.outcome.code not in (0, None):
+        elif "AP103" in said:
             self.outcome.word = "stopped"
+        elif self.outcome.code not in (0, None):
+            self.outcome.wrong.append(f"FAILED, BUT NOT FOR WHAT WAS EDITED: {said[-SHOWN:]}")
         elif any(address in str(one.address) for one in planned.plan.changes) or "edited" in said:
             self.outcome.word = "in the next plan"
         else:

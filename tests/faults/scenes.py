@@ -7,7 +7,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 Sections = Mapping[str, Any]
-ALLOWED = ("CO106", "EG101", "ST206", "ST301", "ST310", "CO310", "EG310", "ST305", "ST304", "EG302", "EG301")
+ALLOWED = (
+    "CO106",
+    "CO121",
+    "XX311",
+    "EG101",
+    "ST206",
+    "ST301",
+    "ST310",
+    "CO310",
+    "EG310",
+    "ST305",
+    "ST304",
+    "EG302",
+    "EG301",
+)
 """Consents given on the command line; those that nothing asks for say nothing."""
 
 
@@ -117,6 +131,30 @@ PROMOTED = Scene(
     subjects=("p.x",), readers=(("P", "c"),), edited=("Q",), since="2.12",
 )  # fmt: skip
 
+
+def policies(policy: str, one: str, two: str) -> dict[str, Any]:
+    """A consumer with a policy, a work queue that two share, and a static group named like the policy."""
+    prioritised = consumer(priority_policy=policy, priority_groups=["g"])
+    return {
+        "J": {"subjects": ["j.*"], "retention": "interest",
+              "consumers": {"first": prioritised, "c": consumer(filter_subject="j.x")}},
+        "V": {"subjects": ["v.*"], "retention": "workqueue",
+              "consumers": {"one": consumer(filter_subject=one), "two": consumer(filter_subject=two)}},
+        "T": {"subjects": ["t.*"], "groups": {policy: {"type": "static", "max_members": 4, "members": ["a"]}}},
+    }  # fmt: skip
+
+
+SWITCHED = Scene(
+    name="policy switched, filters exchanged, static group for another",
+    before={"streams": policies("pinned_client", "v.1", "v.2")},
+    wanted={
+        "streams": policies("overflow", "v.2", "v.1"),
+        "removed": [{"address": "static_group/T/pinned_client", "reason": "another takes its place"}],
+    },
+    subjects=("j.x", "v.1", "v.2"), readers=(("J", "c"), ("V", "one"), ("V", "two")), worked_on=(("V", "one"),),
+    edited=("V", "two"),
+)  # fmt: skip
+
 GROWN = Scene(
     name="R1 to R3",
     before={"streams": {"R": {"subjects": ["r.*"], "num_replicas": 1, "placement": {"tags": ["node:1"]},
@@ -128,7 +166,7 @@ GROWN = Scene(
 
 PARTS = (
     replaced("limits"), replaced("interest"), replaced("workqueue"), RECREATED, SWAPPED, MEMBERS, REMOVED, MADE,
-    PROMOTED, GROWN,
+    PROMOTED, SWITCHED, GROWN,
 )  # fmt: skip
 
 
