@@ -28,8 +28,11 @@ def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, w
     check(reports)
     with reports.even_of_errors("fleet", AnyFormat(format_)):
         look = on.look(which)
+        from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
+
         try:
-            found = work(look)
+            with reasons():
+                found = work(look)
         finally:
             look.say.clear()
     found = replace(found, following=(*found.following, *_following(found, which)))

@@ -174,6 +174,7 @@ FLEET = {
     "FL102": Page("no-spark", "Fleet commands need packages that are not installed.", "install the extra `reconciler[fleet]`"),
     "FL103": Page("spark-failed", "Spark did not start.", "see what it wrote; another Java (JAVA_HOME) or less memory may help"),
     "FL104": Page("run-name", "A run is kept in a folder of its name, and this cannot be one.", "use letters, digits, `.`, `_` and `-`, beginning with a letter or digit"),
+    "FL105": Page("spark-could-not", "Spark is running and could not do what was asked: write or read the tables, or read a file.", "see whether --store, --master and the files that were named are what was meant"),
     "FL110": Page("deadline", "A target was not read before its deadline, so it has no plan; the others have theirs.", "raise `deadline` in fleet.yaml, or see with `reconciler plan` what is slow"),
     "FL111": Page("no-run", "Nothing is kept of the run that was asked for, or of any.", "take a look with `reconciler fleet drift`, or say with --store where earlier ones are kept"),
     "FL112": Page("no-keys", "The file that keys were to come from cannot be read, or has no column `subject`.", "name a Parquet or CSV file whose column `subject` holds the subjects, and `messages`, if there is one, how many of each"),

@@ -116,5 +116,34 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
         raise CannotContinue(_failure("FL103", "spark-failed", message, fix)) from error
 
 
+@contextmanager
+def reasons() -> Iterator[None]:
+    """A store that cannot be written, a catalog that is not there, a file of something else: why Spark cannot do what it
+    was asked. An error of ours in one of its workers stays one."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException, PythonException  # noqa: PLC0415
+
+    try:
+        yield
+    except PythonException:
+        raise
+    except (PySparkException, Py4JError) as error:
+        fix = "See whether --store, --master and the files that were named are what was meant."
+        message = f"Spark could not do it: {_deepest(error)}"
+        raise CannotContinue(_failure("FL105", "spark-could-not", message, fix)) from error
+
+
+def _deepest(error: Exception) -> str:
+    """What began it, in one line: Java wraps a reason many times over."""
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415
+
+    if not isinstance(error, Py4JJavaError):
+        return str(error).partition("\n")[0]
+    cause = error.java_exception
+    while (inner := cause.getCause()) is not None:
+        cause = inner
+    return str(cause.getMessage() or cause).partition("\n")[0]
+
+
 def _failure(code: str, name: str, message: str, fix: str) -> Diagnostic:
     return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)
