@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from reconciler.fleet.targets import Fleet
 
 STORE = "fleet-data"
-"""Beside fleet.yaml, unless somebody says where."""
+"""Beside fleet.yaml, with a folder for each fleet's name, unless somebody says where."""
 
 
 class Format(StrEnum):
@@ -95,11 +97,16 @@ class On:
 
         began, today = time.monotonic(), datetime.now(UTC).date()
         spark = session(self.master, say=say)
-        where = self.store or str(which.file.parent / STORE)
+        where = self.store or str(which.file.parent / STORE / folder_of(fleet.name))
         return Look(
             spark=spark, fleet=fleet, store=store(spark, where), run=self.run or today.isoformat(), day=today, say=say,
             is_named=self.run is not None, began=began,
         )  # fmt: skip
+
+
+def folder_of(fleet: str) -> str:
+    """A name may hold anything; a folder's begins with a letter or a digit, and holds nothing that is more than a name."""
+    return re.sub("^[^A-Za-z0-9%]", lambda first: f"%{ord(first[0]):02X}", quote(fleet, safe=""))
 
 
 def on(
@@ -111,7 +118,7 @@ def on(
         typer.Option(
             "--store",
             metavar="WHERE",
-            help="Folder of the tables, or table:CATALOG.SCHEMA. [fleet-data beside FLEET.yaml]",
+            help="Folder of the tables, or table:CATALOG.SCHEMA. [fleet-data/NAME OF THE FLEET beside FLEET.yaml]",
         ),
     ] = None,
     run: Annotated[

@@ -77,29 +77,44 @@ def _with_others(rows: DataFrame, before: DataFrame, run: str | None, targets: S
     return rows.where(is_one).unionByName(before.where((F.col("run") == F.lit(run)) & ~is_one))
 
 
+_ASIDE = ".was="
+"""Spark does not read what begins with a dot, and no run has a name with `=`."""
+
+
+def _beside(folder: str, leaf: str) -> str:
+    return f"{folder}/.{leaf}"
+
+
+def _aside(folder: str, leaf: str) -> str:
+    return f"{folder}/{_ASIDE}{leaf}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """Parquet: `<path>/<table>/run=<run>/`. Written beside its place and then moved there, so that nobody reads a half."""
+    """Parquet: `<path>/<table>/run=<run>/`. Written beside its place and then moved there, so that nobody reads a half; what
+    is there until then goes aside first. Whoever comes after somebody who was cut off in between ends what he began."""
 
     spark: SparkSession
     path: str
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
-        place = self._table(name) if run is None else f"{self._table(name)}/run={run}"
-        beside = f"{self._table(name)}/.{run}" if run else f"{self.path}/.{name}"  # Spark does not read what has a dot
+        folder, leaf = (self.path, name) if run is None else (self._table(name), f"run={run}")
+        self._settle(name)
         kept = _rows_of(rows, name, run)
         if targets is not None:
             kept = _with_others(kept, self.read(name), run, targets)
-        (kept if run is None else kept.drop("run")).write.mode("overwrite").parquet(beside)
-        self._moved(beside, place)
+        (kept if run is None else kept.drop("run")).write.mode("overwrite").parquet(_beside(folder, leaf))
+        self._move_in(folder, leaf)
 
     def read(self, name: str) -> DataFrame:
         schema = columns(name)
+        self._settle(name)
         if not self._children(self._table(name)):
             return self.spark.createDataFrame([], schema)
         return fitted(self.spark.read.schema(schema).parquet(self._table(name)), schema)
 
     def runs(self, name: str) -> Sequence[str]:
+        self._settle(name)
         return sorted(
             child.removeprefix("run=") for child in self._children(self._table(name)) if child.startswith("run=")
         )
@@ -107,18 +122,41 @@ class Folder:
     def _table(self, name: str) -> str:
         return f"{self.path}/{name}"
 
-    def _moved(self, beside: str, place: str) -> None:
-        system, old, new = self._system(), self._hadoop(place), self._hadoop(beside)
-        system.mkdirs(old.getParent())
-        system.delete(old, True)
-        if not system.rename(new, old):
-            raise OSError(f"{beside} could not be moved to {place}")
+    def _move_in(self, folder: str, leaf: str) -> None:
+        """What is beside the place is whole by now, and is what counts as soon as something lies aside."""
+        system, place = self._system(), self._hadoop(f"{folder}/{leaf}")
+        system.mkdirs(place.getParent())
+        if system.exists(place):
+            self._rename(place, self._hadoop(_aside(folder, leaf)))
+        self._rename(self._hadoop(_beside(folder, leaf)), place)
+        system.delete(self._hadoop(_aside(folder, leaf)), True)
+
+    def _settle(self, name: str) -> None:
+        """Of all that lies aside: the new one takes the place it was made for, and the old one goes."""
+        for folder in (self.path, self._table(name)):
+            for child in self._names(folder):
+                leaf = child.removeprefix(_ASIDE)
+                if leaf != child and (leaf == name or folder != self.path):
+                    self._settled(folder, leaf)
+
+    def _settled(self, folder: str, leaf: str) -> None:
+        system, place = self._system(), self._hadoop(f"{folder}/{leaf}")
+        beside, aside = self._hadoop(_beside(folder, leaf)), self._hadoop(_aside(folder, leaf))
+        if not system.exists(place):
+            self._rename(beside if system.exists(beside) else aside, place)
+        system.delete(aside, True)
+
+    def _rename(self, old: Any, new: Any) -> None:
+        if not self._system().rename(old, new):
+            raise OSError(f"{old} could not be moved to {new}")
 
     def _children(self, folder: str) -> list[str]:
         """What can be read in it: neither what is being written nor marks of Spark's own."""
+        return [name for name in self._names(folder) if not name.startswith((".", "_"))]
+
+    def _names(self, folder: str) -> list[str]:
         system, place = self._system(), self._hadoop(folder)
-        names = [child.getPath().getName() for child in system.listStatus(place)] if system.exists(place) else []
-        return [name for name in names if not name.startswith((".", "_"))]
+        return [child.getPath().getName() for child in system.listStatus(place)] if system.exists(place) else []
 
     def _system(self) -> Any:
         """The file system of the path, whichever it is: local, HDFS, an object store."""

@@ -49,7 +49,7 @@ class Nights:
 
     def unread(self) -> list[str]:
         """Subjects of what the next night will read."""
-        known = store(self.spark, str(self.file.parent / "fleet-data")).read("events")
+        known = store(self.spark, str(self.file.parent / "fleet-data" / "test")).read("events")
         since = json.dumps(positions(known))
         rows = live(self.spark, self.file, "messages", since=since, targets='["eu"]').collect()
         assert [row.error for row in rows if row.error] == []

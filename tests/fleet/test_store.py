@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import functions as F
 
+from reconciler.cli.fleet_options import folder_of
 from reconciler.core.diagnostic import CannotContinue
-from reconciler.fleet.store import Store, store
+from reconciler.fleet.store import Folder, Store, store
 from reconciler.fleet.tables import DRIFT
-from tests.fleet.drift_rows import field, frame, look, night
+from tests.fleet import drift_rows
+from tests.fleet.drift_rows import frame, look, night
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +39,7 @@ def _place(kind: str, spark: SparkSession, folder: Path) -> str:
 
 
 def _run(spark: SparkSession, run: str, at: float, *paths: str) -> DataFrame:
-    found = (field("stream/S", path, codes=["ST101"]) for path in paths)
+    found = (drift_rows.field("stream/S", path, codes=["ST101"]) for path in paths)
     return frame(spark, look(run, night(at), *found, target="eu"))
 
 
@@ -116,10 +119,96 @@ def test_a_table_of_a_catalog_gets_the_columns_that_are_new(spark: SparkSession,
 def test_half_a_run_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
     """A run is written beside its place; what a write that was cut off has left there is no run."""
     two = store(spark, str(tmp_path))
-    _run(spark, "a", 1, "max_age").drop("run").write.parquet(str(tmp_path / "drift" / ".a"))
+    _run(spark, "a", 1, "max_age").drop("run").write.parquet(str(tmp_path / "drift" / ".run=a"))
     assert (two.read("drift").count(), two.runs("drift")) == (0, [])
     two.write("drift", _run(spark, "a", 1), "a")
     assert two.read("drift").count() == 1
+
+
+@pytest.mark.parametrize("name", ["shops {eu,us}: *?[a]", "../..", "..", "_a", "a/b", "Läden\n%41", "~"])
+def test_the_name_of_a_fleet_makes_a_folder_whatever_it_is(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / folder_of(name)
+    assert folder.parent == tmp_path
+    two = store(spark, str(folder))
+    two.write("drift_history", spark.createDataFrame([("eu", 1)], "target string, looks bigint"))
+    assert two.read("drift_history").count() == 1
+    assert [one.name for one in tmp_path.iterdir()] == [folder.name]
+
+
+def test_fleets_in_one_folder_are_kept_apart() -> None:
+    names = ["shops", "Shops", "shops ", "a/b", "a%2Fb", ".a", "%2Ea"]
+    assert len({folder_of(name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("run", [None, "a"], ids=["table", "run"])
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_write_that_is_cut_off_at_any_step_loses_nothing(
+    spark: SparkSession, tmp_path: Path, run: str | None, step: int
+) -> None:
+    """The old rows or the new ones are there for whoever reads next, and the next write is as any other."""
+    path = str(tmp_path / "fleet")
+
+    def rows(group: str) -> DataFrame:
+        return spark.createDataFrame([("eu", group, "a")], "target string, team string, run string")
+
+    def there() -> list[str]:
+        return [row.team for row in store(spark, path).read("drift" if run else "drift_history").collect()]
+
+    def write(group: str, folder: Store) -> None:
+        folder.write("drift" if run else "drift_history", rows(group), run)
+
+    write("old", store(spark, path))
+    with pytest.raises(InterruptedError):
+        write("new", CutOff(spark=spark, path=path, step=step))
+    assert there() == (["old"] if step == 1 else ["new"])
+    write("newer", store(spark, path))
+    assert there() == ["newer"]
+    assert not [one.name for one in tmp_path.rglob(".*") if one.is_dir()]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_what_a_write_that_was_cut_off_left_is_not_written_over(spark: SparkSession, tmp_path: Path, step: int) -> None:
+    """A table that is made of what it was needs that to be there."""
+    path, shape = str(tmp_path), "target string, looks bigint"
+    store(spark, path).write("drift_history", spark.createDataFrame([("eu", 1)], shape))
+    with pytest.raises(InterruptedError):
+        CutOff(spark=spark, path=path, step=step).write("drift_history", spark.createDataFrame([("eu", 2)], shape))
+    after = store(spark, path)
+    after.write("drift_history", after.read("drift_history").withColumn("looks", F.col("looks") + 10))
+    assert [row.looks for row in after.read("drift_history").collect()] == [11 if step == 1 else 12]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutOff(Folder):
+    """Killed before it moves or deletes something for the `step`th time."""
+
+    step: int
+    taken: list[str] = field(default_factory=list)
+
+    def _system(self) -> Any:
+        return Steps(Folder._system(self), self)
+
+    def take(self, what: str) -> None:
+        self.taken.append(what)
+        if len(self.taken) == self.step:
+            raise InterruptedError(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    system: Any
+    cut: CutOff
+
+    def rename(self, old: Any, new: Any) -> bool:
+        self.cut.take("rename")
+        return bool(self.system.rename(old, new))
+
+    def delete(self, place: Any, deeply: bool) -> None:
+        self.cut.take("delete")
+        self.system.delete(place, deeply)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.system, name)
 
 
 @pytest.mark.parametrize("run", ["", "a/b", "../a", "a=b", ".a", "it's", "ä"])
