@@ -18,7 +18,7 @@ from reconciler.fleet.reading import why_unread
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream, NoAnswer, Refusal
 from reconciler.server.following import Onward, Position, newest, onward
-from reconciler.server.messages import Message
+from reconciler.server.messages import Message, Problem
 from reconciler.server.session import session
 
 EVENTS = "$JS.EVENT.>"
@@ -40,7 +40,8 @@ Entries: TypeAlias = dict[str, Entry]
 """By stream; under the empty name what is wrong with the target as a whole."""
 Offsets: TypeAlias = dict[str, Entries]
 """By target."""
-Ends: TypeAlias = Mapping[str, Mapping[str, Message] | str]
+End: TypeAlias = Message | Problem
+Ends: TypeAlias = Mapping[str, Mapping[str, End] | str]
 """By target: where its streams ended at some time, or why nobody could tell."""
 
 
@@ -145,12 +146,12 @@ class Lookout:
             line.streams, line.searched = await _capturing(line.js), time.monotonic()
         return line.streams
 
-    async def _ends(self, line: _Line) -> Mapping[str, Message]:
+    async def _ends(self, line: _Line) -> Mapping[str, End]:
         streams = await self._streams(line)
         found = await asyncio.gather(*(newest(line.js, stream, self._wanted.matching) for stream in streams))
-        return {stream: end for stream, end in zip(streams, found, strict=True) if isinstance(end, Message)}
+        return dict(zip(streams, found, strict=True))
 
-    async def _news(self, line: _Line, was: Entries, most: int, ends: Mapping[str, Message] | None) -> Entries:
+    async def _news(self, line: _Line, was: Entries, most: int, ends: Mapping[str, End] | None) -> Entries:
         streams = await self._streams(line) if ends is None else (*ends,)
         if not streams:
             return self._unknown(was, NOT_KEPT)
@@ -161,7 +162,7 @@ class Lookout:
         found = dict(zip(streams, await asyncio.gather(*one), strict=True))
         return {**{name: entry for name, entry in was.items() if name}, **{k: v for k, v in found.items() if v}}
 
-    async def _piece(self, js: JetStream, stream: str, was: Entry, most: int, end: Message | None) -> Entry:
+    async def _piece(self, js: JetStream, stream: str, was: Entry, most: int, end: End | None) -> Entry:
         place = Position(sequence=int(was.get("sequence", self._wanted.first - 1)), time=str(was.get("time", "")))
         found = await onward(js, stream, place, most=most, matching=self._wanted.matching, end=end)
         if isinstance(found, Refusal | NoAnswer):

@@ -21,13 +21,15 @@ from reconciler.fleet.reading import SharedWindow
 from reconciler.fleet.tables import MESSAGES
 from reconciler.fleet.targets import Target
 from reconciler.server.api import Pauses
-from reconciler.server.messages import Message, Range, Unreadable, pages
+from reconciler.server.messages import Gone, Message, Range, Unreadable, pages
 from reconciler.server.session import session
 
 PIECE = 50_000
 """Sequences that one task reads of a stream at most, so that others can read the rest."""
 WINDOW = 32
 """Requests under way for one piece."""
+SURE = 8
+"""Times in a row, over some seconds, that a server has to say that messages are gone: a restarted one may say so at first."""
 _SCHEMA = to_arrow_schema(MESSAGES, timezone="UTC")
 
 
@@ -75,25 +77,33 @@ def _extent(entry: Entry) -> tuple[Any, ...]:
 
 async def batches(piece: Piece, total: asyncio.Semaphore, *, must: bool) -> AsyncIterator[pa.RecordBatch]:
     """Goes on where it was cut off, as long as that helps within the target's deadline. After that a row says why there
-    is no more; where all of it `must` be read, Unreadable is raised instead."""
+    is no more; where all of it `must` be read, Unreadable is raised instead, unless the server says that the rest is gone:
+    nobody would ever get beyond that."""
     if piece.error is not None:
         yield problem(piece, piece.error)
         return
-    left, pauses, why = piece, Pauses(piece.target.deadline), ""
-    while left.after < piece.upto:
+    left, pauses, gone, why = piece, Pauses(piece.target.deadline), 0, ""
+    while left.after < piece.upto and gone < SURE:
         try:
             async for page in _messages(left, total):
                 yield rows(piece, page)
                 left, pauses = replace(left, after=page[-1].sequence), Pauses(piece.target.deadline)
             left = replace(left, after=piece.upto)
-        except (CannotContinue, Unreadable, TimeoutError) as error:
-            why = f"{error or f'nothing within {piece.target.deadline:g} s'} (after message {left.after})"
+        except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
+            gone = gone + 1 if isinstance(error, Gone) else 0
+            why = f"{_reason(piece, error)} (after message {left.after})"
             if not await pauses.rest():
                 break
-    if left.after < piece.upto and must:
+    if left.after < piece.upto and must and not gone:
         raise Unreadable(f"{piece.target.name}: {why}; start the query again, and it goes on from its checkpoint")
     if left.after < piece.upto:
         yield problem(piece, why, after=left.after)
+
+
+def _reason(piece: Piece, error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"nothing within {piece.target.deadline:g} s"
+    return str(error) if isinstance(error, CannotContinue | Unreadable) else f"{type(error).__name__}: {error}"
 
 
 async def _messages(piece: Piece, total: asyncio.Semaphore) -> AsyncIterator[list[Message]]:

@@ -38,9 +38,15 @@ async def newest(js: JetStream, stream: str, matching: str = ">") -> Message | P
 
 
 async def onward(
-    js: JetStream, stream: str, position: Position, *, most: int, matching: str = ">", end: Message | None = None
+    js: JetStream,
+    stream: str,
+    position: Position,
+    *,
+    most: int,
+    matching: str = ">",
+    end: Message | Problem | None = None,
 ) -> Onward | Problem | None:
-    """None: nothing new. `most`: messages at a time; `end`: nothing after that one."""
+    """None: nothing new. `most`: messages at a time; `end`: nothing after that one, or why nobody could tell which one."""
     after = await _resumed(js, stream, position)
     if not isinstance(after, int):
         return after

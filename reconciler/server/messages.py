@@ -20,6 +20,7 @@ from reconciler.server.read_kv import NO_MESSAGE, STALL, ends, is_unbroken
 
 BATCH, BYTES = 2_000, 4 << 20
 """Of one direct batch."""
+NO_STREAM = 10059
 LANES, LANE = 32, 64
 """Requests at a time, and sequences that each goes through, where messages must be asked for one by one."""
 _OURS = frozenset({"Nats-Stream", "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp", "Nats-Num-Pending",
@@ -53,6 +54,10 @@ class Range:
 
 class Unreadable(Exception):
     """A range cannot be read to its end; what came of it so far is not all."""
+
+
+class Gone(Unreadable):
+    """By the server's own word there is no more, now or later: the stream was deleted, made anew or set back."""
 
 
 async def last(js: JetStream, stream: str, matching: str = ">") -> Message | Problem | None:
@@ -141,10 +146,15 @@ async def _missing(js: JetStream, wanted: Range, after: int) -> list[Message]:
         return [found]
     end = await ending(js, wanted.stream) if found is None else found
     if not isinstance(end, Message):
-        raise Unreadable(str(end))
+        raise _unreadable(wanted.stream, end)
     if end.sequence < wanted.upto:
-        raise Unreadable(f"stream {wanted.stream} ends at {end.sequence}, and message {wanted.upto} had been seen")
+        raise Gone(f"stream {wanted.stream} ends at {end.sequence}, and message {wanted.upto} had been seen")
     return []
+
+
+def _unreadable(stream: str, said: Problem) -> Unreadable:
+    is_gone = isinstance(said, Refusal) and said.err_code == NO_STREAM
+    return Gone(f"stream {stream}: {said}") if is_gone else Unreadable(str(said))
 
 
 async def ending(js: JetStream, stream: str) -> Message | Problem:
@@ -159,10 +169,15 @@ async def ending(js: JetStream, stream: str) -> Message | Problem:
 
 async def _one_by_one(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
     """From the leader, many at a time: where direct reading is off, refused, or broken off."""
+    done = wanted.after
     for start in range(wanted.after, wanted.upto, LANES * LANE):
         starts = range(start, min(start + LANES * LANE, wanted.upto), LANE)
         lanes = [_lane(js, wanted, after, min(after + LANE, wanted.upto)) for after in starts]
-        yield [one for lane in await asyncio.gather(*lanes) for one in lane]
+        found = [one for lane in await asyncio.gather(*lanes) for one in lane]
+        yield found
+        done = found[-1].sequence if found else done
+    if done < wanted.upto and any(one.sequence <= wanted.upto for one in await _missing(js, wanted, done)):
+        raise Unreadable(f"stream {wanted.stream} was made anew or set back while it was read")
 
 
 async def _lane(js: JetStream, wanted: Range, after: int, upto: int) -> list[Message]:
@@ -170,7 +185,7 @@ async def _lane(js: JetStream, wanted: Range, after: int, upto: int) -> list[Mes
     while after < upto:
         one = await next_after(js, wanted.stream, after, wanted.matching)
         if isinstance(one, Refusal | NoAnswer):
-            raise Unreadable(str(one))
+            raise _unreadable(wanted.stream, one)
         if one is None or one.sequence > upto:
             break
         found.append(one)

@@ -132,6 +132,28 @@ def test_a_stream_that_is_missing_is_told_under_its_name(account: Account) -> No
     looking(work, reached(account, "east"))
 
 
+def test_up_to_ends_a_stream_that_is_missing_is_told_under_its_name_too(account: Account) -> None:
+    async def work(lookout: Lookout) -> None:
+        found = (await lookout.look({}, ends=await lookout.ends()))["east"]
+        assert {name: entry["error"] for name, entry in found.items()} == {"S": "stream S: stream not found (10059)"}
+
+    looking(work, reached(account, "east"))
+
+
+def test_one_stream_of_several_whose_end_nobody_could_tell_is_not_left_out(account: Account) -> None:
+    hold(account, 0, "AUDIT", subjects=["$JS.EVENT.ADVISORY.API"])
+    hold(account, 0, "ACKS", subjects=["$JS.EVENT.METRIC.>"])
+
+    async def work(lookout: Lookout) -> None:
+        first = await lookout.look({})
+        await asyncio.to_thread(talk, account, lambda js: js.request("STREAM.DELETE.ACKS"))
+        found = (await lookout.look(first, ends=await lookout.ends()))["east"]
+        assert found["ACKS"]["error"] == "stream ACKS: stream not found (10059)"
+        assert "error" not in found["AUDIT"]
+
+    looking(work, reached(account, "east"), wanted=Wanted())
+
+
 def test_whoever_looks_the_next_night_notices_again_what_is_still_wrong(account: Account) -> None:
     before: Offsets = {}
 

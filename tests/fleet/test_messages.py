@@ -94,18 +94,42 @@ def test_a_range_of_several_targets_is_read_at_once(
     assert rows == [("east", 2, b"b", False), ("east", 3, b"c", False), ("gone", 0, b"", True)]
 
 
-def test_a_stream_that_loses_what_was_promised_ends_the_query_and_nothing_is_noted(
+async def gone(js: JetStream) -> None:
+    done(await js.request("STREAM.DELETE.S"))
+
+
+def test_a_stream_that_loses_what_was_promised_is_a_row_and_the_query_goes_on(
     spark: SparkSession, fleet: FleetFile, new_account: Callable[..., Account], tmp_path: Path
 ) -> None:
-    account = new_account()
-    file = fleet(defaults={"deadline": "1s"}, east=account)
-    publish(account, "a", "b")
+    east, west = new_account(), new_account()
+    file = fleet(defaults={"deadline": "1s"}, east=east, west=west)
+    publish(east, "a", "b")
+    publish(west, "c")
     follow(spark, file, tmp_path)
     killed(tmp_path, COMMITS, SINK)
+    talk(east, gone)
+    publish(west, "d")
+    follow(spark, file, tmp_path)
+    publish(east, "new")
+    rows = kept_up(spark, file, str(tmp_path), stream="S", most="6").collect()
+    assert {row.error for row in rows if row.error} == {
+        "stream S: stream not found (10059) (after message 0)",  # of what was promised
+        "stream S: stream not found (10059)",  # as the next look has it
+        "stream S was made anew or set back: it goes on with another message 1",
+    }
+    found = sorted((row.target, row.sequence, row.data.decode()) for row in rows if row.data)
+    assert found == [("east", 1, "new"), ("west", 1, "c"), ("west", 2, "d")]
 
-    async def gone(js: JetStream) -> None:
-        done(await js.request("STREAM.DELETE.S"))
 
-    talk(account, gone)
+def test_a_target_out_of_reach_ends_the_query_and_is_read_when_it_is_back(
+    spark: SparkSession, fleet: FleetFile, guarded: Account, tmp_path: Path
+) -> None:
+    there = fleet(defaults={"deadline": "1s"}, east=guarded)
+    publish(guarded, "a", "b")
+    follow(spark, there, tmp_path)
+    killed(tmp_path, COMMITS, SINK)
+    away = fleet(defaults={"deadline": "1s"}, east=NOBODY)
     with pytest.raises(StreamingQueryException, match=r"east: .*start the query again"):
-        follow(spark, file, tmp_path)
+        follow(spark, away, tmp_path)
+    fleet(defaults={"deadline": "1s"}, east=guarded)
+    assert follow(spark, there, tmp_path) == [("east", 1, "a"), ("east", 2, "b")]

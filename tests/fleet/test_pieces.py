@@ -15,7 +15,7 @@ from reconciler.fleet.reading import REQUESTS
 from reconciler.fleet.targets import Target
 from reconciler.server.messages import Unreadable
 from reconciler.server.settings import Settings
-from tests.fleet.told import reached
+from tests.fleet.told import Odd, reached
 from tests.support.accounts import Account
 from tests.support.jetstream import make_stream, talk
 
@@ -100,6 +100,23 @@ def test_a_look_at_a_target_that_is_gone_is_a_row() -> None:
 def test_what_must_be_read_is_read_again_later_rather_than_left_out() -> None:
     with pytest.raises(Unreadable, match=r"^east: .*\(after message 7\); start the query again"):
         read(Piece(target=EAST, stream="S", after=7, upto=9), must=True)
+
+
+def test_what_is_gone_for_good_is_a_row_after_what_was_there(account: Account) -> None:
+    async def work(js: Any) -> None:
+        await make_stream(js, "S", subjects=["s"], allow_direct=True)
+        await js.pipeline.request("s", b"one", within=5)
+
+    talk(account, work)
+    one, none = read(Piece(target=reached(account, "east", deadline=0.5), stream="S", upto=5), must=True)
+    assert (one["sequence"], one["data"]) == (1, b"one")
+    assert (none["sequence"], none["error"]) == (1, "stream S ends at 1, and message 5 had been seen (after message 1)")
+
+
+def test_whatever_goes_wrong_with_one_piece_is_a_row() -> None:
+    odd = Odd(name="east", settings=EAST.settings, deadline=0.1)
+    (row,) = read(Piece(target=odd, stream="S", upto=1), must=False)
+    assert row["error"] == "KeyError: 'odd' (after message 0)"
 
 
 def test_pieces_travel(account: Account) -> None:

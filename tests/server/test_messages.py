@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.server import messages
 from reconciler.server.api import JetStream, NoAnswer, Refusal
-from reconciler.server.messages import Message, Range, Unreadable, last, next_after, pages, since
+from reconciler.server.messages import Gone, Message, Range, last, next_after, pages, since
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.versions import on_every_version
@@ -72,10 +72,13 @@ def test_an_end_that_is_gone_by_now_is_no_reason_to_stop_earlier_or_to_wait(acco
     talk(account, work)
 
 
-def test_a_stream_that_does_not_get_as_far_as_was_seen_is_not_all_there_is(account: Account) -> None:
+@pytest.mark.parametrize("allow_direct", [True, False])
+def test_a_stream_that_does_not_get_as_far_as_was_seen_is_not_all_there_is(
+    account: Account, allow_direct: bool
+) -> None:
     async def work(js: JetStream) -> None:
-        await filled(js, 3, allow_direct=True)
-        with pytest.raises(Unreadable, match="ends at 3, and message 5 had been seen"):
+        await filled(js, 3, allow_direct=allow_direct)
+        with pytest.raises(Gone, match="ends at 3, and message 5 had been seen"):
             await read(js, 0, 5)
 
     talk(account, work)
@@ -83,7 +86,7 @@ def test_a_stream_that_does_not_get_as_far_as_was_seen_is_not_all_there_is(accou
 
 def test_a_stream_that_is_not_there_says_so(account: Account) -> None:
     async def work(js: JetStream) -> None:
-        with pytest.raises(Unreadable, match=r"stream not found"):
+        with pytest.raises(Gone, match=r"stream S: stream not found"):
             await read(js, 0, 5)
         assert isinstance(await next_after(js, "S", 0), Refusal | NoAnswer)
 
