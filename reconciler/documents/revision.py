@@ -14,7 +14,7 @@ PATIENCE = 5.0
 _HOST = r"(?P<host>\[[^\]@]*\]|[^\[\]/:@]+)"
 _PATH = r"(?P<path>[^?#]*)(?:[?#].*)?"
 _URL = re.compile(rf"[a-z][a-z0-9+.-]*://(?:[^/?#]*@)?{_HOST}(?::\d*)?/+{_PATH}", re.IGNORECASE | re.DOTALL)
-_SCP = re.compile(rf"(?!file:|[a-z]:[\\/])(?:[^/]*@)?{_HOST}:(?!//){_PATH}", re.IGNORECASE | re.DOTALL)
+_SCP = re.compile(rf"(?!file:|[a-z]:[\\/])(?:.*[^/]@)?{_HOST}:(?!//){_PATH}", re.IGNORECASE | re.DOTALL)
 _FILE = re.compile(r"file://[^/]*(?P<path>/.*)", re.DOTALL)
 _HELPER = re.compile(r"^([a-z0-9][a-z0-9+.-]*::)+", re.IGNORECASE)
 """`codecommit::`: which program fetches it."""
@@ -57,10 +57,12 @@ def identity(url: str) -> str:
     url = _HELPER.sub("", url) if "://" in url else url
     if found := _FILE.fullmatch(url):
         return found["path"]
+    if _is_local(url):
+        return url
     match = _URL.fullmatch(url) or _SCP.fullmatch(url)
     if match and not _SECOND_LOGIN.match(match["path"]):
         return f"{match['host'].lower()}/{match['path'].strip('/').removesuffix('.git')}"
-    return url if _is_local(url) else re.split("[?#]", url.rpartition("@")[2])[0]
+    return re.split("[?#]", url.rpartition("@")[2])[0]
 
 
 def _is_local(url: str) -> bool:
