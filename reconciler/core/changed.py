@@ -74,11 +74,9 @@ class _Course:
         action = change.get("action")
         self.made_anew |= action == Action.REPLACE or (action == Action.CREATE and not self.is_there)
         self.is_there = action != Action.DELETE
-        fields = change.get("fields")
-        for path, sides in fields.items() if isinstance(fields, dict) else ():
-            if isinstance(sides, dict):
-                first, _ = self.fields.get(path, (sides, sides))
-                self.fields[path] = (first, sides)
+        for path, sides in change.get("fields", {}).items():
+            first, _ = self.fields.get(path, (sides, sides))
+            self.fields[path] = (first, sides)
 
 
 def difference(first: Run, last: Run, between: Iterable[Run]) -> Difference:
@@ -99,10 +97,9 @@ def difference(first: Run, last: Run, between: Iterable[Run]) -> Difference:
 
 def _done(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Without what the run says it did not finish."""
-    left = run.steps.get("unfinished")
-    unfinished = set(left) if isinstance(left, list) else set()
+    unfinished = set(run.steps.get("unfinished", ()))
     for address, change in (run.changes or {}).items():
-        if isinstance(change, dict) and address not in unfinished:
+        if address not in unfinished:
             yield address, change
 
 

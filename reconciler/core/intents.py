@@ -6,11 +6,22 @@ is, the replacement is resumed or taken back.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pydantic_core import from_json
-
-from reconciler.core.records import BUCKET, FORMAT, decode_key, encode_key
+from reconciler.core.entries import (
+    FORMAT,
+    Fits,
+    Unusable,
+    are_any,
+    are_texts,
+    is_config,
+    is_flag,
+    is_start,
+    is_text,
+    read,
+)
+from reconciler.core.records import BUCKET, decode_key, encode_key
 from reconciler.core.resource import Address, Config, Consent, Json
 from reconciler.core.wire import Entry, Snapshot
 
@@ -73,25 +84,37 @@ def encode_intent(intent: Intent) -> dict[str, Json]:
     return {name: value for name, value in record.items() if value or name == "topology"}
 
 
+def _are_notes(value: Json) -> bool:
+    """A message to resume at is looked at by who wants it: zero says that there is none yet."""
+    return isinstance(value, dict) and (value.get("placeholder") is None or is_text(value["placeholder"]))
+
+
+_SHAPES: Mapping[str, Fits] = {
+    "source": is_text, "git_revision": is_text, "created": is_text, "old": is_config, "wanted": is_config,
+    "fields": are_texts, "start": is_start, "notes": _are_notes, "allow": are_any,
+    "ready": is_flag,
+}  # fmt: skip
+
+
 def decode_intent(entry: Entry) -> Intent | str:
     """A replacement under way, or why nobody can say what it is."""
     try:
-        record = from_json(entry.value)
-        if record.get("format") != FORMAT:
-            return f"its format is {record.get('format')}, this version reads {FORMAT}"
+        said = read(entry.value, _SHAPES)
         return Intent(
-            topology=record["topology"],
-            source=record.get("source"),
-            git_revision=record.get("git_revision"),
-            created=record.get("created", ""),
-            **{name: dict(record.get(name, {})) for name in ("old", "wanted", "start", "notes")},
-            fields=tuple(record.get("fields", ())),
-            allow=tuple(Consent.model_validate(one) for one in record.get("allow", ())),
-            ready=bool(record.get("ready")),
+            topology=said["topology"],
+            source=said.get("source"),
+            git_revision=said.get("git_revision"),
+            created=said.get("created") or "",
+            **{name: said.get(name) or {} for name in ("old", "wanted", "start", "notes")},
+            fields=tuple(said.get("fields") or ()),
+            allow=tuple(Consent.model_validate(one) for one in said.get("allow") or ()),
+            ready=bool(said.get("ready")),
             revision=entry.revision,
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return "it is damaged"
+    except Unusable as why:
+        return str(why)
+    except (ValueError, TypeError):
+        return "the consent it was begun with cannot be understood"
 
 
 def intents(snapshot: Snapshot) -> dict[Address, Intent | str]:

@@ -8,17 +8,15 @@ server's own, of when it stored them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 
-from pydantic_core import from_json
-
 from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.entries import FORMAT, Unusable, are_texts, is_number, json_object
 from reconciler.core.events import Failed, Finished, InDoubt, Settled
 from reconciler.core.lease import Holder
 from reconciler.core.plan import Plan
-from reconciler.core.records import FORMAT
 from reconciler.core.resource import Json
 
 PREFIX = "journal"
@@ -175,6 +173,41 @@ def told(value: bytes) -> dict[str, Json]:
     return fits
 
 
+def _failures(said: Json) -> Json:
+    return [one for one in said if isinstance(one, dict)]
+
+
+def _calls(said: Json) -> Json:
+    """`{"stream.create": ["A"]}`; a number stands for names that were too many."""
+    return {call: names for call, names in said.items() if are_texts(names) or is_number(names)}
+
+
+_STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
+    "done": (dict, _calls), "not_started": (dict, _calls),
+    "skipped": (dict, lambda said: {because: _calls(one) for because, one in said.items() if isinstance(one, dict)}),
+    "failed": (list, _failures), "in_doubt": (list, _failures), "warnings": (list, _failures),
+    "unfinished": (list, lambda said: [one for one in said if isinstance(one, str)]),
+}  # fmt: skip
+
+
+def steps_told(value: bytes) -> dict[str, Json]:
+    """What became of the steps, as `steps` writes it; what is not of that shape is left out."""
+    said = decoded(value)
+    fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in said.items()}
+    return {name: part(one) for name, (one, shape, part) in fits.items() if isinstance(one, shape)}
+
+
+def changes_told(value: bytes) -> dict[str, Json]:
+    """What a run was to change, likewise."""
+    return {address: _change_told(one) for address, one in decoded(value).items() if isinstance(one, dict)}
+
+
+def _change_told(said: Mapping[str, Json]) -> dict[str, Json]:
+    fields = said.get("fields")
+    sides = {path: one for path, one in fields.items() if isinstance(one, dict)} if isinstance(fields, dict) else {}
+    return {"action": str(said.get("action")), "fields": sides}
+
+
 def chunks_of(said: Mapping[str, Json] | None, name: str) -> range:
     return range(min((said or {}).get(name) or 0, LONGEST))
 
@@ -182,7 +215,6 @@ def chunks_of(said: Mapping[str, Json] | None, name: str) -> range:
 def decoded(value: bytes) -> dict[str, Json]:
     """Empty where it cannot be read: the rest of the journal can."""
     try:
-        said = from_json(value)
-    except ValueError:
+        return json_object(value)
+    except Unusable:
         return {}
-    return said if isinstance(said, dict) else {}

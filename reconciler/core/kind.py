@@ -157,6 +157,11 @@ class Registry:
     def of(self, address: Address) -> Kind:
         return self.by_name[address.kind]
 
+    def holds(self, address: Address) -> bool:
+        """Is there such a kind, and does it have so many names? A later version has others."""
+        kind = self.by_name.get(address.kind)
+        return kind is not None and len(address.names) == (2 if kind.place.within else 1)
+
     def within(self, parent: str | None) -> tuple[Kind, ...]:
         """Kinds whose sections stand directly under `parent` (None: at top level)."""
         return tuple(kind for kind in self.kinds if kind.place.within == parent)

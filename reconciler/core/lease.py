@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 
-from pydantic_core import from_json
-
-from reconciler.core.records import FORMAT, escaped, unescaped
+from reconciler.core.entries import FORMAT, Unusable, escaped, json_object, unescaped
 from reconciler.core.wire import Entry
 
 PREFIX = "lease"
@@ -79,9 +77,10 @@ def topology_of(key: str) -> str | None:
     """Whose lease a key is; None: it is none."""
     prefix, _, token = key.partition(".")
     try:
-        return unescaped(token) if prefix == PREFIX and token else None
+        topology = unescaped(token)
     except ValueError:
         return None
+    return topology if prefix == PREFIX and token and lease_key(topology) == key else None
 
 
 def encode_holder(holder: Holder) -> bytes:
@@ -92,10 +91,8 @@ def encode_holder(holder: Holder) -> bytes:
 def decode_holder(value: bytes, topology: str) -> Holder:
     """Whatever stands there holds the lease, also where it does not say who that is."""
     try:
-        said = from_json(value)
-    except ValueError:
-        said = None
-    if not isinstance(said, dict):
+        said = json_object(value)
+    except Unusable:
         return Holder(topology=topology, run="")
     known = {one.name: int if one.name == "pid" else str for one in fields(Holder)}
     told = {name: said[name] for name, kind in known.items() if isinstance(said.get(name), kind)}

@@ -55,7 +55,7 @@ class Look:
 def look(topology: Topology, snapshot: Snapshot, registry: Registry, part: Part) -> Look:
     """Raises CannotContinue where this is another place than the files are for."""
     check_place(topology, snapshot.target)
-    owned = remembered.read(snapshot)
+    owned = remembered.read(snapshot, registry)
     known = snapshot.unknown_bucket(BUCKET) is None
     world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known, today=part.today)
     found = drift(

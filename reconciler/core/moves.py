@@ -36,7 +36,11 @@ def moved(
         if entry.is_of_topology or change is None or change.desired is None or change.action is Action.UNKNOWN:
             continue
         kind = registry.of(entry.origin)
-        if why := kind.unknown(entry.origin, snapshot) if entry.origin not in live else None:
+        there = changes.get(entry.origin)
+        why = kind.unknown(entry.origin, snapshot) if entry.origin not in live else None
+        if there and there.action is Action.UNKNOWN:
+            why = there.reason
+        if why:
             yield entry.address, replace(change, action=Action.UNKNOWN, reason=why)
         elif entry.origin in live and change.live is None:
             yield from _arriving(entry, change, live[entry.origin], ledger.get(entry.origin), kind)

@@ -100,7 +100,7 @@ def reconcile(
     ledger = handover.taken_over(topology, ledger, take_over, today)
     live = recognised(snapshot, registry, by_kind(d.address for d in topology.resources))
     desired = settled(topology, snapshot, registry, live)
-    begun = intents(snapshot)
+    begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {
         address: _wanted(
             resource, live.get(address), ledger.get(address), begun.get(address), registry.of(address), snapshot

@@ -6,12 +6,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pydantic_core import from_json
-
+from reconciler.core.entries import (
+    FORMAT,
+    Fits,
+    Unusable,
+    are_texts,
+    escaped,
+    is_config,
+    is_flag,
+    is_mapping,
+    is_start,
+    is_text,
+    is_version,
+    read,
+    unescaped,
+)
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.wire import Entry, Version
 
-FORMAT = 1
 BUCKET = "reconciler"
 PREFIX = "owned"
 
@@ -64,50 +76,38 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
     return {name: value for name, value in record.items() if value or name == "topology"}
 
 
+_SHAPES: Mapping[str, Fits] = {
+    "source": is_text, "git_revision": is_text, "fields": is_config, "left": are_texts, "protected": is_flag,
+    "knows": is_version, "start": is_start, "seen": is_mapping,
+}  # fmt: skip
+
+
 def decode_owned(entry: Entry) -> Owned | str:
     """A record, or why it cannot be used."""
     try:
-        record = from_json(entry.value)  # twice as fast as the standard library's; thousands are read at once
-    except ValueError:
-        return "its text is not JSON"
-    if not isinstance(record, dict) or not isinstance(record.get("topology"), str):
-        return "it names no topology"
-    if record.get("format") != FORMAT:
-        return f"its format is {record.get('format')}, this version reads {FORMAT}"
-    if not isinstance(record.get("fields", {}), dict) or not isinstance(record.get("left", []), list):
-        return "its fields are not a mapping, or what it left open is not a list"
-    return _owned(record, entry.revision)
-
-
-def _owned(record: Mapping[str, Json], revision: int) -> Owned:
+        said = read(entry.value, _SHAPES)
+    except Unusable as why:
+        return str(why)
     return Owned(
-        topology=record["topology"],
-        source=record.get("source"),
-        git_revision=record.get("git_revision"),
-        fields=record.get("fields", {}),
-        left=tuple(str(name) for name in record.get("left", ())),
-        protected=bool(record.get("protected")),
-        knows=str(record.get("knows", "")),
-        start=record["start"] if isinstance(record.get("start"), dict) else {},
-        seen=record["seen"] if isinstance(record.get("seen"), dict) else {},
-        revision=revision,
+        topology=said["topology"],
+        source=said.get("source"),
+        git_revision=said.get("git_revision"),
+        fields=said.get("fields") or {},
+        left=tuple(said.get("left") or ()),
+        protected=bool(said.get("protected")),
+        knows=said.get("knows") or "",
+        start=said.get("start") or {},
+        seen=said.get("seen") or {},
+        revision=entry.revision,
     )
 
 
-_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _PLAIN_KEY = re.compile(r"[a-z]+(\.[A-Za-z0-9_-]+){2,}")
 
 
 def encode_key(address: Address, prefix: str = PREFIX) -> str:
     """`owned.stream.ORDERS`: bytes that KV keys cannot hold become `=XX`, so that every legal name fits."""
     return ".".join((prefix, *(escaped(part) for part in (address.kind, *address.names))))
-
-
-def escaped(text: str) -> str:
-    """One token of a key."""
-    if _PLAIN.fullmatch(text):
-        return text
-    return "".join(chr(b) if _PLAIN.match(chr(b)) else f"={b:02X}" for b in text.encode())
 
 
 def decode_key(key: str, prefix: str = PREFIX) -> Address | None:
@@ -126,11 +126,3 @@ def decode_key(key: str, prefix: str = PREFIX) -> Address | None:
         return None
     address = Address(kind, tuple(names))
     return address if encode_key(address, prefix) == key else None  # one address, one key: other spellings are not ours
-
-
-def unescaped(text: str) -> str:
-    """The text of such a token. Raises ValueError where the bytes are no text."""
-    if "=" not in text:
-        return text
-    raw = re.sub(rb"=([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), text.encode())
-    return raw.decode()

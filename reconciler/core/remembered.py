@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.intents import intent_key, intents
+from reconciler.core.kind import Registry
 from reconciler.core.records import BUCKET, Owned, decode_key, decode_owned
 from reconciler.core.resource import Address
 from reconciler.core.wire import Snapshot
@@ -18,7 +20,7 @@ class Ledger:
     """Entries that cannot be understood; they are left alone."""
 
 
-def read(snapshot: Snapshot) -> Ledger:
+def read(snapshot: Snapshot, registry: Registry) -> Ledger:
     """Every readable record by address. A missing bucket is an empty ledger."""
     records: dict[Address, Owned] = {}
     problems = []
@@ -30,7 +32,20 @@ def read(snapshot: Snapshot) -> Ledger:
             records[address] = owned
         else:
             problems.append(_unreadable(address, key, owned))
-    return Ledger(records=records, problems=tuple(problems))
+    return Ledger(records=records, problems=(*problems, *_lost_intents(snapshot, registry)))
+
+
+def _lost_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
+    for address, intent in intents(snapshot).items():
+        why = intent if isinstance(intent, str) else "this version knows no such kind"
+        if isinstance(intent, str) or not registry.holds(address):
+            key = intent_key(address)
+            yield Diagnostic(
+                severity=Severity.WARNING, code="LE104", name="replacement-unreadable", address=str(address),
+                message=f"a run began to replace it, and what bucket {BUCKET} says of that under {key} cannot be used: {why}; "
+                "it is left alone",
+                fix=f"apply with the version that began it; otherwise look whether it is as it should be, and delete {key}",
+            )  # fmt: skip
 
 
 def _unreadable(address: Address, key: str, why: str) -> Diagnostic:

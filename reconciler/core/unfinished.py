@@ -60,9 +60,12 @@ def undeclared(topology: Topology, begun: Begun, changes: Mapping[Address, Chang
     found: dict[Address, Change] = {}
     for address, intent in begun.items():
         change = changes.get(address)
-        if isinstance(intent, str) or (change and change.desired):
+        if change and change.desired:
             continue
-        if change is None and intent.topology == topology.name:
+        if isinstance(intent, str):
+            if change:  # what is half made of it nobody knows
+                found[address] = replace(change, action=Action.UNKNOWN, reason=f"{UNREADABLE}: {intent}")
+        elif change is None and intent.topology == topology.name:
             reason = "it was being replaced when a run was cut off: declare it to finish that, or remove it"
             found[address] = Change(address=address, action=Action.ORPHAN, intent=intent, reason=reason)
         elif (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.core.entries import FORMAT as JOURNAL
 from reconciler.core.journal import Run
-from reconciler.core.records import FORMAT as JOURNAL
 from reconciler.core.resource import Json
 from reconciler.report.json import json_text
 from reconciler.report.names import named
@@ -72,13 +71,13 @@ def _run(run: Run, paper: Paper) -> Iterator[str]:
         yield from paper.wrapped("It has no end: its process was killed, lost the server, or lost its lease. "
                                  "What it had begun, the next plan shows.")  # fmt: skip
     for name in ("failed", "in_doubt"):
-        for one in _list(run.steps.get(name)):
+        for one in run.steps.get(name, ()):
             yield from _failure(name.replace("_", " "), one, paper)
-    for because, calls in _mapping(run.steps.get("skipped")).items():
+    for because, calls in run.steps.get("skipped", {}).items():
         yield from _named(f"not tried ({because})", calls, paper)
     for name in ("not_started", "done"):
-        yield from _named(name.replace("_", " "), run.steps.get(name), paper)
-    for one in _list(run.steps.get("warnings")):
+        yield from _named(name.replace("_", " "), run.steps.get(name, {}), paper)
+    for one in run.steps.get("warnings", ()):
         yield from paper.wrapped(f"warning {one.get('code')}: {one.get('message')}", 2)
 
 
@@ -89,21 +88,13 @@ def _failure(word: str, one: dict[str, Json], paper: Paper) -> Iterator[str]:
         yield from paper.paragraphs(f"Instead: {one['fix']}", 4)
 
 
-def _named(head: str, calls: Json, paper: Paper) -> Iterator[str]:
-    for call, names in _mapping(calls).items():
+def _named(head: str, calls: Mapping[str, Json], paper: Paper) -> Iterator[str]:
+    for call, names in calls.items():
         if isinstance(names, list):
             what = visible(f"{head}: {counted(len(names), 'step')} {call}")
-            yield from named(what, [str(name) for name in names], paper, 2)
+            yield from named(what, names, paper, 2)
         else:
             yield visible(f"  {head}: {names} more, not named")
-
-
-def _list(said: Json) -> list[Any]:
-    return [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
-
-
-def _mapping(said: Json) -> dict[str, Any]:
-    return said if isinstance(said, dict) else {}
 
 
 def history_json(runs: Sequence[Run]) -> str:

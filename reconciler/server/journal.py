@@ -108,7 +108,9 @@ async def in_full(js: JetStream, run: Run) -> Run:
         _whole(js, [journal.changes_key(run.number, at) for at in journal.chunks_of(run.begun, "changes")]),
     )
     return replace(
-        run, steps=journal.decoded(steps) if steps else {}, changes=journal.decoded(changes) if changes else None
+        run,
+        steps=journal.steps_told(steps) if steps else {},
+        changes=journal.changes_told(changes) if changes else None,
     )
 
 

@@ -119,7 +119,7 @@ async def _account(js: JetStream, only: Sequence[str], exclude: Sequence[str], *
 def account(
     snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
 ) -> _Account:
-    records = remembered.read(snapshot).records
+    records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected)
     chosen = tuple(address for address in writer.addresses if selected(str(address), only, exclude))

@@ -126,7 +126,7 @@ def _with(declared: Declared, wanted: Config) -> Declared:
 
 def _alone(address: Address, snapshot: Snapshot) -> Topology:
     """In the name of whoever owns it."""
-    owned = remembered.read(snapshot).records.get(address)
+    owned = remembered.read(snapshot, REGISTRY).records.get(address)
     return Topology(name=owned.topology if owned else "")
 
 

@@ -72,7 +72,7 @@ async def planned(
     """The same from a snapshot already taken. Without a connection, what depends on the changes stays unanswered.
     `narrow` leaves only part of what is wanted."""
     check_place(topology, snapshot.target)
-    owned = remembered.read(snapshot)
+    owned = remembered.read(snapshot, registry)
     known = snapshot.unknown_bucket(BUCKET) is None
     origin_ = options.came_from or came_from(topology)
     world = narrow(

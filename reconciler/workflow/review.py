@@ -104,7 +104,7 @@ def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
 
 
 def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
-    records = remembered.read(snapshot).records
+    records = remembered.read(snapshot, REGISTRY).records
     world = reconcile(head, snapshot, records, REGISTRY, ledger_known=True, today=today)
     view = View(
         target=snapshot.target, topology=head.name, snapshot=snapshot,

@@ -52,7 +52,7 @@ NUMBERED = re.compile(r"\b[sb]\d+[xyz]?\b(/c\d|-g)?")
 
 def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
     """What `workflow.plan` does, without a server to ask."""
-    owned = remembered.read(snapshot)
+    owned = remembered.read(snapshot, REGISTRY)
     world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
     view = View(
         target=snapshot.target, topology=wanted.name, snapshot=snapshot,

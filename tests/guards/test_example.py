@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core import remembered
+from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from tests.cli.running import EXAMPLES
@@ -34,5 +35,5 @@ async def left(js: JetStream) -> tuple[list[str], list[str], list[str]]:
     """Streams, consumers of SALES, and the owners of anything."""
     names = [name for name in done(await js.request("STREAM.NAMES"))["streams"] if name != "KV_reconciler"]
     consumers = done(await js.request("CONSUMER.NAMES.SALES"))["consumers"]
-    owners = {owned.topology for owned in remembered.read(await observe(js)).records.values()}
+    owners = {owned.topology for owned in remembered.read(await observe(js), REGISTRY).records.values()}
     return sorted(names), consumers, sorted(owners)

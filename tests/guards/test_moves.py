@@ -13,6 +13,7 @@ from reconciler.core.diff import Action
 from reconciler.core.resource import Address
 from reconciler.core.topology import Moved, Topology
 from reconciler.core.wire import Target, Version
+from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow import imagined
@@ -66,7 +67,7 @@ async def consumers(js: JetStream) -> list[str]:
 
 
 async def owned_consumers(js: JetStream) -> list[str]:
-    return sorted(a.name for a in remembered.read(await observe(js)).records if a.kind == "consumer")
+    return sorted(a.name for a in remembered.read(await observe(js), REGISTRY).records if a.kind == "consumer")
 
 
 @pytest.mark.parametrize("retention", RETENTIONS)

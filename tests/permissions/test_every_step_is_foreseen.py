@@ -55,7 +55,7 @@ def done(steps: Iterable[object]) -> list[Need]:
 
 
 def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[object, View]:
-    owned = remembered.read(snapshot)
+    owned = remembered.read(snapshot, REGISTRY)
     world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
     return world, View(
         target=snapshot.target, topology=wanted.name, snapshot=snapshot,

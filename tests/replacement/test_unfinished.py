@@ -165,7 +165,7 @@ def test_an_unreadable_intent_stops_everything_about_its_consumer(cut: Cut) -> N
     async def then(work: Work) -> None:
         await work.js.put_entry("reconciler", "intent.consumer.S.c", b"{", expected_revision=None)
         (change,) = (await work.plan(cut.wanted)).plan.changes
-        assert (change.action, "damaged" in change.reason) == (Action.UNKNOWN, True)
+        assert (change.action, "its text is not JSON" in change.reason) == (Action.UNKNOWN, True)
 
     cut.off(AFTER_DELETION, then)
 

@@ -67,7 +67,7 @@ def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
 
 def _claims(snapshot: Snapshot, declared: Sequence[Address]) -> Iterable[Raw]:
     live = (group.address for group in group_steps.recognise("elastic_group", BUCKET, snapshot))
-    begun = (address for address in intents(snapshot) if address.kind == "elastic_group")
+    begun = (address for address in intents(snapshot) if (address.kind, len(address.names)) == ("elastic_group", 2))
     return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *begun, *declared))
 
 

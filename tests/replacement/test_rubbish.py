@@ -1,0 +1,271 @@
+"""Whoever may write into bucket `reconciler` can write anything: one bad entry harms nothing but what it is about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reconciler.core import changed, journal, remembered
+from reconciler.core.diff import Action
+from reconciler.core.drift import drift
+from reconciler.core.intents import Intent, encode_intent, intent_key
+from reconciler.core.journal import Run
+from reconciler.core.lease import found, lease_key, topology_of
+from reconciler.core.plan import Plan
+from reconciler.core.reconcile import reconcile
+from reconciler.core.records import encode_key
+from reconciler.core.resource import Address
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Entry, Snapshot, Target, Version
+from reconciler.kinds import REGISTRY
+from reconciler.report.drift import drift_text
+from reconciler.report.drift_json import drift_json
+from reconciler.report.history import history_json, history_text, run_json, run_text
+from reconciler.report.history_diff import difference_json, difference_text
+from reconciler.report.json import plan_json
+from reconciler.report.paper import Paper
+from reconciler.report.text import plan_text
+from reconciler.workflow import imagined
+from reconciler.workflow.turn import others
+from tests.convergence.running import TODAY, apply_offline, plan_offline
+from tests.support.topologies import read
+
+FILE = """
+streams:
+  A:
+    subjects: [a.*]
+    metadata: {team: a}
+    consumers: {c: {ack_policy: explicit}, d: {ack_policy: explicit}}
+    groups: {g: {type: elastic, max_members: 4, partitioning_filters: [{filter: a.*, partitioning_wildcards: [1]}]}}
+  B: {subjects: [b], max_age: 1d}
+kv_buckets: {K: {}}
+"""
+STREAM, CONSUMER, BUCKET = Address.of("stream", "A"), Address.of("consumer", "A", "c"), "reconciler"
+GROUP = Address.of("elastic_group", "A", "g")
+WIRE = Paper(width=100)
+
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["2.15", "", "t" * 5_000, "replace", "\x1b[2J", 10**400]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+BYTES = st.binary(max_size=20) | st.sampled_from(
+    [b"[" * 100 + b"]" * 100, b'{"a":' * 150 + b"1" + b"}" * 150, b"1e999"]
+)
+
+rubbish = settings(
+    max_examples=120, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+def text(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def damaged(valid: dict[str, Any]) -> st.SearchStrategy[bytes]:
+    """Bytes, any JSON, or a valid entry in which something has another value, one level down too."""
+
+    def into(path: tuple[str, ...], value: Any) -> bytes:
+        whole = json.loads(json.dumps(valid))
+        inner = whole
+        for name in path[:-1]:
+            inner = inner[name]
+        inner[path[-1]] = value
+        return text(whole)
+
+    paths = [(name,) for name in valid] + [
+        (name, below) for name, one in valid.items() if isinstance(one, dict) for below in (*one, "more")
+    ]
+    return BYTES | ANYTHING.map(text) | st.builds(into, st.sampled_from(paths), ANYTHING)
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> Topology:
+    return read(tmp_path_factory.mktemp("t"), FILE, "t")
+
+
+@pytest.fixture(scope="module")
+def applied(wanted: Topology) -> Snapshot:
+    empty = imagined.empty(Target(version=Version(2, 15), peers=1))
+    return apply_offline(plan_offline(wanted, empty), empty)
+
+
+def holding(snapshot: Snapshot, key: str, value: bytes) -> Snapshot:
+    """The account with this in one entry more, or another."""
+    entries = {**snapshot.entries, BUCKET: {**snapshot.entries.get(BUCKET, {}), key: Entry(value, 7)}}
+    return replace(snapshot, entries=entries)
+
+
+def without_consumer(snapshot: Snapshot) -> Snapshot:
+    left = {name: info for name, info in snapshot.consumers["A"].items() if name != "c"}
+    return replace(snapshot, consumers={**snapshot.consumers, "A": left})
+
+
+def looked_at(wanted: Topology, snapshot: Snapshot) -> Plan:
+    """Planned, shown, and looked at for drift; every page of it can be printed and is JSON."""
+    plan = plan_offline(wanted, snapshot)
+    plan_text(plan)
+    ledger = remembered.read(snapshot, REGISTRY)
+    world = reconcile(wanted, snapshot, ledger.records, REGISTRY, ledger_known=True)
+    strayed = drift(wanted, world, snapshot, REGISTRY, ledger_known=True, source=None, today=TODAY)
+    drift_text(strayed, WIRE)
+    for page in (plan_json(plan), drift_json(strayed)):
+        json.loads(page, parse_constant=pytest.fail)
+    others(plan, snapshot)
+    return plan
+
+
+def touched(plan: Plan) -> set[str]:
+    return {change.address for change in plan.changes if change.action is not Action.KEEP}
+
+
+OWNED: dict[str, Any] = {
+    "format": 1, "topology": "t", "source": "h/o/r", "git_revision": "abc", "fields": {"subjects": ["a.*"], "metadata": {"team": "a"}},
+    "left": ["description"], "protected": True, "knows": "2.15", "start": {}, "seen": {"created": "then", "at": 1, "server": "2.15.0"},
+}  # fmt: skip
+START = {"deliver_policy": "by_start_sequence", "opt_start_seq": 43, "opt_start_time": None}
+INTENT: dict[str, Any] = json.loads(json.dumps(encode_intent(Intent(
+    topology="t", created="then", old={"ack_policy": "explicit"}, wanted={"ack_policy": "explicit", "members": ["m"], "metadata": {}},
+    fields=("ack_policy",), start=START, notes={"placeholder": "p", "resume": 4}, ready=True,
+)))) | {"allow": [{"code": "CO104", "reason": "r"}], "source": "h/o/r", "git_revision": "abc"}  # fmt: skip
+
+
+@rubbish
+@given(value=damaged(OWNED), address=st.sampled_from([STREAM, CONSUMER]))
+def test_a_bad_record_harms_nothing_but_what_it_is_about(
+    value: bytes, address: Address, wanted: Topology, applied: Snapshot
+) -> None:
+    for snapshot in (applied, without_consumer(applied)):
+        plan = looked_at(wanted, holding(snapshot, encode_key(address), value))
+        assert touched(plan) <= {str(address), str(CONSUMER)}
+
+
+@rubbish
+@given(value=damaged({**OWNED, "start": START, "fields": {"deliver_policy": "all"}}))
+def test_nor_does_one_of_a_consumer_that_was_replaced(value: bytes, wanted: Topology, applied: Snapshot) -> None:
+    config = {**applied.consumers["A"]["c"]["config"], "deliver_policy": "by_start_sequence", "opt_start_seq": 43}
+    live = {**applied.consumers["A"], "c": {**applied.consumers["A"]["c"], "config": config}}
+    snapshot = replace(applied, consumers={**applied.consumers, "A": live})
+    assert touched(looked_at(wanted, holding(snapshot, encode_key(CONSUMER), value))) <= {str(CONSUMER)}
+
+
+@rubbish
+@given(value=damaged(INTENT), address=st.sampled_from([CONSUMER, GROUP, STREAM]))
+def test_a_bad_intent_stops_what_it_is_about_and_nothing_else(
+    value: bytes, address: Address, wanted: Topology, applied: Snapshot
+) -> None:
+    for snapshot in (applied, without_consumer(applied)):
+        plan = looked_at(wanted, holding(snapshot, intent_key(address), value))
+        assert touched(plan) <= {str(address), str(CONSUMER)}
+
+
+@rubbish
+@given(value=BYTES | ANYTHING.map(text))
+def test_what_is_no_intent_never_counts_as_nothing_half_made(value: bytes, wanted: Topology, applied: Snapshot) -> None:
+    plan = looked_at(wanted, holding(without_consumer(applied), intent_key(CONSUMER), value))
+    assert {(one.address, one.action) for one in plan.changes if str(CONSUMER) == one.address} == {
+        (str(CONSUMER), Action.UNKNOWN)
+    }
+    assert not plan.steps
+
+
+@pytest.mark.parametrize(
+    "key", ["foo.bar", "stream.A.B", "consumer.A", "elastic_group.A", "foo", "foo.=41", "consumer.A.c.d"]
+)
+@pytest.mark.parametrize("value", [text(INTENT), text(OWNED), b"{"], ids=["intent", "record", "rubbish"])
+def test_kinds_that_a_later_version_has_are_left_alone(
+    key: str, value: bytes, wanted: Topology, applied: Snapshot
+) -> None:
+    for prefix in ("owned", "intent"):
+        assert touched(looked_at(wanted, holding(applied, f"{prefix}.{key}", value))) == set()
+
+
+def problems(snapshot: Snapshot) -> list[tuple[str, str | None]]:
+    return [(one.code, one.address) for one in remembered.read(snapshot, REGISTRY).problems]
+
+
+def test_each_entry_that_cannot_be_used_is_told(applied: Snapshot) -> None:
+    assert problems(holding(applied, intent_key(CONSUMER), b"{")) == [("LE104", str(CONSUMER))]
+    assert problems(holding(applied, "intent.foo.bar", text(INTENT))) == [("LE104", "foo/bar")]
+    assert problems(holding(applied, encode_key(STREAM), text({**OWNED, "knows": "abc"}))) == [("LE101", str(STREAM))]
+
+
+@pytest.mark.parametrize("name", ["", "t" * 5_000])
+def test_what_can_be_no_name_of_a_topology_is_never_waited_for(name: str, applied: Snapshot) -> None:
+    snapshot = holding(applied, encode_key(STREAM), text({**OWNED, "topology": name}))
+    assert problems(snapshot) == [("LE101", str(STREAM))]
+
+
+BEGUN = {"format": 1, "topology": "t", "run": "x", "user": "u", "host": "h", "pid": 4, "counts": {"create": 1}, "steps": 2,
+         "changes": 1, "git_revision": "abc", "source": "h/o/r", "tool": "1", "since": "then", "account_user": "a"}  # fmt: skip
+ENDED = {"format": 1, "counts": {"done": 2, "failed": 1}, "stopped": "interrupted", "chunks": 1}
+FAILED = {
+    "step": "s",
+    "call": "stream.create",
+    "on": "A",
+    "code": "AP1",
+    "message": "m",
+    "fix": "f",
+    "address": "stream/A",
+}
+STEPS: dict[str, Any] = {"done": {"stream.create": ["A"], "not named": 4}, "failed": [FAILED], "in_doubt": [FAILED],
+         "unfinished": ["stream/A"], "skipped": {"because": {"stream.create": ["A"]}},
+         "not_started": {"stream.create": ["B"]}, "warnings": [FAILED]}  # fmt: skip
+CHANGES: dict[str, Any] = {"stream/A": {"action": "update", "fields": {"max_age": {"from": 1, "to": 2, "unit": "duration", "default": 0},
+           "long": {"long": True}}}, "stream/B": {"action": "create"}}  # fmt: skip
+
+
+def runs(which: str, value: bytes) -> Iterator[Run]:
+    """Two of one topology; the second says rubbish somewhere."""
+    said = {"begun": text(BEGUN), "ended": text(ENDED), "steps": text(STEPS), "changes": text(CHANGES)}
+    for number, entries in ((1, said), (2, {**said, which: value})):
+        yield Run(
+            number=number, begun=journal.told(entries["begun"]), at="then", ended=journal.told(entries["ended"]),
+            until="now", steps=journal.steps_told(entries["steps"]), changes=journal.changes_told(entries["changes"]),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("which", "valid"), [("begun", BEGUN), ("ended", ENDED), ("steps", STEPS), ("changes", CHANGES)]
+)
+def test_the_journal_is_told_as_far_as_it_goes(which: str, valid: dict[str, Any]) -> None:
+    deeper = (
+        {**valid, "stream/A": {**valid.get("stream/A", {}), "fields": {"max_age": 1}}} if which == "changes" else valid
+    )
+
+    @rubbish
+    @given(damaged(valid) | damaged(deeper))
+    def explore(value: bytes) -> None:
+        first, last = runs(which, value)
+        difference = changed.difference(first, last, [first, last])
+        for look in (history_text([last, first], WIRE), run_text(last, WIRE), difference_text(difference, WIRE)):
+            assert "\x1b[2J" not in look
+        for page in (history_json([last, first]), run_json(last), difference_json(difference)):
+            json.loads(page, parse_constant=pytest.fail)
+        assert range(100_000)[: max(journal.chunks_of(first.ended, "chunks"), default=0)] is not None
+
+    explore()
+
+
+@rubbish
+@given(damaged({"format": 1, "run": "x", "user": "u", "pid": 4, "since": "then", "topology": "t"}))
+def test_whatever_stands_in_a_lease_holds_it(value: bytes) -> None:
+    there = found(Entry(value, 3), "t", "mine")
+    assert str(there.holder) if hasattr(there, "holder") else False  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("key", ["lease.", "lease", "lease.=C3", "lease.=41", "lease.a.b", "lease.a=2eb"])
+def test_what_is_no_key_of_a_lease_is_nobodys(key: str) -> None:
+    assert topology_of(key) is None
+    assert topology_of(lease_key("a.b")) == "a.b"
