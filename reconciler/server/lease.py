@@ -235,5 +235,6 @@ def indispensable(why: Unavailable) -> Diagnostic:
     """What cannot be taken back is done under a lease or not at all."""
     return Diagnostic(
         severity=Severity.ERROR, code="LE206", name="lease-needed", fix=MEND,
-        message=f"This plan deletes or replaces, which takes a lease, and none can be had: {why.why}. Nothing was changed.",
+        message=f"This plan deletes, replaces or gives up messages, which takes a lease, and none can be had: {why.why}. "
+        "Nothing was changed.",
     )  # fmt: skip

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from reconciler.core import journal
+from reconciler.core.at_stake import streams_at_stake
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.lease import lease_key
 from reconciler.core.permissions import Need, lacking, least
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET, encode_key
-from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.core.wire import Snapshot
 from reconciler.report.permissions import quoted
 from reconciler.server.api import JetStream
 from reconciler.server.reach import Api
 
-DESTROYS = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
 SHOWN = 20
 """Subjects named at once; more of them say nothing new, and `reconciler permissions` prints them all."""
 
@@ -27,7 +27,7 @@ def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] 
         return
     api = Api(start=js.prefix)
     needed = [*api.carrying_out(plan.steps), *api.backing_up(kept)]
-    if any(needs_memory(step) for step in plan.steps):
+    if needs_memory(plan):
         needed += _memory(plan, snapshot, js)
     if missing := least(lacking(needed, snapshot.may)):
         raise CannotContinue(_not_permitted(missing))
@@ -52,9 +52,9 @@ def _forgotten(why: str, missing: Iterable[Need]) -> Diagnostic:
     )  # fmt: skip
 
 
-def needs_memory(step: Step) -> bool:
+def needs_memory(plan: Plan) -> bool:
     """What cannot be taken back is done under a lease, and where the next run can see how far it came."""
-    return step.call in DESTROYS or step.on[0] == BUCKET
+    return bool(streams_at_stake(plan)) or any(step.on[0] == BUCKET for step in plan.steps)
 
 
 def _memory(plan: Plan, snapshot: Snapshot, js: JetStream) -> list[Need]:

@@ -67,17 +67,16 @@ async def turn(
     if not (plan.steps or plan.records):
         yield Turn(js=js)
         return
-    if unusable := forgetful(plan, planned.snapshot, js):
+    if unusable := forgetful(plan, planned.snapshot, js) or await ledger.ensure(js, planned.snapshot):
+        if needs_memory(plan):
+            raise CannotContinue(indispensable(Unavailable(unusable.message)))
         yield Turn(js=js, warnings=[unusable])
-        return
-    if unwritable := await ledger.ensure(js, planned.snapshot):
-        yield Turn(js=js, warnings=[unwritable])
         return
     us = holder(plan.topology, plan.target, planned.origin.repository, planned.origin.revision, __version__)
     holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
     async with leased(js, holders, terms=terms, tell=tell, stop=stop) as leases:
         if isinstance(leases, Unavailable):
-            if any(needs_memory(step) for step in plan.steps) and not stop.is_set():
+            if needs_memory(plan) and not stop.is_set():
                 raise CannotContinue(indispensable(leases))
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return

@@ -55,3 +55,17 @@ def test_nothing_is_deleted_where_no_lease_can_be_had(someone: Someone) -> None:
 def test_what_destroys_nothing_goes_on_without_and_says_so(someone: Someone) -> None:
     ran = someone.apply(WIDER)
     assert (ran.code, "LE201" in ran.out + ran.err) == (0, True), ran
+
+
+def test_what_was_consented_to_lose_is_kept_where_no_lease_can_be_had(someone: Someone) -> None:
+    async def filled(js: JetStream) -> None:
+        for _ in range(5):
+            await js.pipeline.nc.request("b", b"x", timeout=5)
+
+    async def messages(js: JetStream) -> int:
+        return int(done(await js.request("STREAM.INFO.B"))["state"]["messages"])
+
+    someone.ask(filled)
+    fewer = AB.replace("{subjects: [b]}", "{subjects: [b], max_msgs: 1}")
+    ran = someone.apply(fewer, "--allow", "ST301=stream/B")
+    assert (ran.code, "none can be had" in ran.err, someone.ask(messages)) == (1, True, 5), ran

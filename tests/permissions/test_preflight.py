@@ -18,7 +18,8 @@ from tests.support.servers import NatsServer
 LOOK = '"$SYS.REQ.USER.INFO", "$JS.API.INFO", "$JS.API.*.LIST.>", "$JS.API.STREAM.LIST", "$JS.API.*.INFO.>"'
 GET = '"$JS.API.STREAM.MSG.GET.>", "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.NAMES", "$JS.API.CONSUMER.NAMES.>"'
 CHANGE = (
-    '"$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.CONSUMER.CREATE.>", "$KV.elastic-consumer-groups.>"'
+    '"$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.CONSUMER.CREATE.>", '
+    '"$KV.elastic-consumer-groups.>", "$KV.static-consumer-groups.>"'
 )
 DELETE = '"$JS.API.STREAM.DELETE.>", "$JS.API.CONSUMER.*.>"'
 
@@ -42,13 +43,13 @@ def account(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[NatsServer]:
-    with NatsServer(config="accounts {\n" + "\n".join(account(f"p{n}") for n in range(12)) + "\n}") as started:
+    with NatsServer(config="accounts {\n" + "\n".join(account(f"p{n}") for n in range(16)) + "\n}") as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def numbers() -> Iterator[int]:
-    return iter(range(12))
+    return iter(range(16))
 
 
 class People:
@@ -157,3 +158,35 @@ def test_a_plan_is_unknown_not_empty_where_reading_is_denied(people: People) -> 
     people.admin.ask(lambda js: make_stream(js, "A", subjects=["a"]))
     ran = people.blind.plan(ONE_LINE, "--exit-code")
     assert ran.code in (0, 2), ran
+
+
+STATIC = """streams:
+  J:
+    subjects: [j.*]
+    groups:
+      g: {type: static, max_members: 4, filters: [j.*], members: [a, b]}
+"""
+NO_GROUP = "streams: {J: {subjects: [j.*]}}\nremoved: [{address: KIND/J/g, reason: done with it}]\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "bucket", "kind"),
+    [
+        (STATIC, "static-consumer-groups", "static_group"),
+        (GROUP.replace("MEMBERS", "a"), "elastic-consumer-groups", "elastic_group"),
+    ],
+)
+def test_a_group_of_which_only_the_record_is_left_is_not_removed_without_the_bucket(
+    people: People, made: str, bucket: str, kind: str
+) -> None:
+    async def records(js: JetStream) -> int:
+        return int(done(await js.request(f"STREAM.INFO.KV_{bucket}"))["state"]["messages"])
+
+    async def only_the_record(js: JetStream) -> None:
+        await js.request("STREAM.DELETE.J-g")
+
+    people.admin.applied(made)
+    people.admin.ask(only_the_record)
+    ran = people.keyless.apply(NO_GROUP.replace("KIND", kind))
+    assert (ran.code, people.admin.ask(records)) == (1, 1), ran
+    assert "may not publish to $KV.reconciler.>, which this plan needs" in flat(ran)

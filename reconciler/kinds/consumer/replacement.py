@@ -26,8 +26,8 @@ FILTERS = ("filter_subject", "filter_subjects")
 def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
     """Those of unfinished replacements: ours, and nobody's consumers."""
     begun = intents(snapshot).items()
-    kept = ((a.stream, intent.notes.get("placeholder")) for a, intent in begun if isinstance(intent, Intent))
-    return {(stream, name) for stream, name in kept if name}
+    kept = (address for address, intent in begun if isinstance(intent, Intent) and intent.notes.get("placeholder"))
+    return {(address.stream, position.placeholder(address.name)) for address in kept}
 
 
 def how(change: Change, view: View) -> Replacement:
@@ -120,8 +120,8 @@ def _as_planned(change: Change) -> Mapping[str, Json]:
 
 def tidy(change: Change, _view: View) -> Sequence[Step]:
     """The placeholder goes."""
-    kept = change.intent.notes.get("placeholder") if change.intent else None
-    if not kept:
+    if not (change.intent and change.intent.notes.get("placeholder")):
         return ()
+    kept = position.placeholder(change.address.name)  # never a name that stands in the bucket: it is deleted
     step = calls.delete_consumer(change, change.address.stream, kept)
     return (replace(step, before=None, effect="delete the placeholder, which nothing needs any more"),)
