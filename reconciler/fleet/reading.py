@@ -51,6 +51,8 @@ class Part:
     target: Target
     number: int = 0
     of: int = 1
+    stream: str | None = None
+    """The one that is asked about; what goes wrong is told of it. None: all of them."""
 
     def __contains__(self, stream: object) -> bool:
         return self.number == (0 if stream in _FIRST else zlib.crc32(str(stream).encode()) % self.of)
@@ -150,7 +152,13 @@ class Reading:
 
     async def tell(self, columns: Columns, at: datetime) -> None:
         target, rows = self.part.target, len(next(iter(columns.values()), ()))
-        about = {"target": target.name, "labels": dict(target.labels), "at": at, "seconds": self.seconds}
+        about = {
+            "target": target.name,
+            "labels": dict(target.labels),
+            "at": at,
+            "seconds": self.seconds,
+            "stream": self.part.stream,
+        }
         await self.emit({**columns, **{name: [value] * rows for name, value in about.items()}})
         self.told = True
 
@@ -197,14 +205,15 @@ def across(rows: Sequence[Row]) -> Columns:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def subjects(stream: str, matching: str) -> Ask:
-    """How many messages one stream of each target holds per subject, as rows of SUBJECTS."""
-    return partial(_subjects, stream, matching)
+def subjects(matching: str) -> Ask:
+    """How many messages the stream of a part holds per subject, as rows of SUBJECTS."""
+    return partial(_subjects, matching)
 
 
-async def _subjects(stream: str, matching: str, js: JetStream, _part: Part) -> AsyncGenerator[Columns, None]:
-    async for page in subject_pages(js, stream, matching):
+async def _subjects(matching: str, js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+    assert part.stream is not None
+    async for page in subject_pages(js, part.stream, matching):
         if isinstance(page, Refusal | NoAnswer):
-            yield {"stream": [stream], "error": [f"STREAM.INFO.{stream}: {page}"]}
+            yield {"error": [f"STREAM.INFO.{part.stream}: {page}"]}
         else:
-            yield {"stream": [stream] * len(page), "subject": list(page), "messages": list(page.values())}
+            yield {"subject": list(page), "messages": list(page.values())}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.window import Window
 
 from reconciler.fleet.candidates import Candidates, handovers, ownership
 from reconciler.fleet.falling import falling
@@ -66,7 +67,8 @@ def loads(falls: DataFrame, owned: DataFrame) -> DataFrame:
 
 
 def skew(falls: DataFrame, loads: DataFrame) -> DataFrame:
-    """FALLS, LOADS → SKEW: one row among the partitions of a candidate, one among the members of each membership."""
+    """FALLS, LOADS → SKEW: one row among the partitions of a candidate, one among the members of each membership. Where not
+    all subjects could be read, every row says why, with figures or without."""
     nothing = F.lit(None).cast("string")
     partitions = falls.where("error is null").withColumns(
         {
@@ -86,7 +88,9 @@ def skew(falls: DataFrame, loads: DataFrame) -> DataFrame:
         .agg(*_evenness())
         .withColumns({"ratio": F.try_divide("largest", "mean"), "error": nothing})
     )
-    return found.select(*SKEW.names).union(_unread(falls))
+    place = Window.partitionBy("target", "stream")
+    whole = found.select(*SKEW.names).union(_unread(falls))
+    return whole.withColumn("error", F.coalesce("error", F.max("error").over(place)))
 
 
 def _evenness() -> list[Column]:

@@ -97,7 +97,7 @@ class TargetsReader(DataSourceReader):
         sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
         targets = chosen(fleet, self.options)
         if self.options.get("table") == "subjects":  # of one stream, which nobody divides
-            parts = [Part(target=target.to_go()) for target in targets]
+            parts = [Part(target=target.to_go(), stream=self.options["stream"]) for target in targets]
         else:
             parts = [part for target in targets for part in split(target, sizes.get(target.name, 0))]
         return [Share(*one) for one in dealt(parts, int(self.options.get("tasks", "2")))]
@@ -148,7 +148,7 @@ def _task() -> int:
 
 def _ask(options: Mapping[str, str]) -> Ask:
     if options.get("table") == "subjects":
-        return subjects(options["stream"], options.get("filter", ">"))
+        return subjects(options.get("filter", ">"))
     return configs
 
 

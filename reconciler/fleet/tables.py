@@ -326,7 +326,7 @@ SKEW = _table(
     ratio=NUMBER,  # the largest by the mean: 1 is even
     p99=COUNT,
     empty=COUNT,  # partitions or members without any
-    error=TEXT,
+    error=TEXT,  # why subjects could not be read; beside figures: these are of the others only
 )
 """How unevenly a candidate spreads: a row among its partitions, and one among the members of each membership."""
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 from reconciler.core.wire import Snapshot
-from reconciler.fleet.reading import Ask, Columns, Part, SharedWindow, across, configs, read_all, rows_of_part
+from reconciler.fleet.reading import Ask, Columns, Part, SharedWindow, across, configs, read_all, rows_of_part, subjects
 from reconciler.fleet.rows import snapshot_of
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream
@@ -95,6 +95,27 @@ def test_a_target_has_no_more_time_for_all_its_pages_together(account: Account) 
 
     rows = read([Part(target=of_account(account, deadline=0.6))], pages)
     assert [row.get("error") for row in rows] == [None, "It could not be read within 0.6 s."]
+
+
+def test_what_goes_wrong_in_the_midst_of_a_streams_subjects_is_told_of_that_stream(account: Account) -> None:
+    async def cut_off(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+        async for page in subjects(">")(js, part):
+            yield page
+        raise ConnectionError("gone")
+
+    async def two(js: JetStream) -> None:
+        await make_stream(js, "S", subjects=["s.*"])
+        for number in range(2):
+            await js.pipeline.request(f"s.{number}", b"", within=5)
+
+    talk(account, two)
+    rows = read([Part(target=of_account(account), stream="S")], cut_off)
+    assert [(row["stream"], row.get("subject"), row.get("messages")) for row in rows] == [
+        ("S", "s.0", 1),
+        ("S", "s.1", 1),
+        ("S", None, None),
+    ]
+    assert rows[-1]["error"] == "It could not be read (ConnectionError: gone)."
 
 
 def test_parts_of_an_account_make_up_the_whole(account: Account) -> None:

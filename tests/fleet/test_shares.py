@@ -64,7 +64,7 @@ def test_how_large_is_counted_run_by_run(spark: SparkSession) -> None:
 
 def test_subjects_of_a_stream_are_read_once(fleet: Callable[..., Path]) -> None:
     file = fleet(big={"server": "nats://x", "parts": 4})
-    options = {"fleet": str(file), "sizes": json.dumps({"big": 1_000_000}), "tasks": "4"}
+    options = {"fleet": str(file), "sizes": json.dumps({"big": 1_000_000}), "tasks": "4", "stream": "S"}
     for table, expected in ((CONFIGS, 4), (SUBJECTS, 1)):
         name = "configs" if table is CONFIGS else "subjects"
         assert len(TargetsReader({**options, "table": name}, table).partitions()) == expected

@@ -87,6 +87,23 @@ def test_skew_is_the_largest_by_the_mean(spark: SparkSession, fallen: DataFrame)
     ]
 
 
+def test_figures_of_a_part_of_the_subjects_say_why_they_are(spark: SparkSession, subjects: DataFrame) -> None:
+    from reconciler.fleet.skew import falls, loads, owned, skew
+    from reconciler.fleet.tables import SUBJECTS as TABLE
+
+    cut = spark.createDataFrame(
+        [("eu", "ORDERS", None, None, "timeout", None), ("us", "O", "o.a.b", 1, None, None)], TABLE
+    )
+    fallen = falls(subjects.union(cut), candidates())
+    found = skew(fallen, loads(fallen, owned(spark, candidates()))).where("of is null or of = 'subjects'")
+    assert rows(found, "target", "stream", "total", "error") == [
+        ("down", None, None, "nobody answers"),
+        ("eu", "ORDERS", 4, "timeout"),
+        ("eu", "ORDERS", None, "timeout"),
+        ("us", "O", 1, None),
+    ]
+
+
 def test_what_nobody_owns_is_no_members_load(spark: SparkSession, fallen: DataFrame) -> None:
     from reconciler.fleet.skew import loads, owned, skew
 

@@ -137,7 +137,7 @@ def test_subjects_are_counted(spark: SparkSession, fleet: FleetFile, orders: Acc
     rows = read(spark, fleet(eu=orders, down=NOBODY), "subjects", stream="ORDERS")
     assert {(row["subject"], row["messages"]) for row in of(rows, "eu")} == {("orders.a", 2), ("orders.b", 1)}
     (down,) = of(rows, "down")
-    assert down["subject"] is None and down["error"].startswith("Cannot reach")
+    assert (down["stream"], down["subject"]) == ("ORDERS", None) and down["error"].startswith("Cannot reach")
 
 
 def test_only_the_targets_that_are_wanted(spark: SparkSession, fleet: FleetFile, orders: Account) -> None:

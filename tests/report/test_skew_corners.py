@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from reconciler.cli import exits
 from reconciler.cli.fleet_telling import code
 from reconciler.report.fleet import text
 from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.json import render as as_json
 from reconciler.report.fleet.report import report_of
 from reconciler.report.paper import Paper
 from tests.report import fleets
@@ -27,14 +29,32 @@ def test_candidates_that_match_nothing_are_shown_as_such() -> None:
 def test_a_target_that_was_cut_off_is_told_beside_what_it_said_before() -> None:
     spread = fleets.spread()
     first = dict((spread.skew or ())[0])
-    failed = {**dict.fromkeys(first), "target": first["target"], "error": "timeout"}
-    said = told(replace(spread, skew=(*(spread.skew or ()), failed)))
-    assert "timeout" in said
+    failed = {**dict.fromkeys(first), "target": first["target"], "stream": first["stream"], "error": "timeout"}
+    cut = replace(spread, skew=(*({**one, "error": "timeout"} for one in spread.skew or ()), failed))
+    said = told(cut)
+    assert "only the subjects that were read before the others could not be:\n  timeout" in said
     assert "800 subjects" in said
+    assert "3 candidates for 1 stream · 1 target not read wholly" in said
+    assert json.loads(as_json(cut))["unread"] == ["eu-1"]
+    assert code(cut) == exits.FAILED
+
+
+def test_what_has_no_room_is_not_passed_over_where_it_could_not_be_read() -> None:
+    spread = fleets.spread()
+    rows = ({**one, "target": f"t{number}", "error": "timeout" if number == 9 else None}
+            for number in range(10) for one in spread.skew or ())  # fmt: skip
+    assert "2 more streams, 1 of them not read wholly; the table skew" in told(replace(spread, skew=tuple(rows)))
 
 
 def test_what_nobody_could_be_asked_is_a_failure() -> None:
-    failed = {"target": "eu", "stream": None, "error": "timeout"}
+    failed = {"target": "eu", "stream": "ORDERS", "error": "timeout"}
     spread = fleets.spread()
     assert code(replace(spread, skew=(failed,))) == exits.FAILED
-    assert code(replace(spread, skew=(*(spread.skew or ()), failed))) == exits.FINE
+    assert code(replace(spread, skew=(*(spread.skew or ()), failed))) == exits.FAILED
+    assert code(spread) == exits.FINE
+
+
+def test_what_an_earlier_look_could_not_read_is_no_failure_of_a_report() -> None:
+    failed = {"target": "eu", "stream": "ORDERS", "error": "timeout"}
+    told_again = replace(fleets.well(), command="report", skew=(failed,))
+    assert (told_again.unread, code(told_again)) == (fleets.well().unread, exits.FINE)

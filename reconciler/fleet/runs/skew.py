@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet import skew as falling
@@ -39,8 +40,10 @@ def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
     loads = look.whole("loads", falling.loads(fallen, falling.owned(look.spark, candidates)))
     even = look.whole("skew", falling.skew(fallen, loads))
     moved = look.whole("moves", falling.moves(fallen, falling.handed_over(look.spark, candidates)))
-    tables = {"skew": even, "falls": fallen, "moves": moved}
-    return look.found("skew", **{name: collected(rows.orderBy(*_ORDER)) for name, rows in tables.items()})
+    tables = {"falls": fallen, "moves": moved}
+    ordered = {name: collected(rows.orderBy(*_ORDER)) for name, rows in tables.items()}
+    failed_first = even.orderBy(F.col("error").isNull(), *_ORDER)  # there is always room for those
+    return look.found("skew", skew=collected(failed_first), **ordered)
 
 
 def _subjects(look: Look, keys: Keys) -> DataFrame:

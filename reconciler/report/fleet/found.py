@@ -54,8 +54,10 @@ class Found:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Targets that could not be read."""
+        """Targets that could not be read, or not wholly."""
         unread = {one.name for one in self.targets or () if one.error} | {*self.silent}
+        if self.command == "skew":  # in a report, that was another look
+            unread |= {str(one["target"]) for one in self.skew or () if one.get("error")}
         return tuple(sorted(unread | {one.target for one in self.strayed or () if one.is_unread}))
 
     @property

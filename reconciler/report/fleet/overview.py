@@ -110,7 +110,8 @@ def _others(found: Found) -> str:
     if found.skew is not None:
         candidates = {(one["choice"], one["partitions"]) for one in found.skew if one.get("choice")}
         streams = {(one["target"], one["stream"]) for one in found.skew}
-        return f"{counted(len(candidates), 'candidate')} for {counted(len(streams), 'stream')}"
+        unread = f" · {counted(len(found.unread), 'target')} not read wholly" if found.unread else ""
+        return f"{counted(len(candidates), 'candidate')} for {counted(len(streams), 'stream')}{unread}"
     said = (
         (found.history, "difference so far"), (found.outliers, "outlier"), (found.capacity, "stream"),
         (found.pins, "pinned group"), (found.acks, "day of samples"), (found.actors, "change"),

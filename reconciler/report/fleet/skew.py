@@ -23,24 +23,38 @@ def skew_parts(skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) 
         ]
         yield _place(target, stream, *own)
     if len(places) > _PLACES:
-        more = f"{counted(len(places) - _PLACES, 'more stream')}; the table `skew` has them all."
+        failed = {(one["target"], one["stream"]) for one in skew if one.get("error")} & {*places[_PLACES:]}
+        unread = f", {len(failed):_} of them not read wholly" if failed else ""
+        more = f"{counted(len(places) - _PLACES, 'more stream')}{unread}; the table `skew` has them all."
         yield Part(title="More streams", pieces=(Prose(lines=(more,)),))
 
 
 def _place(target: str, stream: str | None, skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) -> Part:
     title = f"Where keys fall: {stream or 'subjects'} on {target}"
-    if errors := [str(one["error"]) for one in skew if one.get("error")]:
-        return Part(title=title, pieces=(Prose(lines=tuple(dict.fromkeys(errors)), tone="bad"),))
+    errors = tuple(dict.fromkeys(str(one["error"]) for one in skew if one.get("error")))
+    skew = [one for one in skew if one.get("choice")]
     partitions = sorted((one for one in skew if one.get("membership") is None), key=_evenness)
     by_subject = [one for one in partitions if one["of"] == "subjects"]
     if not by_subject:
-        return Part(title=title, pieces=(Prose(lines=("It has no subjects.",)),))
+        said = Prose(lines=errors, tone="bad") if errors else Prose(lines=("It has no subjects.",))
+        return Part(title=title, pieces=(said,))
     messages = {_key(one): one for one in partitions if one["of"] == "messages"}
     among = sorted(
         (one for one in skew if one.get("membership") is not None and one["of"] == "subjects"), key=_evenness
     )
-    pieces = (_ranking(by_subject, messages), *_pictures(by_subject, falls), _members(among), _moved(moves))
+    pieces = (
+        _caveat(errors),
+        _ranking(by_subject, messages),
+        *_pictures(by_subject, falls),
+        _members(among),
+        _moved(moves),
+    )
     return Part(title=title, lead=_lead(by_subject), pieces=tuple(one for one in pieces if one))
+
+
+def _caveat(errors: tuple[str, ...]) -> Prose | None:
+    said = "This counts only the subjects that were read before the others could not be:"
+    return Prose(lines=(said, *errors), tone="bad") if errors else None
 
 
 def _key(one: Row) -> tuple[object, ...]:
