@@ -88,7 +88,7 @@ class _Run:
         return exits.REFUSED
 
     def _told(self, finished: Finished, found: Adoption) -> int:
-        tell(report(finished.warnings, paper(sys.stderr)))
+        tell(report((*finished.left_alone, *finished.warnings), paper(sys.stderr)))
         if not finished.is_success or finished.warnings:
             return exits.FAILED
         say(f"\nAdopted {counted(found.count, 'resource')}; no object was touched.{self._later(found)}\n")

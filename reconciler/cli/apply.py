@@ -7,7 +7,7 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,9 @@ from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.reporting import Reports, carried_out, reports
 from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.events import Event, Finished, Settled, Started, Waiting
+from reconciler.core.events import Event, Finished, Started, Waiting
 from reconciler.core.plan import Plan
+from reconciler.core.standing import REFUSALS
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.headline import where
@@ -36,6 +37,7 @@ from reconciler.server.api import JetStream
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.apply import apply as run_plan
 from reconciler.workflow.plan import Planned
+from reconciler.workflow.saved import Reviewed
 
 app = common.app()
 
@@ -123,6 +125,12 @@ class Manner:
             return False
         return bool(plan.steps or plan.records)
 
+    def nothing_done(self, plan: Plan, as_wanted: tuple[str, ...] = ()) -> int:
+        if self.format is common.Format.JSON:
+            code = plan.exit_code
+            say(outcome_json(Finished(), topology=plan.topology, exit_code=code, as_wanted=as_wanted))
+        return plan.exit_code
+
 
 class Run:
     """One apply from reading the account to the last line."""
@@ -141,38 +149,58 @@ class Run:
         if not manner.shows(document):
             return exits.FAILED
         if not manner.goes_ahead(plan):
-            self._say_nothing_done(plan)
-            return plan.exit_code
+            return manner.nothing_done(plan)
         if not manner.yes and not confirmed(plan):
             tell("Nothing was changed.\n")
             return exits.FAILED
-        return await self._carry_out(made, js, document)
+        agreed = Agreed(what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner)
+        return await agreed.carried_out(js)
 
-    def _say_nothing_done(self, plan: Plan) -> None:
-        if self._manner.format is common.Format.JSON:
-            say(outcome_json(Finished(), topology=plan.topology, exit_code=plan.exit_code))
 
-    async def _carry_out(self, made: Made, js: JetStream, document: Document) -> int:
-        plan, began = made.planned.plan, time.monotonic()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreed:
+    """What was shown and agreed to, carried out and told: of a plan just made, and of one that was saved."""
+
+    what: Planned | Reviewed
+    plan: Plan
+    """As it was shown."""
+    shown: Document
+    arguments: str
+    """What the next command repeats."""
+    manner: Manner
+    as_wanted: tuple[str, ...] = ()
+
+    async def carried_out(self, js: JetStream) -> int:
+        began = time.monotonic()
         try:
-            finished = await followed(made.planned, js, backup=self._manner.backup)
+            finished = await followed(self.what, js, backup=self.manner.backup)
         except asyncio.CancelledError:
-            tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {made.arguments}\n")
+            tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {self.arguments}\n")
             return exits.INTERRUPTED
-        took, left = time.monotonic() - began, len(plan.blocked) + plan.hidden
-        code = exit_of(finished, plan)
-        manner = self._manner
-        told = partial(outcome_text, finished, arguments=made.arguments, backup=manner.again, seconds=took, left=left)
-        data = outcome_json(finished, topology=plan.topology, exit_code=code)
-        say(data if manner.format is common.Format.JSON else "\n" + told(manner.paper))
-        manner.reports.write(carried_out(document, finished, told(), data))
+        code = exit_of(finished, self.plan)
+        self._tell(finished, code, time.monotonic() - began)
         return code
+
+    def _tell(self, finished: Finished, code: int, seconds: float) -> None:
+        plan, manner = self.plan, self.manner
+        told = partial(
+            outcome_text, finished, arguments=self.arguments, backup=manner.again, seconds=seconds,
+            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, Reviewed),
+        )  # fmt: skip
+        data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
+        say(data if manner.format is common.Format.JSON else "\n" + told(manner.paper))
+        manner.reports.write(carried_out(self.shown, finished, told(), data))
 
 
 def exit_of(finished: Finished, plan: Plan) -> int:
+    """What only consent is missing for is refused, not failed."""
     if finished.stopped == "interrupted":
         return exits.INTERRUPTED
-    return plan.exit_code if finished.is_success else exits.FAILED
+    if finished.is_success:
+        return plan.exit_code
+    reasons = {*(one.reason.code for one in finished.failed), *(one.code for one in finished.left_alone)}
+    is_refused = reasons and reasons <= REFUSALS and not finished.in_doubt and finished.stopped is None
+    return exits.REFUSED if is_refused and plan.exit_code != exits.FAILED else exits.FAILED
 
 
 def confirmed(plan: Plan) -> bool:
@@ -180,15 +208,14 @@ def confirmed(plan: Plan) -> bool:
     return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
 
 
-async def followed(
-    planned: Planned, js: JetStream, *, backup: Path | None = None, known: Iterable[Settled] = ()
-) -> Finished:
+async def followed(what: Planned | Reviewed, js: JetStream, *, backup: Path | None = None) -> Finished:
     """The run with a line of progress; Ctrl-C ends it in good order, a second one at once."""
-    shown, finished = _Line(len(planned.plan.steps)), None
+    plan = what.outlook.plan if isinstance(what, Reviewed) else what.plan
+    shown, finished = _Line(len(plan.steps)), None
     stop = asyncio.Event()
     kept = partial(backed_up, folder=backup) if backup else None
     with _interruptible(stop):
-        async for event in run_plan(planned, js, stop=stop, known=known, tell=_wait, backup=kept):
+        async for event in run_plan(what, js, stop=stop, tell=_wait, backup=kept):
             shown.follow(event)
             if isinstance(event, Finished):
                 finished = event

@@ -126,7 +126,7 @@ def carried_out(
     """The report of a plan, with what became of it: the `text` for people, the `data` for tools."""
     settled: tuple[Failed | InDoubt, ...] = (*finished.failed, *finished.in_doubt)
     went_wrong = (replace(one.reason, address=one.step.address) for one in settled)
-    found = (*before.diagnostics, *beside, *went_wrong, *finished.warnings)
+    found = (*before.diagnostics, *beside, *finished.left_alone, *went_wrong, *finished.warnings)
     return replace(before, diagnostics=found, outcome=text, own={"json": lambda _: data})
 
 

@@ -12,6 +12,13 @@ from reconciler.core.wire import Call, Step
 REMOVES = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
 
 
+def is_at_stake(plan: Plan) -> bool:
+    """Does this plan delete or replace anything, or do what takes consent?"""
+    return bool(streams_at_stake(plan)) or any(
+        verdict.consented is not None for change in plan.changes for verdict in change.verdicts
+    )
+
+
 def streams_at_stake(plan: Plan) -> list[str]:
     """In order, each once; what a step makes again should another be refused is no loss by itself."""
     consented = {

@@ -101,12 +101,14 @@ class Finished:
     not_needed: tuple[NotNeeded, ...] = ()
     stopped: str | None = None
     """Why the run ended early; None when it ran to its end."""
+    left_alone: tuple[Diagnostic, ...] = ()
+    """Why changes that have no step, such as adoptions, were not made."""
     warnings: tuple[Diagnostic, ...] = ()
     """What went wrong beside the steps: applied, but not remembered."""
 
     @property
     def is_success(self) -> bool:
-        return not (self.failed or self.in_doubt or self.skipped or self.not_started)
+        return not (self.failed or self.in_doubt or self.skipped or self.not_started or self.left_alone)
 
 
 Settled = Done | Failed | InDoubt | Skipped | NotNeeded | NotStarted

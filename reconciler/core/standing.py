@@ -13,23 +13,16 @@ from enum import StrEnum
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, FieldChange
 from reconciler.core.events import Failed, Settled, Skipped, Strayed
+from reconciler.core.growth import beyond
 from reconciler.core.half_done import Begun, is_other, is_rest, is_resumed, left_over, own
 from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Address, Consent, Json
+from reconciler.core.resource import Json
 from reconciler.core.rule import Verdict
 from reconciler.core.saved import Saved, Seen, recreated
 from reconciler.core.wire import Call, Step
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
-TWICE = 2
-"""How many times what the plan said may be lost, where consent names no bound."""
-NAMED = frozenset({"consumers", "dependants", "readers"})
-"""What the plan names one by one: one more is another one, which nobody has seen."""
-IN_FLIGHT = frozenset({"unacknowledged", "redelivered", "waiting"})
-BY_DEFAULT = 1_000
-"""How many messages a consumer has in flight unless told otherwise. They come and go from one look to the next, and are
-delivered again rather than lost."""
 
 
 class Standing(StrEnum):
@@ -186,7 +179,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     strayed = tuple(_strayed(change, found, mine, beside.steps))
     if strayed or found.action is not change.action:
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
-    if more := next(_beyond(change, found, beside.saved), None):
+    if more := next(beyond(change, found, beside.saved), None):
         return _stopped(change, "AP202", "more-than-consented", more)
     if _is_otherwise(mine, needed, beside.steps):
         why = "what it takes to make this change is no longer what was planned; nothing was done to it"
@@ -260,39 +253,3 @@ def _is_otherwise(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str
     new = any(step.id not in planned for step in needed)
     lost = any(id_ not in now and not step.call.value.endswith(".create") for id_, step in planned.items())
     return new or lost or any(is_other(step, now[id_]) for id_, step in planned.items() if id_ in now)
-
-
-def _beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterator[str]:
-    """Losses that grew beyond what was agreed to: the bound its consent names, else twice what the plan said. What the
-    plan did not say would be lost was agreed to by nobody."""
-    said, counted = _quantities(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
-    judged = {(one.code, one.path) for one in change.verdicts}
-    bounds = {(allow.code, name) for allow in _consents(change, saved) for name in allow.upto}
-    for (code, path, name), number in _quantities(found.verdicts).items():
-        uncounted = (code, path) in judged - counted
-        planned = said.get((code, path, name), 0)
-        if not uncounted and (code, name) not in bounds and number > _most(name, planned):  # bounds: judged by consent
-            many = "" if name in NAMED or not planned else ", more than twice as many"
-            yield f"the plan said {planned:_} {name} ({code}), and by now it is {number:_}{many}"
-
-
-def _quantities(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
-    """What is lost, by code, field and name: of losses, and of whatever somebody consented to."""
-    sums: dict[tuple[str, str, str], int] = {}
-    for one in verdicts:
-        if one.is_loss or one.consented is not None:
-            for name, number in one.quantities.items():
-                sums[one.code, one.path, name] = sums.get((one.code, one.path, name), 0) + number
-    return sums
-
-
-def _most(name: str, planned: int) -> int:
-    if name in NAMED:
-        return planned
-    return max(TWICE * planned, BY_DEFAULT) if name in IN_FLIGHT else TWICE * planned
-
-
-def _consents(change: PlannedChange, saved: Saved) -> tuple[Consent, ...]:
-    address = Address.parse(change.address)
-    declared = (one for one in saved.topology.resources if one.address == address)
-    return tuple(allow for one in declared for allow in one.spec.allow)

@@ -47,7 +47,7 @@ def outcome_text(
     plan was made some time before, so that nobody knows what another one would find."""
     paper = paper or Paper()
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
-    warned = diagnostics.lines(finished.warnings, paper)
+    warned = diagnostics.lines((*finished.left_alone, *finished.warnings), paper)
     if finished.is_success and finished.stopped is None:
         again = "Everything in the plan is done." if later else "Planning again finds nothing to do."
         then = f"{counted(left, 'change')} left out." if left else again
@@ -144,7 +144,10 @@ def _opening(finished: Finished) -> str:
 
 def _counts(finished: Finished) -> str:
     counts = {"failed": finished.failed, "not tried": finished.skipped, "not started": finished.not_started}
-    said = ", ".join(f"{len(settled):_} {word}" for word, settled in counts.items() if settled)
+    told = [f"{len(settled):_} {word}" for word, settled in counts.items() if settled]
+    said = ", ".join(
+        [*told, *([f"{counted(len(finished.left_alone), 'change')} left alone"] if finished.left_alone else [])]
+    )
     doubt = ", ".join(f"{address} (the request was sent, no answer came)" for address in _addresses(finished.in_doubt))
     return " ".join(filter(None, (f"{said}." if said else "", f"In doubt: {doubt}." if doubt else "")))
 
@@ -168,7 +171,7 @@ def _deeds_of(steps: Sequence[Step]) -> str:
 
 
 def _next(finished: Finished, arguments: str, backup: str | None) -> str:
-    if finished.failed:
+    if finished.failed or finished.left_alone:
         return f"Next: see what is left with  reconciler plan {arguments}".rstrip()
     first_kept = f" --backup {shlex.quote(backup)}" if backup else ""
     return f"Next: reconciler apply {arguments}".rstrip() + first_kept

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Failed, Finished, InDoubt, Skipped, Strayed
 from reconciler.core.wire import Step
 from reconciler.report.json import diagnostic_data, json_text
@@ -23,9 +22,8 @@ def outcome_data(
     topology: str,
     exit_code: int,
     as_wanted: Iterable[str] = (),
-    beside: Iterable[Diagnostic] = (),
 ) -> dict[str, Any]:
-    """`as_wanted`: addresses that a saved plan had nothing left to do for; `beside`: what went wrong without a step."""
+    """`as_wanted`: addresses that a saved plan had nothing left to do for."""
     data: dict[str, Any] = {
         "format": FORMAT,
         "topology": topology,
@@ -36,7 +34,7 @@ def outcome_data(
         "in_doubt": [_doubt(one) for one in finished.in_doubt],
         "skipped": [_skipped(one) for one in finished.skipped],
         "not_started": [_step(one.step) for one in finished.not_started],
-        "warnings": [diagnostic_data(one) for one in (*beside, *finished.warnings)],
+        "warnings": [diagnostic_data(one) for one in (*finished.left_alone, *finished.warnings)],
     }
     return data if finished.stopped is None else {**data, "stopped": finished.stopped}
 

@@ -28,7 +28,7 @@ from reconciler.core.wire import Call, Step
 from reconciler.server import problems
 from reconciler.server.afterwards import verify
 from reconciler.server.api import JetStream
-from reconciler.server.handling import Forms, Run, Succeeded
+from reconciler.server.handling import Forms, LastLook, Run, Succeeded
 from reconciler.server.problems import Unsuccessful
 from reconciler.server.steps import carry_out
 
@@ -49,12 +49,14 @@ async def execute(
     may_write: MayWrite = lambda: None,
     grace: float = GRACE,
     known: Iterable[Settled] = (),
+    last_look: LastLook = lambda _step, _info: None,
 ) -> AsyncGenerator[Event, None]:
     """Events as they happen; the last is `Finished`. Setting `stop` ends the run early; `may_write` is asked before
     each step and once more before each of its writes; `known` are outcomes that were settled before the run, and stop
-    what comes after them."""
+    what comes after them; `last_look` judges what is to be deleted as it is just before."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
-    run = Run(js.writing_unless(may_write), forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)))
+    guarded = js.writing_unless(may_write)
+    run = Run(guarded, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)), last_look)
     course = _Course(run, steps, window, events.put_nowait, may_write, stop or asyncio.Event())
     course.settle(known)
     runner = asyncio.create_task(course.run(grace))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Strayed
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Step
 from reconciler.server.api import Answer, JetStream, Refusal
-from reconciler.server.problems import Doubtful, Unsuccessful
+from reconciler.server.problems import Doubtful, Unsuccessful, strayed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,10 @@ def is_missing(said: Answer) -> bool:
     return isinstance(said, Refusal) and said.err_code in NOT_FOUND
 
 
+LastLook = Callable[[Step, Mapping[str, Json]], Diagnostic | None]
+"""(step, INFO reply) → why the object must not be deleted after all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What handlers share in one run."""
@@ -50,6 +55,7 @@ class Run:
     js: JetStream
     forms: Forms
     tell: Callable[[Step, str], None]
+    last_look: LastLook = lambda _step, _info: None
     written: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Revisions this run wrote, by (bucket, key): a later step on the same key expects those."""
     bound: dict[str, Json] = field(default_factory=dict)
@@ -72,6 +78,14 @@ def changes_since(step: Step, live: Config) -> tuple[Strayed, ...]:
         if (found := _value(live, name))
         != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
     )
+
+
+def unlike_planned(run: Run, step: Step, info: Mapping[str, Json]) -> Unsuccessful | None:
+    """Why what is there must be left as it is; `info`: what the server says of it just before it is deleted."""
+    if why := run.last_look(step, info):
+        return Unsuccessful(why, nothing_done=True)
+    changed = changes_since(step, info["config"])
+    return strayed(step, changed) if changed else None
 
 
 def _value(config: Config, name: str) -> Json:

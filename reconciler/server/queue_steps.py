@@ -15,7 +15,7 @@ from reconciler.core.resource import Json
 from reconciler.core.wire import Step
 from reconciler.server import problems, settled
 from reconciler.server.api import Answer, NoAnswer, Refusal
-from reconciler.server.handling import Result, Run, Succeeded, changes_since
+from reconciler.server.handling import Result, Run, Succeeded, unlike_planned
 
 POLL = 0.1
 REST = 4.0
@@ -34,8 +34,8 @@ async def read(run: Run, step: Step) -> Result:
         seen = await _look(run, step)
         if not isinstance(seen, dict):
             return problems.unreadable(step, seen) if not _is_gone(seen) else problems.changed(step, ["it is gone"])
-        if changed := changes_since(step, seen["queue"]["config"]):
-            return problems.strayed(step, changed)
+        if unlike := unlike_planned(run, step, seen["queue"]):
+            return unlike
         if _stand(seen) != stood:
             stood, since = _stand(seen), loop.time()
         seen["rested"] = loop.time() - since >= REST and _is_fed(seen)

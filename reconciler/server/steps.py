@@ -16,7 +16,7 @@ from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Step
 from reconciler.server import entry_steps, gates, problems, queue_steps, settled
 from reconciler.server.api import Answer, NoAnswer, Refusal
-from reconciler.server.handling import POLL, Result, Run, Succeeded, changes_since, info_of, is_missing
+from reconciler.server.handling import POLL, Result, Run, Succeeded, changes_since, info_of, is_missing, unlike_planned
 from reconciler.server.problems import Doubtful, Unsuccessful
 
 PAUSES_WITHIN = 2.0
@@ -93,8 +93,7 @@ async def _delete(run: Run, step: Step) -> Result:
     async def look() -> Result | None:
         live = await run.js.read(read)
         if isinstance(live, Mapping):
-            changed = changes_since(step, live["config"]) if step.before is not None else ()
-            return problems.strayed(step, changed) if changed else None
+            return unlike_planned(run, step, live) if step.before is not None else None
         return Succeeded() if is_missing(live) else None if sent else problems.unreadable(step, live)
 
     sent = False
@@ -138,8 +137,8 @@ async def _read(run: Run, step: Step) -> Result:
         live = await run.js.read(info_of(step))
         if not isinstance(live, Mapping):
             return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
-        if changed := changes_since(step, live["config"]):
-            return problems.strayed(step, changed)
+        if unlike := unlike_planned(run, step, live):
+            return unlike
         if live.get("paused") or not step.body.get("paused") or loop.time() > deadline:
             return Succeeded(live)
         await asyncio.sleep(POLL / 5)

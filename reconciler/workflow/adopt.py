@@ -10,8 +10,10 @@ from reconciler.core.plan import PlannedChange
 from reconciler.core.reconcile import recognised
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Resource
+from reconciler.core.wire import Snapshot
 from reconciler.kinds import REGISTRY
-from reconciler.workflow.plan import Planned
+from reconciler.server.api import JetStream
+from reconciler.workflow.plan import Planned, planned
 
 OWNERSHIP = frozenset({"XX101", "XX102"})
 """What is refused of an object that belongs to somebody else; all other rules are about changes, and none is made."""
@@ -48,8 +50,14 @@ def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
             adopted.append(_untouched(change, _as_live(change.record, there)))
         elif not as_is:
             differing.append(change)
+
+    async def again(snapshot: Snapshot, js: JetStream) -> Planned:
+        assert found.topology is not None
+        return adoption(await planned(found.topology, snapshot, js, found.options), as_is=as_is).planned
+
     later = sum(change.action.writes and not _is_to_be_adopted(change) for change in found.plan.changes)
-    return Adoption(planned=_only(found, adopted), differing=_only(found, differing), later=later)
+    ours = replace(_only(found, adopted), again=again)
+    return Adoption(planned=ours, differing=_only(found, differing), later=later)
 
 
 def _is_to_be_adopted(change: PlannedChange) -> bool:

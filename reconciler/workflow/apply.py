@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from reconciler.core import identity
+from reconciler.core.at_stake import is_at_stake
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.events import Done, Event, Finished, Settled
+from reconciler.core.events import Done, Event, Finished
+from reconciler.core.last_look import LastLook
 from reconciler.core.plan import Plan
 from reconciler.core.resource import Address
 from reconciler.core.wire import Call, Snapshot, Version
@@ -24,51 +26,59 @@ from reconciler.workflow.backup import to_back_up
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.predict import forms
 from reconciler.workflow.preflight import check
-from reconciler.workflow.saved import keep, review
+from reconciler.workflow.saved import Reviewed, looked_again
 from reconciler.workflow.turn import Tell, Turn, turn
 
 Backup = Callable[[Planned, JetStream], Awaitable[None]]
 
 
 async def apply(
-    planned: Planned,
+    what: Planned | Reviewed,
     js: JetStream,
     *,
     stop: asyncio.Event | None = None,
-    known: Iterable[Settled] = (),
     tell: Tell = lambda _: None,
     terms: Terms | None = None,
     backup: Backup | None = None,
 ) -> AsyncIterator[Event]:
-    """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `known`:
-    outcomes settled before it began; `tell` hears whom it waits for before it begins; `backup` keeps what is at stake
-    once nobody else of ours may change it. Raises CannotContinue where the user lacks a permission, or `backup` does."""
+    """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `what`: a
+    plan just made, or what is left of one that was kept; `tell` hears whom it waits for before it begins; `backup` keeps
+    what is at stake once nobody else of ours may change it. Raises CannotContinue where the user lacks a permission, or
+    `backup` does."""
+    planned = _planned(what)
     kept = to_back_up(planned.plan, planned.snapshot) if backup else ()
     check(planned.plan, planned.snapshot, js, kept=kept)
     stop = stop or asyncio.Event()
     js = js.persistent(hurried=stop.is_set)
     async with (
         turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,
-        aclosing(_carried_out(planned, ours, stop, known, backup)) as events,
+        aclosing(_carried_out(what, ours, stop, backup)) as events,
     ):
         async for event in events:
             yield await ours.ended(event) if isinstance(event, Finished) else event
 
 
+def _planned(what: Planned | Reviewed) -> Planned:
+    return what.planned if isinstance(what, Reviewed) else what
+
+
 async def _carried_out(
-    planned: Planned, ours: Turn, stop: asyncio.Event, known: Iterable[Settled], backup: Backup | None
+    what: Planned | Reviewed, ours: Turn, stop: asyncio.Event, backup: Backup | None
 ) -> AsyncGenerator[Event, None]:
-    if ours.waited and planned.topology is not None:
-        planned, known = await _still_stands(planned, ours.js, known)
+    now = await _as_it_stands(what, ours, stop)
     if backup:
-        await _kept(backup, planned, ours, stop)
-    plan = planned.plan
+        await _kept(backup, now, ours, stop)
+        now = await _as_it_stands(what, ours, stop)  # which may have taken long
+    planned = _planned(now)
+    plan, known = planned.plan, now.outlook.stopped if isinstance(now, Reviewed) else ()
+    await ours.began(plan)
     book = _Book.of(plan, planned.snapshot)
     if ours.remembers and not stop.is_set():
         ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
     running = execute(
-        ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known
-    )
+        ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known,
+        last_look=LastLook.of(plan, planned.snapshot).at,
+    )  # fmt: skip
     async with aclosing(running) as events:
         async for event in events:
             if isinstance(event, Done):
@@ -76,17 +86,29 @@ async def _carried_out(
                 ours.warnings += resuming(event)
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
-            yield event
+            left_alone = now.without_steps if isinstance(now, Reviewed) else ()
+            yield replace(event, left_alone=left_alone) if isinstance(event, Finished) else event
 
 
-async def _kept(backup: Backup, planned: Planned, ours: Turn, stop: asyncio.Event) -> None:
+async def _as_it_stands(what: Planned | Reviewed, ours: Turn, stop: asyncio.Event) -> Planned | Reviewed:
+    """Somebody had to agree, or somebody else was at work: what is done by now is left out, and what is no longer as it
+    was planned from is left alone. Where nothing can be lost, what each step looks at itself is enough."""
+    planned = _planned(what)
+    if stop.is_set() or planned.topology is None or not (ours.waited or is_at_stake(planned.plan)):
+        return what
+    return await looked_again(what, ours.js)
+
+
+async def _kept(backup: Backup, what: Planned | Reviewed, ours: Turn, stop: asyncio.Event) -> None:
     """Under the lease, so that nothing of ours comes between; given up when the run is to stop, which then does nothing."""
+    planned = _going(what)
     keeping, stopping = asyncio.ensure_future(backup(planned, ours.js)), asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait({keeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if keeping.done():
             keeping.result()
     except CannotContinue:
+        await ours.began(planned.plan)
         await ours.ended(Finished(stopped="what is at stake could not be backed up"))
         raise
     finally:
@@ -95,14 +117,12 @@ async def _kept(backup: Backup, planned: Planned, ours: Turn, stop: asyncio.Even
         await asyncio.gather(keeping, stopping, return_exceptions=True)
 
 
-async def _still_stands(
-    planned: Planned, js: JetStream, known: Iterable[Settled]
-) -> tuple[Planned, tuple[Settled, ...]]:
-    """Somebody else was at work in between, so this is judged like a plan that was kept for later: what is done by now
-    is left out, and what is no longer as it was planned from is left alone."""
-    reviewed = await review(keep(planned), js)
-    left = {step.id for step in reviewed.outlook.plan.steps}
-    return reviewed.planned, (*reviewed.outlook.stopped, *(one for one in known if one.step.id in left))
+def _going(what: Planned | Reviewed) -> Planned:
+    """Without the steps of what is stopped already."""
+    planned = _planned(what)
+    stopped = {one.step.id for one in what.outlook.stopped} if isinstance(what, Reviewed) else set()
+    steps = tuple(step for step in planned.plan.steps if step.id not in stopped)
+    return replace(planned, plan=replace(planned.plan, steps=steps))
 
 
 def resuming(done: Done) -> Iterator[Diagnostic]:

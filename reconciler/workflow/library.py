@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.drift import Drift
-from reconciler.core.events import Finished, Settled
+from reconciler.core.events import Finished
 from reconciler.core.saved import Saved
 from reconciler.core.topology import Topology
 from reconciler.server.api import JetStream
@@ -22,6 +20,7 @@ from reconciler.workflow import saved as saving
 from reconciler.workflow.attribution import attributed
 from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import Planned, PlanOptions
+from reconciler.workflow.saved import Reviewed
 
 
 def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None) -> Planned:
@@ -54,17 +53,14 @@ def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bo
     return asyncio.run(work())
 
 
-async def _apply(planned: Planned, js: JetStream, known: Iterable[Settled] = ()) -> Finished:
-    return [event async for event in applying.apply(planned, js, known=known) if isinstance(event, Finished)][-1]
+async def _apply(what: Planned | Reviewed, js: JetStream) -> Finished:
+    return [event async for event in applying.apply(what, js) if isinstance(event, Finished)][-1]
 
 
 async def _apply_saved(saved: Saved, js: JetStream) -> Finished:
-    """As far as it still fits; a change that has no step and does not fit any more is told as a warning."""
+    """As far as it still fits."""
     reviewed = await saving.review(saved, js)
-    if reviewed.outlook.is_done:
-        return Finished()
-    finished = await _apply(reviewed.planned, js, reviewed.outlook.stopped)
-    return replace(finished, warnings=(*reviewed.without_steps, *finished.warnings))
+    return Finished() if reviewed.outlook.is_done else await _apply(reviewed, js)
 
 
 def export(server: str | ConnectOptions, topology: str) -> str:

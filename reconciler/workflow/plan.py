@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -37,6 +37,9 @@ class PlanOptions:
     """Where the files come from; None: as git says where they are."""
 
 
+Again = Callable[[Snapshot, JetStream], Awaitable["Planned"]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     """A plan with the snapshot it was made from."""
@@ -48,6 +51,8 @@ class Planned:
     topology: Topology | None = None
     """What was declared; None: the plan was read from a file, which has that too."""
     options: PlanOptions = field(default_factory=PlanOptions)
+    again: Again | None = None
+    """How the same is planned from another look, where that is more than planning the topology."""
 
     def save(self, path: str | Path, paths: Sequence[str] = ()) -> None:
         """Keep it, to apply exactly this later. `paths`: how the files are named in a next command. Raises OSError."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.core import restoring
+from reconciler.core.wire import Snapshot
 from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream
-from reconciler.workflow.drift import Looked
+from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.plan import Planned, PlanOptions, planned
 
 
@@ -17,4 +18,8 @@ async def restore(found: Looked, js: JetStream, options: PlanOptions) -> Planned
     made = await planned(
         found.topology, found.snapshot, js, only, narrow=lambda world: restoring.narrowed(world, found.drift, REGISTRY)
     )
-    return replace(made, plan=restoring.as_before(made.plan, found.world, found.drift))
+
+    async def again(snapshot: Snapshot, js: JetStream) -> Planned:
+        return await restore(looked(found.topology, snapshot, options), js, options)
+
+    return replace(made, plan=restoring.as_before(made.plan, found.world, found.drift), again=again)

@@ -7,7 +7,7 @@ which of them still fit what is live, and measures anew what they would lose.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import reconciler
@@ -27,7 +27,7 @@ from reconciler.workflow.plan import Planned, PlanOptions, planned
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
-    """A saved plan beside what is live now."""
+    """A plan that was kept for later beside what is live now."""
 
     saved: Saved
     outlook: Outlook
@@ -93,17 +93,30 @@ async def review(saved: Saved, js: JetStream) -> Reviewed:
     snapshot = await observe(js)
     if why := elsewhere(saved.place, Place.of(snapshot)):
         raise _another_target(why)
-    now = await _again(saved, snapshot, js)
+    return _reviewed(saved, await _again(saved, snapshot, js, _options(saved)), snapshot)
+
+
+async def looked_again(what: Planned | Reviewed, js: JetStream) -> Reviewed:
+    """The same under the lease, when others may have been at work since: of a plan made by this very command, too."""
+    if isinstance(what, Reviewed):
+        return await review(what.saved, js)
+    saved, snapshot = keep(what), await observe(js)
+    if what.again:
+        return _reviewed(saved, (await what.again(snapshot, js)).plan, snapshot)
+    return _reviewed(saved, await _again(saved, snapshot, js, replace(what.options, came_from=what.origin)), snapshot)
+
+
+def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> Reviewed:
     steps = (*saved.plan.steps, *now.steps)
     return Reviewed(
         saved=saved, outlook=outlook(saved, now, seen(steps, snapshot), intents(snapshot)), snapshot=snapshot
     )
 
 
-async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:
+async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, options: PlanOptions) -> Plan:
     if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
         return saved.plan
-    return (await planned(saved.topology, snapshot, js, _options(saved))).plan
+    return (await planned(saved.topology, snapshot, js, options)).plan
 
 
 def _options(saved: Saved) -> PlanOptions:

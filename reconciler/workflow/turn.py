@@ -40,20 +40,23 @@ class Turn:
     """There is a bucket to remember things in."""
     number: int = 0
     """Of this run in the journal; 0: it is in none."""
+    us: Holder | None = None
     warnings: list[Diagnostic] = field(default_factory=list)
+
+    async def began(self, plan: Plan) -> None:
+        """Written down with what is going to be done, which is known when nobody else is at work any more."""
+        if self.number and self.us and (unwritten := await journal.begin(self.js, self.number, self.us, plan)):
+            self.warnings.append(unwritten)  # how it ends is written down all the same, lest it is told as cut off
 
     async def ended(self, finished: Finished) -> Finished:
         """With why it ended early and what else is to be said; written down, unless nothing may be written any more."""
         if not finished.is_success:
             finished = replace(finished, stopped=finished.stopped or self.may_write())
         finished = replace(finished, warnings=tuple(self.warnings))
-        if (
-            self.number
-            and self.may_write() is None
-            and (unwritten := await journal.end(self.js, self.number, finished))
-        ):
-            told = dict.fromkeys((*finished.warnings, unwritten))  # once, also where its beginning had the same trouble
-            return replace(finished, warnings=tuple(told))
+        told = replace(finished, warnings=(*finished.left_alone, *finished.warnings))
+        if self.number and self.may_write() is None and (unwritten := await journal.end(self.js, self.number, told)):
+            once = dict.fromkeys((*finished.warnings, unwritten))  # also where its beginning had the same trouble
+            return replace(finished, warnings=tuple(once))
         return finished
 
 
@@ -81,17 +84,7 @@ async def turn(
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return
         guarded = js.writing_unless(leases.lost)
-        yield await _begun(
-            Turn(js=guarded, may_write=leases.lost, waited=leases.waited, remembers=True, number=leases.number),
-            us,
-            plan,
-        )
-
-
-async def _begun(turn: Turn, us: Holder, plan: Plan) -> Turn:
-    if unwritten := await journal.begin(turn.js, turn.number, us, plan):
-        turn.warnings.append(unwritten)  # how it ends is written down all the same, so that it is not told as cut off
-    return turn
+        yield Turn(js=guarded, may_write=leases.lost, waited=leases.waited, remembers=True, number=leases.number, us=us)
 
 
 def others(plan: Plan, snapshot: Snapshot) -> list[str]:

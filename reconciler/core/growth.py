@@ -1,0 +1,55 @@
+"""Losses counted again: does a change by now cost more than the plan said, or than its consent allows?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reconciler.core.plan import PlannedChange
+from reconciler.core.resource import Address, Consent
+from reconciler.core.rule import Verdict
+from reconciler.core.saved import Saved
+
+TWICE = 2
+"""How many times what the plan said may be lost, where consent names no bound."""
+NAMED = frozenset({"consumers", "dependants", "readers"})
+"""What the plan names one by one: one more is another one, which nobody has seen."""
+IN_FLIGHT = frozenset({"unacknowledged", "redelivered", "waiting"})
+BY_DEFAULT = 1_000
+"""How many messages a consumer has in flight unless told otherwise. They come and go from one look to the next, and are
+delivered again rather than lost."""
+
+
+def beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterator[str]:
+    """Losses that grew beyond what was agreed to: the bound its consent names, else twice what the plan said. What the
+    plan did not say would be lost was agreed to by nobody."""
+    said, counted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
+    judged = {(one.code, one.path) for one in change.verdicts}
+    bounds = {(allow.code, name) for allow in _consents(change, saved) for name in allow.upto}
+    for (code, path, name), number in lost(found.verdicts).items():
+        uncounted = (code, path) in judged - counted
+        planned = said.get((code, path, name), 0)
+        if not uncounted and (code, name) not in bounds and number > most(name, planned):  # bounds: judged by consent
+            many = "" if name in NAMED or not planned else ", more than twice as many"
+            yield f"the plan said {planned:_} {name} ({code}), and by now it is {number:_}{many}"
+
+
+def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
+    """What is lost, by code, field and name: of losses, and of whatever somebody consented to."""
+    sums: dict[tuple[str, str, str], int] = {}
+    for one in verdicts:
+        if one.is_loss or one.consented is not None:
+            for name, number in one.quantities.items():
+                sums[one.code, one.path, name] = sums.get((one.code, one.path, name), 0) + number
+    return sums
+
+
+def most(name: str, planned: int) -> int:
+    if name in NAMED:
+        return planned
+    return max(TWICE * planned, BY_DEFAULT) if name in IN_FLIGHT else TWICE * planned
+
+
+def _consents(change: PlannedChange, saved: Saved) -> tuple[Consent, ...]:
+    address = Address.parse(change.address)
+    declared = (one for one in saved.topology.resources if one.address == address)
+    return tuple(allow for one in declared for allow in one.spec.allow)
