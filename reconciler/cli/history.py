@@ -39,7 +39,7 @@ def history_(
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show who applied what to this account and when, and what became of it. The newest 50 runs are kept."""
+    """Show who applied what to this account and when, and what became of it. The newest 50 runs of each topology are kept."""
     words = what or []
     numbers = _numbers(words[1:] if words[:1] == ["diff"] else words, most=2 if words[:1] == ["diff"] else 1)
     if numbers and topology is not None:

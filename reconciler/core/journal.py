@@ -8,6 +8,7 @@ server's own, of when it stored them.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -23,7 +24,9 @@ PREFIX = "journal"
 CHUNK = 256 << 10
 """Bytes of one entry at most."""
 KEPT = 50
-"""Runs of one account that are remembered."""
+"""Runs of one topology that are remembered."""
+ALL = 500
+"""Runs of all topologies together: those that live for a day have names of their own."""
 MOST = 16
 """Chunks of changes that are kept of one run; of more than that it is said that they are not."""
 NAMED = 20_000
@@ -70,6 +73,9 @@ class Run:
         return "incomplete" if any(counts.get(name) for name in OUTCOMES if name != "done") else "applied"
 
 
+EVERY_BEGUN = f"{PREFIX}.*.begun"
+
+
 def begun_key(number: int) -> str:
     return f"{PREFIX}.{number}.begun"
 
@@ -93,10 +99,15 @@ def number_of(key: str) -> int | None:
     return int(number) if prefix == PREFIX and number.isdecimal() else None
 
 
-def outdated(keys: Iterable[str], kept: int = KEPT) -> list[str]:
-    """Keys of all runs but the newest."""
+def outdated(keys: Iterable[str], topologies: Mapping[int, str], kept: int = KEPT) -> list[str]:
+    """Keys of all runs but the newest of each topology."""
     runs = [(number, key) for key in keys if (number := number_of(key)) is not None]
-    newest = sorted({number for number, _ in runs}, reverse=True)[:kept]
+    left: Counter[str] = Counter()
+    newest = set()
+    for number in sorted({number for number, _ in runs}, reverse=True)[:ALL]:
+        left[topology := topologies.get(number, "")] += 1
+        if left[topology] <= kept:
+            newest.add(number)
     return [key for number, key in runs if number not in newest]
 
 

@@ -15,9 +15,8 @@ from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
-from reconciler.server import settled
+from reconciler.server import room, settled
 from reconciler.server.api import JetStream, NoAnswer, Put, Refusal, Stored
-from reconciler.server.lease import GIVEN_BACK
 from reconciler.server.read_kv import dated, entry, names
 
 Stamped = tuple[Entry, str] | Refusal | NoAnswer | None
@@ -44,8 +43,7 @@ async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | No
     unwritten = _first_not_written(await asyncio.gather(*written))
     ended = journal.ended(finished, 0 if unwritten else len(chunks))
     unwritten = _first_not_written([await _put(js, journal.ended_key(number), journal.encoded(ended))]) or unwritten
-    if unwritten is None:
-        await _prune(js)
+    await room.prune(js)
     return unwritten
 
 
@@ -64,21 +62,11 @@ async def _put(js: JetStream, key: str, value: bytes) -> Put:
     return await settled.put(js, BUCKET, key, value, expected_revision=0)
 
 
-async def _prune(js: JetStream) -> None:
-    """Markers that vanish by themselves need no other permission than writing. What stays, the next run removes."""
-    keys = await names(js, BUCKET, f"$KV.{BUCKET}.{journal.PREFIX}.>")
-    if isinstance(keys, list):
-        old = journal.outdated(keys)
-        await asyncio.gather(
-            *(js.put_entry(BUCKET, key, b"", expected_revision=None, headers=GIVEN_BACK) for key in old)
-        )
-
-
 def _not_written(said: Put) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE203", name="journal-not-written",
         message=f"what this run did is not in the journal: {said}",
-        fix=f"allow publishing to $KV.{BUCKET}.>, and see that the bucket has room",
+        fix=room.way_out(said, f"allow publishing to $KV.{BUCKET}.>"),
     )  # fmt: skip
 
 

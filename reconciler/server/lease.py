@@ -18,9 +18,10 @@ from reconciler.core.lease import Found, Free, Held, Holder, Ours, encode_holder
 from reconciler.core.records import BUCKET
 from reconciler.server.api import Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored
 from reconciler.server.read_kv import entry
+from reconciler.server.room import VANISHES, way_out
 
-GIVEN_BACK = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
-"""A marker that vanishes by itself; who takes the lease before that expects the marker's revision."""
+GIVEN_BACK = VANISHES
+"""Who takes the lease before that expects the marker's revision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +63,18 @@ class _Lease:
     """When the first renewal was sent of those that nobody answered since."""
 
 
+MEND = (
+    f"allow publishing to $KV.{BUCKET}.> and $JS.API.STREAM.MSG.GET.KV_{BUCKET}; if the bucket was made or edited by hand, its "
+    f"stream needs subjects [$KV.{BUCKET}.>] and allow_msg_ttl, and room"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Unavailable:
     """Leases cannot be had here at all."""
 
     why: str
+    fix: str = MEND
 
 
 class Leases:
@@ -107,7 +115,7 @@ class Leases:
                     self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
                     return None
                 if why := _never(said):
-                    return Unavailable(why)
+                    return Unavailable(why, way_out(said, MEND))
             elif isinstance(there, Held) and str(there.holder) != told:
                 told, self.waited = str(there.holder), True
                 tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
@@ -218,15 +226,9 @@ def _still_held(topology: str, there: Found | Refusal | NoAnswer, terms: Terms) 
     return Diagnostic(severity=Severity.ERROR, code="LE202", name="lease-held", message=message, fix=fix)
 
 
-MEND = (
-    f"allow publishing to $KV.{BUCKET}.> and $JS.API.STREAM.MSG.GET.KV_{BUCKET}; if the bucket was made or edited by hand, its "
-    f"stream needs subjects [$KV.{BUCKET}.>] and allow_msg_ttl, and room"
-)
-
-
 def unavailable(why: Unavailable) -> Diagnostic:
     return Diagnostic(
-        severity=Severity.WARNING, code="LE201", name="no-lease", fix=MEND,
+        severity=Severity.WARNING, code="LE201", name="no-lease", fix=why.fix,
         message=f"applied without a lease, so that others may have applied at the same time, and without a journal: {why.why}",
     )  # fmt: skip
 
@@ -234,7 +236,7 @@ def unavailable(why: Unavailable) -> Diagnostic:
 def indispensable(why: Unavailable) -> Diagnostic:
     """What cannot be taken back is done under a lease or not at all."""
     return Diagnostic(
-        severity=Severity.ERROR, code="LE206", name="lease-needed", fix=MEND,
+        severity=Severity.ERROR, code="LE206", name="lease-needed", fix=why.fix,
         message=f"This plan deletes, replaces or gives up messages, which takes a lease, and none can be had: {why.why}. "
         "Nothing was changed.",
     )  # fmt: skip

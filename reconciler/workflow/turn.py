@@ -19,6 +19,7 @@ from reconciler.server import journal, ledger
 from reconciler.server.api import JetStream
 from reconciler.server.lease import Terms, Unavailable, indispensable, leased, unavailable
 from reconciler.server.pipeline import Unless, always
+from reconciler.server.room import make_room
 from reconciler.server.whoami import holder
 from reconciler.workflow.met import met
 from reconciler.workflow.plan import Planned
@@ -75,6 +76,7 @@ async def turn(
             raise CannotContinue(indispensable(Unavailable(unusable.message)))
         yield Turn(js=js, warnings=[unusable])
         return
+    await make_room(js, planned.snapshot)
     us = holder(plan.topology, plan.target, planned.origin.repository, planned.origin.revision, __version__)
     holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
     async with leased(js, holders, terms=terms, tell=tell, stop=stop) as leases:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.journal import KEPT, begun_key, chunked, outdated
+from reconciler.core.journal import ALL, KEPT, begun_key, chunked, outdated
 from reconciler.core.lease import lease_key
-from reconciler.server import journal, ledger
+from reconciler.server import journal, ledger, room
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.lease import GIVEN_BACK
 from reconciler.server.observe import observe
@@ -135,7 +135,7 @@ def test_only_the_newest_runs_are_kept(account: Account) -> None:
         await ledger.ensure(js, await observe(js))
         for number in range(KEPT + 10):
             assert isinstance(await js.put_entry("reconciler", begun_key(number), b"{}", expected_revision=0), Stored)
-        await journal._prune(js)
+        await room.prune(js)
         left = KEPT + 10
         while left > KEPT:  # until the markers have vanished
             found = await names(js, "reconciler", "$KV.reconciler.journal.>")
@@ -149,7 +149,14 @@ def test_only_the_newest_runs_are_kept(account: Account) -> None:
 
 def test_of_many_runs_the_oldest_are_outdated() -> None:
     keys = ["journal.9.begun", "journal.10.begun", "journal.10.steps.0", "journal.11.begun", "lease.t"]
-    assert outdated(keys, kept=2) == ["journal.9.begun"]
+    assert outdated(keys, {}, kept=2) == ["journal.9.begun"]
+
+
+def test_each_topology_keeps_runs_of_its_own_while_there_are_not_too_many() -> None:
+    keys = [begun_key(number) for number in range(1, 2 * ALL)]
+    many = dict.fromkeys(range(1, 2 * ALL), "busy")
+    left = {*keys} - {*outdated(keys, {**many, ALL + 1: "rare", 1: "old"})}
+    assert (len(left), begun_key(ALL + 1) in left, keys[0] in left) == (KEPT + 1, True, False)
 
 
 def test_chunks_are_no_larger_than_they_may_be_and_whole_together() -> None:
