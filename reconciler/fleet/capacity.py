@@ -1,22 +1,22 @@
 """How full streams are, how fast they grow, and when they reach a limit: their own, or the account's.
 
 Growth is the straight line through what successive snapshots saw of one and the same stream; one that was deleted and
-made anew begins again. What the server stores beside the payload counts, since limits are about all of it.
+made anew begins again, and one that is no longer there is left out. What the server stores beside the payload counts, since
+limits are about all of it; how much that is at least is told without looking at any message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reconciler.fleet.tables import CAPACITY, MESSAGES, SUBJECTS, fitted
+from reconciler.core.wire import Scope
+from reconciler.fleet.tables import CAPACITY, fitted
 
 RECORD = {"file": 30, "memory": 16}
-"""Bytes of a record beside subject, headers and payload."""
-HEADED = {"file": 4, "memory": 0}
-"""More of them where a message has headers, beside those themselves."""
+"""Bytes of a record beside subject, headers and payload; with headers, on file, it is 4 more."""
 CONFIG = (
     "storage:string,num_replicas:int,max_bytes:bigint,max_msgs:bigint,discard:string,"
     "subjects:array<string>,subject_transform:string,sources:string,mirror:string"
@@ -28,19 +28,12 @@ ACCOUNT = f"limits struct<{LIMITS}>, usage struct<{USE},tiers:map<string,struct<
 DAY = 86_400.0
 
 
-def capacity(
-    snapshots: DataFrame, subjects: DataFrame | None = None, messages: DataFrame | None = None, *, days: int = 30
-) -> DataFrame:
-    """SNAPSHOTS of several runs → CAPACITY as of the newest look at each stream, by what the `days` before it show.
-    SUBJECTS tell exactly what records cost, and a sample of MESSAGES what headers add to that."""
-    streams = _grown(_streams(snapshots), ("target", "stream"), days)
+def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
+    """SNAPSHOTS of several runs → CAPACITY as of the newest look that could list the streams of a target, by what the
+    `days` before it show."""
+    streams = _still_there(_grown(_streams(snapshots), ("target", "stream"), days), snapshots)
     accounts = _grown(_accounts(snapshots), ("target", "tier", "storage"), days)
-    costs = _with_records(
-        streams,
-        fitted(snapshots.limit(0).select("target"), SUBJECTS) if subjects is None else subjects,
-        fitted(snapshots.limit(0).select("target"), MESSAGES) if messages is None else messages,
-    )
-    limited = _in_account(costs, accounts).select(
+    limited = _in_account(_with_records(streams), accounts).select(
         "*",
         _days("messages", "max_messages", "messages_per_day").alias("days_to_max_messages"),
         _days("bytes", "max_bytes", "bytes_per_day").alias("days_to_max_bytes"),
@@ -48,6 +41,19 @@ def capacity(
     )
     first = F.least("days_to_max_messages", "days_to_max_bytes", "days_to_account_limit")  # passes over nulls
     return fitted(limited.withColumn("days", first), CAPACITY)
+
+
+def _still_there(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """What that look saw, or could not tell."""
+    looks = snapshots.where("row in ('target', 'unknown')").groupBy("target", "run").agg(
+        F.max(F.when(F.col("row") == "target", F.col("at"))).alias("at"),
+        F.collect_set(F.when(F.col("row") == "unknown", F.col("scope"))).alias("unknown"),
+    )  # fmt: skip
+    listed = looks.where(F.col("at").isNotNull() & ~F.array_contains("unknown", Scope.STREAMS))
+    newest = listed.groupBy("target").agg(F.max(F.struct("at", "run", "unknown")).alias("newest"))
+    hidden = F.array_contains("newest.unknown", F.concat(F.lit(Scope.stream("")), "stream"))
+    there = streams.join(newest, "target").where((F.col("run") == F.col("newest.run")) | hidden)
+    return there.drop("newest")
 
 
 def _streams(snapshots: DataFrame) -> DataFrame:
@@ -116,44 +122,13 @@ def _grown(seen: DataFrame, thing: Sequence[str], days: int) -> DataFrame:
     return told.where("run = latest.run and at = latest.at").drop("latest", "time", "same")
 
 
-def _with_records(streams: DataFrame, subjects: DataFrame, messages: DataFrame) -> DataFrame:
-    """What is stored beside the payload. Without a count of subjects that is exact only where there can be but one."""
-    rows = streams.join(_subject_lengths(subjects), ["target", "stream"], "left")
-    rows = rows.join(_header_lengths(messages), ["target", "stream"], "left")
-    only = F.get("subjects", F.lit(0))
-    is_one = F.col("as_published") & (F.size("subjects") == 1) & ~only.rlike(r"[*>]")
-    length = F.coalesce("subject_length", F.when(is_one, F.octet_length(only)), F.lit(0))
-    head = F.coalesce(F.col("header_length") + F.col("headed") * _of(HEADED), F.lit(0))
-    by = F.when(F.col("subject_length").isNotNull(), "subjects").when(is_one, "config").otherwise("least")
-    cost = _of(RECORD) + length + head
-    return rows.withColumns(
-        {
-            "record_cost": cost.cast("double"),
-            "records": F.round(cost * F.col("messages")).cast("bigint"),
-            "records_by": by,
-        }
-    )
-
-
-def _of(sizes: Mapping[str, int]) -> Column:
-    return F.when(F.col("storage") == "memory", sizes["memory"]).otherwise(sizes["file"])
-
-
-def _subject_lengths(subjects: DataFrame) -> DataFrame:
-    """Of a message's subject, on average over all messages."""
-    bytes_ = F.sum(F.col("messages") * F.octet_length("subject"))
-    return subjects.groupBy("target", "stream").agg((bytes_ / F.sum("messages")).alias("subject_length"))
-
-
-def _header_lengths(messages: DataFrame) -> DataFrame:
-    """Of a message's headers, on average over all messages, and how many of them have any."""
-    headed = F.coalesce(F.size("headers"), F.lit(0)) > 0
-    lines = F.transform(F.map_entries("headers"), lambda one: F.octet_length(one.key) + F.octet_length(one.value) + 4)
-    length = F.aggregate(lines, F.lit(len("NATS/1.0\r\n\r\n")), lambda total, line: total + line)
-    return messages.where("sequence is not null").groupBy("target", "stream").agg(
-        F.avg(F.when(headed, length).otherwise(0)).alias("header_length"),
-        F.avg(headed.cast("int")).alias("headed"),
-    )  # fmt: skip
+def _with_records(streams: DataFrame) -> DataFrame:
+    """What is stored beside the payload, at least: no subject is shorter than the shortest that the stream takes (a
+    wildcard stands for one byte or more), and headers come on top."""
+    shortest = F.array_min(F.transform("subjects", F.octet_length))
+    length = F.when(F.col("as_published"), F.coalesce(shortest, F.lit(0))).otherwise(0)
+    cost = F.when(F.col("storage") == "memory", RECORD["memory"]).otherwise(RECORD["file"]) + length
+    return streams.withColumns({"record_cost": cost.cast("double"), "records": cost * F.col("messages")})
 
 
 def _in_account(streams: DataFrame, accounts: DataFrame) -> DataFrame:

@@ -112,7 +112,6 @@ WAY = (
     "js_api_prefix",
     "inbox_prefix",
 )
-PATHS = ("creds", "nkey", "tlscert", "tlskey", "tlsca")
 _REFERENCE = re.compile(r"(?i)(env|file)://.+")
 _FOUND_THERE = re.compile(r"(?i)env://|[~$/]")
 """Begins what does not depend on where fleet.yaml is."""

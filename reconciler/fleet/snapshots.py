@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
-from reconciler.fleet.tables import CONFIGS
+from reconciler.fleet.tables import SNAPSHOTS, fitted
 from reconciler.fleet.targets import HEAVY
 
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 def snapshots(configs: DataFrame, *, run: str, day: date) -> DataFrame:
     """CONFIGS → SNAPSHOTS."""
-    columns = [f.col(field.name).cast(field.dataType) for field in CONFIGS]
-    return configs.select(*columns, f.lit(run).alias("run"), f.lit(day).alias("day"))
+    return fitted(configs.withColumns({"run": f.lit(run), "day": f.lit(day)}), SNAPSHOTS)
 
 
 def heavy(snapshots: DataFrame, run: str) -> DataFrame:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
+from reconciler.fleet.history import counts
 
 WORST = ("unreachable", "unknown", "foreign", "missing", "recreated", "changed", "pending", "orphaned")
 """The order in which drift is taken up by a report that cannot hold all of it."""
@@ -32,11 +36,22 @@ def worst(drift: DataFrame, most: int) -> DataFrame:
     return drift.where("standing != 'compared'").orderBy(rank, "target", "address", "path").limit(most)
 
 
-def objects(drift: DataFrame) -> DataFrame:
-    """DRIFT → run, target, standing and how many objects: strayed ones, and targets that were compared or not."""
-    strayed = F.coalesce("drifted", F.lit(False)) & (F.coalesce("ignored", F.lit("")) == "")
-    counts = drift.where(strayed | F.col("standing").isin("compared", "unreachable", "unknown"))
-    return counts.groupBy("run", "target", "standing").agg(F.countDistinct(_thing()).alias("objects"))
+def looked_at(drift: DataFrame) -> DataFrame:
+    """DRIFT of one run → target, standing and how many objects."""
+    return drift.groupBy("target", "standing").agg(F.countDistinct(_thing()).alias("objects"))
+
+
+def cells(drift: DataFrame, runs: Sequence[str], most: int) -> DataFrame:
+    """DRIFT → run, target and how many objects strayed, null where not all could be read: of these runs, and of the
+    targets that strayed most."""
+    found = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
+        F.count_distinct(F.when(counts(), _thing())).alias("strayed"),
+        F.bool_or(F.col("standing") == "unreachable").alias("unread"),
+    )  # fmt: skip
+    each = found.select("run", "target", F.when(~F.col("unread"), F.col("strayed")).alias("objects"))
+    sums = each.groupBy("target").agg(F.sum("objects").alias("sum"), F.bool_or(F.col("objects").isNull()).alias("gaps"))
+    worst = sums.where("sum > 0 or gaps").orderBy(F.desc_nulls_last("sum"), "target").limit(most)
+    return each.join(F.broadcast(worst.select("target")), "target", "leftsemi")
 
 
 def _thing() -> Column:

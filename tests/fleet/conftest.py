@@ -24,6 +24,14 @@ SMALL = {
 }
 
 
+class Silent:
+    """Tells nobody what takes its time."""
+
+    def __call__(self, text: str, /) -> None: ...
+
+    def clear(self) -> None: ...
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """First of all: a worker's first tests are never given to another one, which would start a JVM of its own."""

@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from reconciler.fleet.capacity import capacity
 from reconciler.fleet.rows import rows_of
-from reconciler.fleet.tables import MESSAGES, SNAPSHOTS, SUBJECTS
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from tests.fleet.drift_rows import Row, night
+from tests.fleet.snapshot_rows import account, at, frame, stream
 from tests.support.accounts import Account, Pool
 from tests.support.jetstream import make_stream, talk
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql import SparkSession
 
 PAYLOAD = b"0123456789"
 HEADERS = {"Nats-Msg-Id": "7", "Trace": "abc"}
 MESSAGES_EACH = 3
-
-
-def at(moment: datetime, target: str, *rows: Row) -> list[Row]:
-    run = f"{moment:%Y-%m-%d}"
-    return [{"target": target, "at": moment, "day": moment.date(), "run": run, **row} for row in rows]
-
-
-def stream(name: str, messages: int, size: int, *, created: str = "2026", **config: Any) -> Row:
-    said = {
-        "created": created,
-        "config": {"storage": "file", "num_replicas": 1, "max_bytes": -1, "max_msgs": -1, **config},
-    }
-    return {"row": "stream", "scope": name, "messages": messages, "bytes": size, "json": json.dumps(said)}
-
-
-def account(used: int, most: int, **tiers: Any) -> Row:
-    limits = {"max_storage": most, "max_memory": -1}
-    usage = {"storage": used, "memory": 0, **({"tiers": tiers} if tiers else {})}
-    return {"row": "target", "json": json.dumps({"limits": limits, "usage": usage})}
 
 
 def growing() -> list[Row]:
@@ -64,6 +42,19 @@ def growing() -> list[Row]:
     return rows + at(
         night(3), "tiers", account(0, 0, R3=tier), stream("R3", 1, 200, num_replicas=3), stream("R1", 1, 200)
     )
+
+
+def gone() -> list[Row]:
+    """What some look no longer sees, or cannot tell."""
+    full = {"max_bytes": 2_000}
+    seen = [account(0, 0), stream("STAYS", 1, 1_900, **full), stream("GONE", 1, 1_900, **full)]
+    stays = stream("STAYS", 1, 1_950, **full)
+    hidden = {"row": "unknown", "scope": "stream/GONE", "error": "its leader did not answer"}
+    unlisted = {"row": "unknown", "scope": "streams", "error": "STREAM.LIST: no permission"}
+    silent = {"row": "error", "error": "no answer within 5s"}
+    then = {"deleted": [account(0, 0), stays], "unsure": [account(0, 0), stays, hidden], "unlisted": [account(0, 0), unlisted],
+            "emptied": [account(0, 0)], "unread": [silent]}  # fmt: skip
+    return [row for name, rows in then.items() for row in at(night(1), name, *seen) + at(night(2), name, *rows)]
 
 
 @pytest.fixture(scope="module")
@@ -97,24 +88,8 @@ async def _publish(place: Account) -> None:
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession, measured: list[Row]) -> dict[tuple[str, str], Any]:
-    subjects = [
-        {"target": "real", "stream": f"many_{storage}", "subject": f"many.{storage}.{'x' * n}y", "messages": 1}
-        for storage in ("file", "memory") for n in range(MESSAGES_EACH)
-    ]  # fmt: skip
-    messages = [
-        {"target": "real", "stream": f"many_{storage}", "sequence": n, "headers": HEADERS if n == 1 else None}
-        for storage in ("file", "memory") for n in (1, 2, 3)
-    ]  # fmt: skip
-    rows = capacity(
-        _frame(spark, growing() + measured, SNAPSHOTS),
-        _frame(spark, subjects, SUBJECTS),
-        _frame(spark, messages, MESSAGES),
-    )
+    rows = capacity(frame(spark, growing() + measured + gone()))
     return {(row.target, row.stream): row for row in rows.collect()}
-
-
-def _frame(spark: SparkSession, rows: list[Row], schema: StructType) -> DataFrame:
-    return spark.createDataFrame([tuple(row.get(name) for name in schema.names) for row in rows], schema)
 
 
 def test_growth_is_the_line_through_the_looks_that_reached_it(found: dict[tuple[str, str], Any]) -> None:
@@ -155,14 +130,37 @@ def test_where_an_account_has_tiers_the_limit_is_that_of_the_tier(found: dict[tu
     assert found["tiers", "R1"].account_limit is None
 
 
-@pytest.mark.parametrize("storage", ["file", "memory"])
-@pytest.mark.parametrize(("name", "by"), [("many", "subjects"), ("one", "config")])
-def test_what_is_stored_beside_the_payload_is_what_the_server_counts(
-    found: dict[tuple[str, str], Any], name: str, by: str, storage: str
+@pytest.mark.parametrize(
+    ("target", "streams"),
+    [
+        ("deleted", {"STAYS": 1_950}),
+        ("emptied", {}),
+        ("unsure", {"STAYS": 1_950, "GONE": 1_900}),
+        ("unlisted", {"STAYS": 1_900, "GONE": 1_900}),
+        ("unread", {"STAYS": 1_900, "GONE": 1_900}),
+    ],
+)
+def test_what_the_newest_look_no_longer_sees_is_not_about_to_be_full(
+    found: dict[tuple[str, str], Any], target: str, streams: dict[str, int]
 ) -> None:
-    row = found["real", f"{name}_{storage}"]
-    assert (row.records, row.records_by) == (row.bytes - MESSAGES_EACH * len(PAYLOAD), by)
+    """A look that could not tell is none that did not see it."""
+    assert {stream: row.bytes for (name, stream), row in found.items() if name == target} == streams
 
 
-def test_without_a_count_of_subjects_it_is_at_least_the_record_itself(found: dict[tuple[str, str], Any]) -> None:
-    assert (found["eu", "GROWS"].records, found["eu", "GROWS"].records_by) == (130 * 30, "least")
+@pytest.mark.parametrize("storage", ["file", "memory"])
+def test_what_is_stored_beside_the_payload_is_what_the_server_counts(
+    found: dict[tuple[str, str], Any], storage: str
+) -> None:
+    """Where there is but one subject, and no header."""
+    row = found["real", f"one_{storage}"]
+    assert row.records == row.bytes - MESSAGES_EACH * len(PAYLOAD)
+
+
+@pytest.mark.parametrize("storage", ["file", "memory"])
+def test_longer_subjects_and_headers_come_on_top(found: dict[tuple[str, str], Any], storage: str) -> None:
+    row, one = found["real", f"many_{storage}"], {"file": 30, "memory": 16}[storage]
+    assert row.records == MESSAGES_EACH * (one + len(f"many.{storage}.*")) < row.bytes - MESSAGES_EACH * len(PAYLOAD)
+
+
+def test_without_subjects_of_its_own_it_is_at_least_the_record_itself(found: dict[tuple[str, str], Any]) -> None:
+    assert found["eu", "GROWS"].records == 130 * 30

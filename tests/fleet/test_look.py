@@ -1,15 +1,21 @@
-"""What a report takes up of the tables: times as they were, wherever this machine is."""
+"""What a report takes up of the tables: the newest and the worst, and times as they were, wherever this machine is."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
-from reconciler.fleet.runs.look import collected
+from reconciler.fleet.runs.look import MOST, Look, collected
+from reconciler.fleet.store import store
+from reconciler.fleet.tables import ACTORS, fitted
+from reconciler.fleet.targets import Fleet
+from tests.fleet.conftest import Silent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,3 +44,14 @@ def test_times_are_told_in_utc_on_any_machine(spark: SparkSession) -> None:
         {"at": early, "within": {"at": late, "day": late.date()}, "by": {"late": late}, "all": [early, late], "n": 1},
     )
     assert rows[0]["at"].tzinfo is UTC
+
+
+def test_what_a_report_has_no_room_for_is_the_oldest_and_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    fleet = Fleet(name="f", file=tmp_path / "fleet.yaml", targets=())
+    look = Look(
+        spark=spark, fleet=fleet, store=store(spark, str(tmp_path)), run="a", day=date(2026, 11, 21), say=Silent()
+    )
+    deeds = spark.range(MOST + 5).select(F.timestamp_seconds("id").alias("at"), F.lit("eu").alias("target"))
+    found = look.found("events", look.shown(actors=fitted(deeds, ACTORS)))
+    assert found.left_out == {"actors": 5}
+    assert [len(found.actors or ()), (found.actors or ())[-1]["at"].timestamp()] == [MOST, 5]

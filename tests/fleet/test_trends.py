@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reconciler.fleet.history import drift_history
+from reconciler.fleet.summary import cells
 from reconciler.fleet.tables import REPAIRS, TREND
 from reconciler.fleet.trends import repairs, trend
 from tests.fleet.drift_rows import Row, field, frame, look, night, unreachable, whole
@@ -62,3 +63,15 @@ def test_repairs_are_seen_from_every_side(nights: tuple[DataFrame, DataFrame]) -
         ("team", "", 1, 1, 0, 0, None, None),
         ("team", "payments", *mended),
     ]
+
+
+def test_cells_tell_the_targets_that_strayed_most_and_what_could_not_be_read(
+    nights: tuple[DataFrame, DataFrame],
+) -> None:
+    runs = ["r1", "r2", "r3"]
+    found = {(row.run, row.target): row.objects for row in cells(nights[0], runs, 2).collect()}
+    assert found == {
+        ("r1", "eu"): 1, ("r2", "eu"): 1, ("r3", "eu"): 1,
+        ("r1", "us"): 1, ("r2", "us"): None, ("r3", "us"): 1,
+    }  # fmt: skip
+    assert {row.target for row in cells(nights[0], runs, 1).collect()} == {"eu"}

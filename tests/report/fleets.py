@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 from reconciler.core.kind import FieldInfo
 from reconciler.report.fleet.found import Found
@@ -56,6 +56,26 @@ def well() -> Found:
 def drift_only() -> Found:
     return replace(everything(), command="drift", trend=None, by_target={}, history=None, repairs=None, outliers=None,
                    capacity=None)  # fmt: skip
+
+
+def partly_old() -> Found:
+    """The newest run was about some targets, and there was more than one report takes up."""
+    then = datetime(2026, 11, 19, 21, 5, tzinfo=timezone(timedelta(hours=-5)))
+    return replace(
+        everything(), history=(), repairs=(), outliers=(), capacity=(), left_out={"drift": 3, "actors": 1_200},
+        by_target={run: {"eu-1": 0, "eu-2": 1} for run in RUNS[:2]},
+        earlier=(
+            {"what": "read", "targets": ["new-1"]},
+            {"what": "compared", "run": RUNS[3], "at": then, "targets": ["eu-1", "eu-2", "eu-3", "us-1", "us-2"]},
+        ),
+    )  # fmt: skip
+
+
+def uncompared() -> Found:
+    return replace(
+        well(), command="report", strayed=None, compared=frozenset(), trend=(), history=(), repairs=(), outliers=(),
+        capacity=(),
+    )  # fmt: skip
 
 
 def strayed() -> tuple[Strayed, ...]:
@@ -110,11 +130,12 @@ def history() -> tuple[dict[str, object], ...]:
     }
     age = {"address": "stream/ORDERS", "path": "max_age", "field": "max_age", "live": "259200000000000",
            "desired": "604800000000000", "applied": "604800000000000", "codes": ["ST301"]}  # fmt: skip
-    opened = {"opened": datetime(2026, 11, 18, 2), "opened_run": RUNS[1], "clean": datetime(2026, 11, 17, 2),
-              "last_seen": datetime(2026, 11, 21, 2), "last_seen_run": RUNS[-1]}  # fmt: skip
+    opened = {"opened": datetime(2026, 11, 18, 2, tzinfo=UTC), "opened_run": RUNS[1], "clean": datetime(2026, 11, 17, 2, tzinfo=UTC),
+              "last_seen": datetime(2026, 11, 21, 2, tzinfo=UTC), "last_seen_run": RUNS[-1]}  # fmt: skip
     members = {"address": "elastic_group/ORDERS/billing", "path": "members", "kind": "elastic_group", "field": "members",
-               "team": "billing", "occurrence": 2, "looks": 1, "opened": datetime(2026, 11, 21, 2), "opened_run": RUNS[-1]}  # fmt: skip
-    gone = {"address": "stream/AUDIT", "path": None, "standing": "missing", "closed": datetime(2026, 11, 20, 2),
+               "team": "billing", "occurrence": 2, "looks": 1,
+               "opened": datetime(2026, 11, 21, 2, tzinfo=UTC), "opened_run": RUNS[-1]}  # fmt: skip
+    gone = {"address": "stream/AUDIT", "path": None, "standing": "missing", "closed": datetime(2026, 11, 20, 2, tzinfo=UTC),
             "closed_run": RUNS[3], "ended": "repaired", "seconds": 1.2 * DAY, "looks": 1}  # fmt: skip
     return (
         {"target": "eu-1", **stays, **age, **opened, "state": "open"},
@@ -155,7 +176,7 @@ def outliers() -> tuple[dict[str, object], ...]:
 
 def capacity() -> tuple[dict[str, object], ...]:
     def row(target: str, stream: str, **said: object) -> dict[str, object]:
-        return {"target": target, "stream": stream, "storage": "file", "replicas": 3, "records_by": "subjects", "looks": 5,
+        return {"target": target, "stream": stream, "storage": "file", "replicas": 3, "looks": 5,
                 "run": RUNS[-1], **said}  # fmt: skip
 
     return (
@@ -164,7 +185,7 @@ def capacity() -> tuple[dict[str, object], ...]:
         row("eu-2", "PAYMENTS", when_full="new", messages=880_000, bytes=9 << 30, records=1 << 30, record_cost=71.0,
             messages_per_day=32_000.0, bytes_per_day=0.3 * (1 << 30), max_messages=1_000_000, days_to_max_messages=3.75,
             days=3.75, max_bytes=-1),
-        row("us-1", "EVENTS", when_full="new", messages=120_000, bytes=2 << 30, records=90 << 20, records_by="least",
+        row("us-1", "EVENTS", when_full="new", messages=120_000, bytes=2 << 30, records=90 << 20,
             messages_per_day=900.0, bytes_per_day=40.0 * (1 << 20), account_bytes=8 << 30, account_limit=16 << 30,
             days_to_account_limit=58.0, days=58.0),
         row("us-2", "IDLE", when_full="old", messages=10, bytes=9_000, messages_per_day=0.0, bytes_per_day=0.0),

@@ -12,6 +12,8 @@ from reconciler.report.fleet import html, markdown, text
 from reconciler.report.fleet import json as as_json
 from reconciler.report.fleet.drift import alike
 from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.past import past_part
+from reconciler.report.fleet.pieces import Heat
 from reconciler.report.fleet.report import report_of
 from reconciler.report.fleet.schema import COMMANDS, fleet_schema
 from reconciler.report.paper import Paper
@@ -28,7 +30,7 @@ FORMATS: dict[str, Callable[[Found], str]] = {
 }
 FLEETS = {
     "report": fleets.everything(), "drift": fleets.drift_only(), "well": fleets.well(), "skew": fleets.spread(),
-    "events": fleets.told(),
+    "events": fleets.told(), "partly-old": fleets.partly_old(), "uncompared": fleets.uncompared(),
 }  # fmt: skip
 
 
@@ -68,6 +70,12 @@ def test_what_others_wrote_is_shown_and_never_obeyed(trick: str) -> None:
     said = FORMATS["txt"](fleets.hostile(trick)) + FORMATS["json"](fleets.hostile(trick))
     assert not any(ord(character) < 0x20 and character != "\n" for character in said)
     assert json.loads(FORMATS["json"](fleets.hostile(trick)))["fleet"] == trick
+
+
+def test_a_target_that_nobody_looked_at_in_a_run_is_not_shown_as_well() -> None:
+    trend = tuple({**one, "opened": 0, "open": 0} for one in fleets.trend())
+    (heat,) = [one for one in past_part(trend, {fleets.RUNS[0]: {"eu-1": 2}}).pieces if isinstance(one, Heat)]
+    assert heat.values == ((2, None, None, None, None),)
 
 
 def test_equal_drift_of_many_targets_is_one_entry() -> None:

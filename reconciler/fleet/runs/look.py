@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,13 +18,36 @@ from reconciler.fleet.source import live
 from reconciler.report.fleet.found import Found, Rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from reconciler.fleet.store import Store
-    from reconciler.fleet.targets import Fleet
+    from reconciler.fleet.targets import Fleet, Target
 
 MOST = 20_000
 """Rows of one table that a report takes up; the tables hold all of them."""
+
+
+FIRST: Mapping[str, Callable[[], Sequence[Column | str]]] = {
+    "trend": lambda: ("at", "run"),
+    "history": lambda: (
+        F.col("state") == "watched",
+        F.desc_nulls_first("closed"),
+        "opened",
+        "target",
+        "address",
+        "path",
+    ),
+    "repairs": lambda: (F.col("dimension") != "all", F.desc("open"), F.desc("episodes"), "dimension", "value"),
+    "outliers": lambda: (F.desc(F.col("holders") / F.col("among")), "target", "address", "path"),
+    "capacity": lambda: (F.asc_nulls_last("days"), F.desc_nulls_last("bytes_per_day"), "target", "stream"),
+    "skew": lambda: (F.col("error").isNull(), "target", "stream", "choice", "partitions"),
+    **dict.fromkeys(("falls", "moves"), lambda: ("target", "stream", "choice", "partitions")),
+    "pins": lambda: (F.desc("flapping"), F.desc("most_switches"), F.desc("switches"), "target", "stream", "consumer"),
+    "acks": lambda: (F.desc("day"), F.desc_nulls_last("p99_seconds"), "target", "stream", "consumer"),
+    "actors": lambda: (F.desc("at"), "target", "id"),
+}
+"""What of each table a report takes up first: the newest, the worst; of what was tried with keys, whole
+streams, and before them what could not be read."""
 
 
 class Say(Protocol):
@@ -73,18 +96,49 @@ class Look:
     def of_run(self, table: str) -> DataFrame:
         return self.store.read(table).where(F.col("run") == self.run)
 
-    def mine(self, rows: DataFrame) -> DataFrame:
-        """Of the targets that were asked for, and no others."""
-        return rows.where(F.col("target").isin([one.name for one in self.fleet.targets]))
+    def newest(self, table: str) -> Rows:
+        """Of each target of the fleet the run that looked at it last, and when; only that run, where somebody named one."""
+        rows = self.ours(self.of_run(table) if self.is_named else self.store.read(table))
+        last = rows.groupBy("target").agg(F.max(F.struct("at", "run", "day")).alias("last"))
+        return collected(last.select("target", "last.*").orderBy("target"), most=None)
 
-    def found(self, command: str, **parts: Any) -> Found:
+    def latest(self, table: str, newest: Rows) -> DataFrame:
+        """What these runs found of these targets: the newest run may be about a few."""
+        pairs = [(one["target"], one["run"]) for one in newest]
+        rows = self.store.read(table).where(F.col("run").isin([*{run for _, run in pairs}]))
+        chosen = self.spark.createDataFrame(pairs, "target string, run string")
+        return rows.join(F.broadcast(chosen), ["target", "run"], "leftsemi")
+
+    def ours(self, rows: DataFrame) -> DataFrame:
+        """Of targets that are still in the fleet."""
+        return _of(rows, (*self.fleet.targets, *self.fleet.others))
+
+    def mine(self, rows: DataFrame) -> DataFrame:
+        """Of the targets that were asked for: all that is shown. What is kept is made of all."""
+        return _of(rows, self.fleet.targets)
+
+    def shown(self, **tables: DataFrame) -> dict[str, Any]:
+        """As many rows of each table as a report takes up, those that matter first, and how many there are beyond."""
+        rows = {name: collected(table.orderBy(*FIRST[name]()), most=MOST + 1) for name, table in tables.items()}
+        more = {name: tables[name].count() - MOST for name, some in rows.items() if len(some) > MOST}
+        return {**{name: some[:MOST] for name, some in rows.items()}, "left_out": more}
+
+    def found(self, command: str, *several: Mapping[str, Any], **parts: Any) -> Found:
+        """`several`: what belongs together, each perhaps with something left out."""
         took = time.monotonic() - self.began
+        for some in several:
+            parts = {**parts, **some, "left_out": {**parts.get("left_out", {}), **some.get("left_out", {})}}
         return Found(command=command, fleet=self.fleet.name, run=self.run, seconds=took, **parts)
 
 
-def collected(rows: DataFrame) -> Rows:
+def _of(rows: DataFrame, targets: Iterable[Target]) -> DataFrame:
+    return rows.where(F.col("target").isin([one.name for one in targets]))
+
+
+def collected(rows: DataFrame, *, most: int | None = MOST) -> Rows:
     """The first ones: as many as a report takes up. Their times are in UTC, wherever this machine is."""
-    return tuple(_in_utc(row.asDict(recursive=True)) for row in rows.limit(MOST).collect())
+    some = rows if most is None else rows.limit(most)
+    return tuple(_in_utc(row.asDict(recursive=True)) for row in some.collect())
 
 
 def _in_utc(value: Any) -> Any:

@@ -55,12 +55,12 @@ def targets(seen: DataFrame) -> tuple[Target, ...]:
 
 
 def strayed_of(rows: DataFrame) -> dict[str, Any]:
-    """Of DRIFT of one run."""
-    worst = collected(summary.worst(rows, MOST))
-    looked = rows.groupBy("target", "standing").count().collect()
-    about = sum(row["count"] for row in looked if row["standing"] != "compared")
+    """Of DRIFT, one look at each target."""
+    worst = told.strayed(collected(summary.worst(rows, MOST)))
+    looked = summary.looked_at(rows).collect()
+    about = sum(row["objects"] for row in looked if row["standing"] != "compared")
     return {
-        "strayed": told.strayed(worst),
-        "left_out": about - len(worst),
+        "strayed": worst,
+        "left_out": {"drift": about - len(worst)} if about > len(worst) else {},
         "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
     }

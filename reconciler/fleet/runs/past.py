@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
@@ -14,34 +15,40 @@ from reconciler.fleet.capacity import capacity
 from reconciler.fleet.history import drift_history
 from reconciler.fleet.outliers import outliers
 from reconciler.fleet.runs import told
-from reconciler.fleet.runs.look import MOST, Look, collected
+from reconciler.fleet.runs.look import Look, collected
 from reconciler.fleet.runs.looking import strayed_of, targets
 from reconciler.fleet.trends import repairs, trend
-from reconciler.report.fleet.found import Found, Rows
+from reconciler.report.fleet.found import Found, Row, Rows
+from reconciler.report.fleet.past import RUNS, TARGETS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ALSO = ("skew", "falls", "moves", "pins", "acks", "actors")
 """Tables that other commands left, which a report shows where there are any."""
+_TRIED = ("skew", "falls", "moves")
+GROWTH = 30
+"""Days from which growth is told."""
 
 
 def history(look: Look) -> Found:
-    look = at_newest(look)
-    return look.found("history", **_past(look), capacity=_capacity(look))
+    look, _ = at_newest(look)
+    found = look.shown(**_past(look), capacity=_capacity(look))
+    return look.found("history", found, by_target=_by_target(look, found["trend"]))
 
 
 def unlike(look: Look, by: Sequence[str] = ()) -> Found:
     """`by`: the labels that make peers (none: all that a target carries)."""
     for name in by:
         _known(name, look)
-    look = at_newest(look)
-    return look.found("outliers", **_outliers(look, by))
+    look, read = at_newest(look)
+    found = look.shown(outliers=_outliers(look, read, by))
+    return look.found("outliers", found, infos=told.infos(found["outliers"]))
 
 
 def _known(label: str, look: Look) -> None:
     """Without peers nothing would be found, as if all were well."""
-    labels = sorted({name for target in look.fleet.targets for name in target.labels})
+    labels = sorted({name for target in (*look.fleet.targets, *look.fleet.others) for name in target.labels})
     if label not in labels:
         raise CannotContinue(
             Diagnostic(
@@ -53,25 +60,22 @@ def _known(label: str, look: Look) -> None:
 
 def report(look: Look) -> Found:
     """All of it. Which parts there are depends on which commands have run."""
-    look = at_newest(look)
+    look, read = at_newest(look)
     look.say("Putting the report together …")
-    drifted = look.of_run("drift")
-    also = {name: rows for name in ALSO if (rows := collected(look.store.read(name)))}
+    found = look.shown(**_past(look), outliers=_outliers(look, read), capacity=_capacity(look))
+    names = {one.name for one in look.fleet.targets}
+    read, compared = (tuple(one for one in rows if one["target"] in names) for rows in (read, look.newest("drift")))
     return look.found(
-        "report", targets=targets(look.of_run("snapshots")), **strayed_of(drifted), **_past(look),
-        **_outliers(look), capacity=_capacity(look), **also,
+        "report", found, _also(look), strayed_of(look.latest("drift", compared)) if compared else {},
+        targets=targets(look.latest("snapshots", read)), earlier=_earlier(look, read, compared),
+        by_target=_by_target(look, found["trend"]), infos=told.infos(found["outliers"]),
     )  # fmt: skip
 
 
-def at_newest(look: Look) -> Look:
-    """With the run that was asked for, else the newest there is."""
-    seen = look.store.read("snapshots")
-    if look.is_named:
-        there = bool(seen.where(F.col("run") == look.run).take(1))
-    else:
-        newest = seen.agg(F.max_by("run", "at").alias("run")).collect()[0]["run"]
-        there, look = newest is not None, replace(look, run=newest or look.run)
-    if not there:
+def at_newest(look: Look) -> tuple[Look, Rows]:
+    """With the run that was asked for, else the newest there is, and its day; and which run looked last at each target."""
+    newest = look.newest("snapshots")
+    if not newest:
         what = f"Run {look.run} is not among what is kept" if look.is_named else "No look at these targets is kept"
         raise CannotContinue(
             Diagnostic(
@@ -79,40 +83,67 @@ def at_newest(look: Look) -> Look:
                 fix="Take one with `reconciler fleet drift`, or name with --store where others are kept.",
             )
         )  # fmt: skip
-    return look
+    last = max(newest, key=lambda one: (one["at"].timestamp() if one["at"] else 0.0, one["run"]))
+    return replace(look, run=last["run"], day=last["day"] or look.day), newest
 
 
-def _past(look: Look) -> dict[str, Any]:
+def _past(look: Look) -> dict[str, DataFrame]:
+    """Kept of all targets, told of those that were asked for."""
     drifted = look.store.read("drift")
     episodes = look.whole("drift_history", drift_history(drifted, look.store.read("drift_history")))
-    return {
-        "trend": collected(trend(drifted, episodes).orderBy("at", "run")),
-        "by_target": _by_target(drifted),
-        "history": collected(episodes.orderBy(F.col("closed").isNotNull(), "opened", "target", "address", "path")),
-        "repairs": collected(look.whole("repairs", repairs(episodes))),
-    }
+    look.whole("repairs", repairs(episodes))
+    mine = look.mine(episodes)
+    return {"trend": trend(look.mine(drifted), mine), "history": mine, "repairs": repairs(mine)}
 
 
-def _by_target(drifted: DataFrame) -> dict[str, dict[str, int | None]]:
-    """Drifted objects by run and target; None where it could not be read."""
+def _by_target(look: Look, trend: Rows) -> dict[str, dict[str, int | None]]:
+    """Drifted objects by run and target, as far as a page draws them; None where it could not be read."""
     found: dict[str, dict[str, int | None]] = {}
-    for row in summary.objects(drifted).limit(MOST).collect():
-        run, standing = found.setdefault(row["run"], {}), row["standing"]
-        if standing == "unreachable":
-            run[row["target"]] = None
-        else:
-            known = run.setdefault(row["target"], 0)
-            is_drift = standing not in ("compared", "unknown")
-            run[row["target"]] = None if known is None else known + (row["objects"] if is_drift else 0)
+    runs = [str(one["run"]) for one in trend[-RUNS:]]
+    for row in summary.cells(look.mine(look.store.read("drift")), runs, TARGETS).collect():
+        found.setdefault(row["run"], {})[row["target"]] = row["objects"]
     return found
 
 
-def _outliers(look: Look, by: Sequence[str] = ()) -> dict[str, Any]:
-    rows = collected(look.kept("outliers", outliers(look.of_run("snapshots"), by=by)))
-    return {"outliers": rows, "infos": told.infos(rows)}
+def _also(look: Look) -> dict[str, Any]:
+    """What was tried with keys is not about all targets, and with keys of a file about none."""
+    tables = {name: look.store.read(name) for name in ALSO}
+    chosen = {
+        name: rows if name in _TRIED and not look.fleet.others else look.mine(rows) for name, rows in tables.items()
+    }
+    return {name: rows for name, rows in look.shown(**chosen).items() if rows}
 
 
-def _capacity(look: Look) -> Rows:
-    seen = look.store.read("snapshots")
-    rows = capacity(seen).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
-    return collected(look.kept("capacity", rows).orderBy(F.col("days").asc_nulls_last()))
+def _earlier(look: Look, read: Rows, compared: Rows) -> Rows:
+    """The targets that the run was not about, by the run that was. What declares nothing is compared with nothing."""
+    declared = [one.name for one in look.fleet.targets if one.topology] if compared else []
+    last = (("read", read, [one.name for one in look.fleet.targets]), ("compared", compared, declared))
+    return tuple({"what": what, **row} for what, newest, names in last for row in _elsewhere(look.run, newest, names))
+
+
+def _elsewhere(run: str, newest: Rows, names: Sequence[str]) -> Iterator[Row]:
+    runs: dict[str, list[Row]] = {}
+    for one in newest:
+        runs.setdefault(one["run"], []).append(one)
+    if never := sorted({*names} - {one["target"] for one in newest}):
+        yield {"targets": never}
+    for name in sorted({*runs} - {run}):
+        at = max((one["at"] for one in runs[name] if one["at"]), default=None)
+        yield {"run": name, "at": at, "targets": [one["target"] for one in runs[name]]}
+
+
+def _outliers(look: Look, read: Rows, by: Sequence[str] = ()) -> DataFrame:
+    """Among what is known of all targets, since peers may not be asked for."""
+    latest = look.latest("snapshots", read).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
+    return look.mine(look.kept("outliers", outliers(latest, by=by)))
+
+
+def _capacity(look: Look) -> DataFrame:
+    """As of this run. What is older than the days that tell growth is not even parsed."""
+    (last,) = collected(look.of_run("snapshots").agg(F.max("at").alias("at")))
+    since = look.day - timedelta(days=GROWTH + 1)
+    seen = look.ours(look.store.read("snapshots")).where(
+        (F.col("day") >= F.lit(since)) & (F.col("at") <= F.lit(last["at"]))
+    )
+    rows = capacity(seen, days=GROWTH).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
+    return look.mine(look.kept("capacity", rows))

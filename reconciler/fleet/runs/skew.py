@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
-from pyspark.sql import functions as F
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet import skew as falling
 from reconciler.fleet.candidates import Candidates
-from reconciler.fleet.runs.look import Look, collected
+from reconciler.fleet.runs.look import Look
 from reconciler.report.fleet.found import Found
 from reconciler.report.values import counted
 
@@ -28,10 +27,6 @@ class Keys:
     """Parquet, or CSV with a head, with a column `subject`; None: the targets are asked."""
 
 
-_ORDER = ("target", "stream", "choice", "partitions")
-"""What a report has no room for is other streams as a whole, not partitions here and there."""
-
-
 def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
     """Subjects are gone through once; everything told is added up from what that gave, which is kept."""
     choices = counted(len(candidates.choices) * len(candidates.partitions), "candidate")
@@ -40,10 +35,7 @@ def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
     loads = look.whole("loads", falling.loads(fallen, falling.owned(look.spark, candidates)))
     even = look.whole("skew", falling.skew(fallen, loads))
     moved = look.whole("moves", falling.moves(fallen, falling.handed_over(look.spark, candidates)))
-    tables = {"falls": fallen, "moves": moved}
-    ordered = {name: collected(rows.orderBy(*_ORDER)) for name, rows in tables.items()}
-    failed_first = even.orderBy(F.col("error").isNull(), *_ORDER)  # there is always room for those
-    return look.found("skew", skew=collected(failed_first), **ordered)
+    return look.found("skew", look.shown(skew=even, falls=fallen, moves=moved))
 
 
 def _subjects(look: Look, keys: Keys) -> DataFrame:

@@ -23,16 +23,19 @@ MOST = 300
 """So many entries a report shows."""
 
 
-def drift_part(strayed: Sequence[Strayed], left_out: int = 0, title: str = "What strayed") -> Part:
-    """`left_out`: objects that are not among them."""
+def drift_part(
+    strayed: Sequence[Strayed], left_out: int = 0, title: str = "What strayed", since: Sequence[str] = ()
+) -> Part:
+    """`left_out`: objects that are not among them; `since`: what is not from this run, a sentence each."""
     groups = alike(one for one in strayed if one.is_drift or one.is_unread or one.standing == Standing.UNKNOWN)
     if not groups:
         return Part(
             title=title,
+            lead=" ".join(since),
             pieces=(Prose(lines=("Nothing: all that is declared is live as it was applied.",), tone="good"),),
         )
     shown = tuple(map(_fold, groups[:MOST]))
-    lead = "Equal drift is one entry, however many targets have it."
+    lead = " ".join(("Equal drift is one entry, however many targets have it.", *since))
     return Part(title=title, lead=lead, pieces=(Folds(folds=shown, left_out=left_out + max(0, len(groups) - MOST)),))
 
 

@@ -25,8 +25,10 @@ class Found:
     seconds: float | None = None
     targets: tuple[Target, ...] | None = None
     strayed: tuple[Strayed, ...] | None = None
-    left_out: int = 0
-    """Strayed objects beyond what one report takes up; the table has them all."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of a table (of `drift`: objects) there are beyond what one report takes up; the table has them all."""
+    earlier: Rows = ()
+    """Targets that this run was not about: `what` was done with them (read, compared) in which other run and when, or never."""
     compared: frozenset[str] = frozenset()
     """Targets that have a topology and could be looked at."""
     trend: Rows | None = None

@@ -124,7 +124,7 @@ def _heat(piece: Heat) -> Markup:
 
 def _warm(value: int | None, most: int) -> Markup:
     if value is None:
-        return element("td", "?", class_="unknown", title="could not be read")
+        return element("td", "?", class_="unknown", title="not known: not looked at, or it could not be read")
     shade = 0 if value == 0 else 1 + min(_SHADES - 1, (value - 1) * _SHADES // max(1, most))
     return element("td", f"{value:_}" if value else "·", class_=f"h{shade}")
 

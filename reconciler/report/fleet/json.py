@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from reconciler.report.fleet.found import Found, Row, Rows
@@ -28,7 +28,8 @@ def data(found: Found) -> dict[str, Any]:
         "command": found.command,
         "fleet": found.fleet,
         "unread": list(found.unread),
-        **some(run=found.run, left_out=found.left_out, silent=dict(found.silent)),
+        **some(run=found.run, left_out=dict(found.left_out), silent=dict(found.silent)),
+        **some(earlier=[_row(one, ()) for one in found.earlier]),
         **present(
             targets=None if found.targets is None else [*map(_target, found.targets)],
             drift=None if found.strayed is None else [*map(_strayed, found.strayed)],
@@ -81,7 +82,7 @@ def _row(row: Row, texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):

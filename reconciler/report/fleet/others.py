@@ -123,5 +123,4 @@ def _beside(one: Row) -> str:
     """What the server stores beside payloads, as a share of all."""
     if not one.get("records") or not one["bytes"]:
         return "–"
-    least = "at least " if one.get("records_by") == "least" else ""
-    return f"{least}{one['records'] / one['bytes']:.0%}"
+    return f"at least {one['records'] / one['bytes']:.0%}"

@@ -7,13 +7,17 @@ from collections.abc import Iterator, Sequence
 from reconciler.report.fleet.drift import sums
 from reconciler.report.fleet.found import Found, Row
 from reconciler.report.fleet.others import show_days
-from reconciler.report.fleet.past import show_span
+from reconciler.report.fleet.past import show_span, show_time
 from reconciler.report.fleet.pieces import Part, Prose, Tile, Tiles, Tone
 from reconciler.report.fleet.targets import show_size
 from reconciler.report.values import counted
 
 _SOON = 14
 """Days."""
+_EARLIER = 5
+"""Other runs that are named."""
+_DRIFT = "`reconciler fleet drift` does that"
+NOT_COMPARED = f"What strayed is not known: nothing was compared with what was applied; {_DRIFT}."
 
 
 def overview(found: Found) -> Part:
@@ -70,10 +74,24 @@ def _attention(found: Found) -> Iterator[str]:
     """At most a handful of sentences, the worst first."""
     for one in [one for one in found.targets or () if one.error][:5]:
         yield f"`{one.name}` could not be read: {one.error}"
+    yield from earlier(found, "read")
+    yield from [NOT_COMPARED] if found.strayed is None else earlier(found, "compared")
     gone = [one for one in found.drifted if one.standing == "missing"]
     for strayed in gone[:5]:
         yield f"`{strayed.address}` is missing on `{strayed.target}`."
     yield from _filling(sorted((one for one in found.capacity or () if _is_soon(one)), key=lambda one: one["days"]))
+
+
+def earlier(found: Found, what: str) -> Iterator[str]:
+    """`eu-1`, `eu-2` and 3 more were last compared in run `a` (2026-11-20 02:00 UTC)."""
+    for one in [one for one in found.earlier if one["what"] == what][:_EARLIER]:
+        names = one["targets"]
+        said = ", ".join(f"`{name}`" for name in names[:3]) + (
+            f" and {len(names) - 3:_} more" if len(names) > 3 else ""
+        )
+        was = "was" if len(names) == 1 else "were"
+        when = f"in run `{one['run']}` ({show_time(one['at'])})" if one.get("run") else ""
+        yield f"{said} {was} last {what} {when}." if when else f"{said} {was} never {what}; {_DRIFT}."
 
 
 def _filling(soon: Sequence[Row]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from reconciler.report.fleet.pieces import Cell, Columns, Grid, Heat, Part, Piece, Prose, Series, cells
@@ -12,16 +12,18 @@ from reconciler.report.values import counted
 Row = Mapping[str, Any]
 ByTarget = Mapping[str, Mapping[str, int | None]]
 """Drifted objects by run and target; None: it could not be read. A target that is missing was not looked at."""
-_RUNS, _TARGETS, _EPISODES = 60, 40, 100
+RUNS, TARGETS = 60, 40
+"""As many as are drawn, the newest and the worst."""
+_EPISODES = 100
 
 
 def past_part(trend: Sequence[Row], by_target: ByTarget) -> Part:
     """`trend`: a row per run, the latest last."""
-    shown = trend[-_RUNS:]
+    shown = trend[-RUNS:]
     labels = tuple(str(one["run"]) for one in shown)
     pieces: list[Piece] = [Columns(labels=labels, series=_series(shown), what="differences that are open")]
     if strayed := _where(labels, by_target):
-        values = tuple(tuple(by_target.get(run, {}).get(name, 0) for run in labels) for name in strayed)
+        values = tuple(tuple(by_target.get(run, {}).get(name) for run in labels) for name in strayed)
         pieces.append(Heat(rows=strayed, columns=labels, values=values, what="drifted objects by target and run"))
     return Part(title="Drift over time", lead=_lead(shown), pieces=tuple(pieces))
 
@@ -43,7 +45,7 @@ def _where(runs: Iterable[str], by_target: ByTarget) -> tuple[str, ...]:
         for name, count in by_target.get(run, {}).items():
             if count is None or count:
                 sums[name] = sums.get(name, 0) + (count or 0)
-    return tuple(sorted(sums, key=lambda name: (-sums[name], name))[:_TARGETS])
+    return tuple(sorted(sums, key=lambda name: (-sums[name], name))[:TARGETS])
 
 
 def _lead(trend: Sequence[Row]) -> str:
@@ -134,4 +136,4 @@ def _nth(number: int) -> str:
 
 
 def show_time(at: datetime | None) -> str:
-    return at.strftime("%Y-%m-%d %H:%M") if at else ""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if at else ""

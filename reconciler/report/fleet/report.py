@@ -8,9 +8,9 @@ from reconciler.report.fleet.drift import drift_part
 from reconciler.report.fleet.events import acks_part, actors_part, pins_part
 from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.others import capacity_part, outliers_part
-from reconciler.report.fleet.overview import overview, totals
+from reconciler.report.fleet.overview import NOT_COMPARED, earlier, overview, totals
 from reconciler.report.fleet.past import past_part, repairs_part
-from reconciler.report.fleet.pieces import Part, Report
+from reconciler.report.fleet.pieces import Part, Prose, Report
 from reconciler.report.fleet.skew import skew_parts
 from reconciler.report.fleet.targets import targets_part
 from reconciler.report.values import counted, show_seconds
@@ -39,7 +39,9 @@ def _parts(found: Found) -> Iterator[Part]:
     if found.trend:
         yield past_part(found.trend, found.by_target)
     if found.strayed is not None:
-        yield drift_part(found.strayed, found.left_out)
+        yield drift_part(found.strayed, found.left_out.get("drift", 0), since=tuple(earlier(found, "compared")))
+    elif found.command == "report":
+        yield Part(title="What strayed", pieces=(Prose(lines=(NOT_COMPARED,), tone="warn"),))
     if found.repairs is not None:
         yield repairs_part(found.repairs, found.history or ())
     if found.outliers is not None:
@@ -53,3 +55,9 @@ def _parts(found: Found) -> Iterator[Part]:
         yield actors_part(found.actors)
     if found.targets is not None:
         yield targets_part(found.targets, found.drifted_by_target)
+    if more := [_more(name, count) for name, count in found.left_out.items() if name != "drift"]:
+        yield Part(title="Left out", pieces=(Prose(lines=tuple(more)),))
+
+
+def _more(table: str, count: int) -> str:
+    return f"{counted(count, 'row')} of `{table}`, which come after those that this report is made of; the table has them all."

@@ -35,6 +35,9 @@ LABELS: Schema = {"type": "object", "additionalProperties": TEXT}
 LIMIT: Schema = {"type": "integer", "minimum": -1}
 """-1: none."""
 
+_EARLIER = fixed({"what": one_of_texts("read", "compared"), "targets": TEXTS}, run=TEXT, at=TIME)
+"""Targets that the run was not about; without a run: never."""
+
 COMMANDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "snapshot": ("What each target holds.", ("targets",), ()),
     "drift": ("What is not as it was last applied, on every target.", ("targets", "drift"), ()),
@@ -44,8 +47,8 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "events": ("What servers told about themselves.", ("pins", "acks", "actors"), ("targets",)),
     "report": (
         "All that is known about a fleet.",
-        ("targets", "drift", "trend", "history", "repairs", "outliers", "capacity"),
-        ("skew", "falls", "moves", "pins", "acks", "actors"),
+        ("targets", "trend", "history", "repairs", "outliers", "capacity"),
+        ("drift", "skew", "falls", "moves", "pins", "acks", "actors"),
     ),
 }
 """What each is about, the tables it always has, and those it has where they were made."""
@@ -55,7 +58,7 @@ def fleet_schema(command: str) -> str:
     about, always, sometimes = COMMANDS[command]
     head = {"format": {"const": FORMAT}, "command": {"const": command}, "fleet": TEXT, "unread": TEXTS}
     used = {_ITEMS[name]: _parts()[_ITEMS[name]] for name in (*always, *sometimes)}
-    if "drift" in always:
+    if "drift" in (*always, *sometimes):
         used |= {name: _parts()[name] for name in ("field", "verdict")}
     return schema_text(
         {
@@ -65,8 +68,9 @@ def fleet_schema(command: str) -> str:
             **fixed(
                 {**head, **{name: list_of(_ITEMS[name]) for name in always}},
                 run=TEXT,
-                left_out=COUNT,
+                left_out={"type": "object", "additionalProperties": COUNT},
                 silent=LABELS,
+                **({"earlier": {"type": "array", "items": _EARLIER}} if command == "report" else {}),
                 **{name: list_of(_ITEMS[name]) for name in sometimes},
             ),
             "$defs": used,
@@ -158,7 +162,7 @@ def _around() -> dict[str, Schema]:
         "stream": fixed(
             {"target": TEXT, "stream": TEXT, "messages": COUNT, "bytes": COUNT},
             labels=LABELS, storage=TEXT, replicas=COUNT, when_full=one_of_texts("old", "new"), records=COUNT,
-            record_cost=NATURAL, records_by=one_of_texts("subjects", "config", "least"), looks=COUNT, since=TIME,
+            record_cost=NATURAL, looks=COUNT, since=TIME,
             **rates, **limits, **days, account_bytes=COUNT, run=TEXT, day=DAY,
         ),
     }  # fmt: skip
