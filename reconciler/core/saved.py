@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
@@ -32,6 +34,14 @@ class Place:
     cluster: str | None = None
     """Empty for a single server."""
     id: str | None = None
+    server: str | None = None
+    """Which server answered, by the id it has until it is started again."""
+    at: str | None = None
+    """When this was seen, by that server's clock."""
+    bucket: str | None = None
+    """When bucket `reconciler` was created; None where there is none."""
+    streams: Mapping[str, str] = field(default_factory=dict)
+    """The oldest ones, with when they were created: no two accounts share one."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Place:
@@ -42,7 +52,19 @@ class Place:
             domain=target.domain,
             cluster=target.cluster or ("" if target.peers == 1 else None),
             id=entry.value.decode(errors="replace") if entry and not entry.deleted else None,
+            server=target.server,
+            at=target.at,
+            bucket=(snapshot.streams.get(f"KV_{BUCKET}") or {}).get("created"),
+            streams=_oldest(snapshot.streams),
         )
+
+
+WITNESSES = 16
+
+
+def _oldest(streams: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
+    created = ((str(info.get("created")), name) for name, info in streams.items() if name != f"KV_{BUCKET}")
+    return {name: when for when, name in sorted(created)[:WITNESSES]}
 
 
 def elsewhere(planned: Place, here: Place) -> str | None:
@@ -62,7 +84,35 @@ def elsewhere(planned: Place, here: Place) -> str | None:
         return f"bucket {BUCKET} of the account it was made for holds an id, and the one here {found}"
     if planned.id is None and (planned.account is None or here.account is None):
         return "nobody can tell whether this is the account it was made for: neither its name nor an id is known"
+    return _another(planned, here) if planned.id is None else None
+
+
+def _another(planned: Place, here: Place) -> str | None:
+    """There was no id yet, and accounts of one name are many: `$G` is on every server. What was there must be here, and
+    what was not there must be new here."""
+    if planned.server is None or planned.server == here.server or _ACCOUNT_KEY.fullmatch(planned.account or ""):
+        return None
+    if _is_before(here.bucket, planned.at):
+        return f"there was no bucket {BUCKET} where it was made, and the one here is older than the plan"
+    if planned.streams:
+        same = planned.streams.items() & here.streams.items()
+        return None if same else "none of the streams that were there when it was made is here"
+    if old := next((name for name, created in here.streams.items() if _is_before(created, planned.at)), None):
+        return f"there was no stream where it was made, and {old} here is older than the plan"
+    if not (planned.cluster or planned.domain):  # of those somebody chose a name
+        return "it was made where nothing was yet, on another server or before this one was started again"
     return None
+
+
+_ACCOUNT_KEY = re.compile(r"A[A-Z2-7]{55}")
+"""What an operator calls accounts by; there is one of each."""
+
+
+def _is_before(one: str | None, other: str | None) -> bool:
+    try:
+        return bool(one and other) and datetime.fromisoformat(str(one)) < datetime.fromisoformat(str(other))
+    except (ValueError, TypeError):
+        return False
 
 
 def _named(what: str, name: str | None) -> str:

@@ -43,7 +43,8 @@ SUPPORTED = (Version(2, 11), Version(2, 12), Version(2, 14), Version(2, 15))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where we work: never identified by URL or server id, since those change while the account stays the same."""
+    """Where we work: identified by URL or server id only where nothing better is known, since those change while the
+    account stays the same."""
 
     version: Version
     """The lowest version among the servers that answered."""
@@ -56,6 +57,10 @@ class Target:
     """Cluster name; None for a single server."""
     peers: int | None = None
     """How many servers take part in JetStream, where known; 1 for a single server."""
+    server: str | None = None
+    """Id of the server we are connected to: another one after each of its starts."""
+    at: str | None = None
+    """When that server was asked, by its own clock."""
     limits: Mapping[str, Json] = field(default_factory=dict)
     """`$JS.API.INFO` → `limits`, raw."""
     usage: Mapping[str, Json] = field(default_factory=dict)

@@ -128,7 +128,7 @@ def _saved() -> Schema:
     return fixed(
         {
             "made_by": TEXT, "empty": FLAG, "blocked": COUNT, "exit_code": COUNT, "terms": terms, "declared": declared,
-            "place": fixed({}, account=TEXT, domain=TEXT, cluster=TEXT, id=TEXT),
+            "place": fixed({}, account=TEXT, domain=TEXT, cluster=TEXT, id=TEXT, server=TEXT, at=TEXT, bucket=TEXT, streams=CONFIG),
             "seen": {"type": "object", "additionalProperties": CONFIG}, "state": TEXT,
         },
         source=TEXT, git_revision=TEXT,

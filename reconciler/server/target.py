@@ -60,6 +60,8 @@ def target(
         domain=usage.get("domain") or js.domain,
         cluster=cluster,
         peers=None if cluster or (js.is_elsewhere and not streams) else 1,
+        server=js.pipeline.server_id,
+        at=server.get("time"),
         limits=limits,
         usage=usage,
     )

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.core.saved import Place as Seen
+from reconciler.core.saved import elsewhere
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone, login
 from tests.server.test_observe_elsewhere import leaf_and_hub
 from tests.support.accounts import Account, User
 from tests.support.servers import NatsServer
+from tests.upgrades.stores import Place
 
 FILE = "streams: {A: {subjects: [a]}}\n"
 HUB = ("--js-domain", "hub")
@@ -66,3 +69,46 @@ def test_the_hub_is_the_same_place_from_the_leaf_and_from_itself(
     leaf, hub = both
     assert user(leaf, tmp_path, *HUB).plan(FILE, "--out", "plan.json").code == 0
     assert user(hub, tmp_path)("apply", "plan.json", "--yes").code == 0
+
+
+def on(server: NatsServer, folder: Path) -> Someone:
+    """Whoever needs no login, in the account that every server has."""
+    return Someone(Here(folder), Place(server), ("--server", server.url))
+
+
+def test_a_plan_for_a_fresh_server_is_for_no_other_one_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with NatsServer() as production, NatsServer() as fresh, NatsServer() as empty:
+        on(production, tmp_path).applied("streams: {LIVE: {subjects: [live]}}\n")
+        assert on(fresh, tmp_path).plan(FILE, "--out", "plan.json").code == 0
+        assert "the one here is older than the plan" in refused(on(production, tmp_path))
+        assert "made where nothing was yet, on another server" in refused(on(empty, tmp_path))
+        assert on(fresh, tmp_path)("apply", "plan.json", "--yes").code == 0
+
+
+SAW = Seen(account="$G", cluster="", server="S1", at="2026-05-01T10:00:00.5Z")
+STREAMS = {"A": "2026-05-01T09:00:00.123456789Z"}
+LATER, EARLIER = "2026-05-01T11:00:00Z", "2026-05-01T09:00:00.1Z"
+NKEY = "A" + "B" * 55
+
+
+@pytest.mark.parametrize(
+    ("then", "here", "is_it"),
+    [
+        (SAW, replace(SAW, id="x", bucket=LATER), True),
+        (SAW, replace(SAW, server="S2", id="x", bucket=EARLIER), False),
+        (SAW, replace(SAW, server="S2"), False),
+        (replace(SAW, streams=STREAMS), replace(SAW, server="S2", streams={**STREAMS, "B": LATER}, id="x", bucket=LATER), True),
+        (replace(SAW, streams=STREAMS), replace(SAW, server="S2", streams={"A": LATER}), False),
+        (replace(SAW, cluster="C"), replace(SAW, cluster="C", server="S2"), True),
+        (replace(SAW, cluster="C"), replace(SAW, cluster="C", server="S2", streams=STREAMS), False),
+        (replace(SAW, account=NKEY), replace(SAW, account=NKEY, server="S2"), True),
+        (replace(SAW, server=None, at=None), replace(SAW, server="S2", id="x", bucket=EARLIER), True),
+        (replace(SAW, account=None), replace(SAW, account=None), False),
+        (replace(SAW, id="x", streams=STREAMS), replace(SAW, id="x", server="S2"), True),
+    ],
+)  # fmt: skip
+def test_without_an_id_what_was_there_tells_one_account_from_its_namesakes(then: Seen, here: Seen, is_it: bool) -> None:
+    assert (elsewhere(then, here) is None) is is_it
