@@ -128,6 +128,8 @@ def reasons() -> Iterator[None]:
     except PythonException:
         raise
     except (PySparkException, Py4JError) as error:
+        if isinstance(error, PySparkException) and error.getCondition() == "PYTHON_DATA_SOURCE_ERROR":
+            raise
         fix = "See whether --store, --master and the files that were named are what was meant."
         message = f"Spark could not do it: {_deepest(error)}"
         raise CannotContinue(_failure("FL105", "spark-could-not", message, fix)) from error

@@ -34,13 +34,17 @@ if TYPE_CHECKING:
 def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:
     """One look at all targets, shared by as many tasks as this Spark runs side by side."""
     tasks = max(2, spark.sparkContext.defaultParallelism)
-    return spark.read.format("jetstream").options(fleet=str(fleet), table=table, tasks=str(tasks), **options).load()
+    return (
+        spark.read.format("jetstream")
+        .options(fleet=str(fleet.absolute()), table=table, tasks=str(tasks), **options)
+        .load()
+    )
 
 
 def followed(spark: SparkSession, fleet: Path, **options: str) -> DataFrame:
     """What comes into streams of all targets, as `messages`; each once, for a sink with a checkpoint."""
     tasks = max(2, spark.sparkContext.defaultParallelism)
-    said = {"fleet": str(fleet), "table": "messages", "tasks": str(tasks), **options}
+    said = {"fleet": str(fleet.absolute()), "table": "messages", "tasks": str(tasks), **options}
     return spark.readStream.format("jetstream").options(**said).load()
 
 
