@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
-from reconciler.cli.backing import Backup, backed_up
+from reconciler.cli.backing import Backup, backed_up, unused
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.reporting import Reports, carried_out, reports
@@ -105,8 +105,9 @@ class Manner:
 
     @property
     def again(self) -> str | None:
-        """The folder of backups, as a next command names it."""
-        return str(self.backup) if self.backup else None
+        """The folder of backups, as a next command names it: another one where this run has begun to fill it, since no
+        backup is ever written over."""
+        return str(unused(self.backup)) if self.backup else None
 
     def shows(self, document: Document) -> bool:
         """Before anything is changed; for tools, what was done is all there is to say."""
@@ -188,7 +189,8 @@ class Agreed:
             left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, Reviewed),
         )  # fmt: skip
         data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
-        say(data if manner.format is common.Format.JSON else "\n" + told(manner.paper))
+        with contextlib.suppress(NobodyReads):  # the exit code tells it all the same, and so do the reports
+            say(data if manner.format is common.Format.JSON else "\n" + told(manner.paper))
         manner.reports.write(carried_out(self.shown, finished, told(), data))
 
 

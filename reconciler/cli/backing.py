@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +32,13 @@ Backup = Annotated[
         help="First write down streams that lose something, as `nats` restores them.",
     ),
 ]  # fmt: skip
+
+
+def unused(folder: Path) -> Path:
+    """This one, or `DIR-2` and so on where there is something of that name."""
+    named = folder if folder.name else folder / "backup"
+    others = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
+    return next(one for one in itertools.chain([folder], others) if not one.exists())
 
 
 async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:

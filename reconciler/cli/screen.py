@@ -39,16 +39,16 @@ def say(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _write_nowhere()
+        _write_nowhere(sys.stdout)
         raise NobodyReads from None
     except OSError as error:
-        _write_nowhere()
+        _write_nowhere(sys.stdout)
         raise CannotContinue(_unwritable(error)) from None
 
 
-def _write_nowhere() -> None:
+def _write_nowhere(stream: TextIO) -> None:
     """The interpreter flushes once more at its end, and would complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _unwritable(error: OSError) -> Diagnostic:
@@ -58,9 +58,12 @@ def _unwritable(error: OSError) -> Diagnostic:
 
 
 def tell(text: str) -> None:
-    """About the run itself."""
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    """About the run itself, which goes on where nobody reads that, or where it cannot be written."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        _write_nowhere(sys.stderr)
 
 
 class Progress:

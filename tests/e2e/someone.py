@@ -59,9 +59,9 @@ class Someone:
         """Behind the back of the commands."""
         return talk(self.place, work)
 
-    def interrupted(self, at: str, *arguments: str) -> Ran:
+    def interrupted(self, at: str, *arguments: str, nth: int = 1) -> Ran:
         """A command that gets Ctrl-C when the server has answered its request of this subject."""
-        return asyncio.run(self._interrupted(Point(Request(at, 1), Side.REPLY), arguments))
+        return asyncio.run(self._interrupted(Point(Request(at, nth), Side.REPLY), arguments))
 
     async def _interrupted(self, at: Point, arguments: tuple[str, ...]) -> Ran:
         port = int(self.login[1].rpartition(":")[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.core.lease import lease_key
 from reconciler.server.api import JetStream
 from tests.cli.running import Shell, command, environment
 from tests.e2e.someone import Someone, readable
@@ -193,6 +195,27 @@ def test_a_closed_output_hurts_nobody(someone: Someone) -> None:
         stderr=subprocess.PIPE, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_apply_goes_on_when_nobody_reads_how_it_goes(someone: Someone) -> None:
+    """Whoever read its progress is gone by the time it says that it waits for somebody else's lease."""
+    someone.applied("streams: {FIRST: {subjects: [first]}}\n")
+    file = someone.write(AB)
+    someone.ask(leave_a_lease)
+    nobody, writing = os.pipe()
+    os.close(nobody)
+    with os.fdopen(writing, "w") as closed:
+        done = subprocess.run(
+            command("apply", file, "--yes", *someone.login), cwd=someone.shell.folder, text=True, check=False,
+            env=environment(someone.shell.folder), stdout=subprocess.PIPE, stderr=closed,
+        )  # fmt: skip
+    assert (done.returncode, "Applied" in done.stdout) == (0, True), done
+    assert {"A", "B"} <= set(someone.ask(streams))
+
+
+async def leave_a_lease(js: JetStream) -> None:
+    gone = b'{"run":"gone","user":"ann"}'
+    await js.put_entry("reconciler", lease_key("t"), gone, expected_revision=None, headers={"Nats-TTL": "1s"})
 
 
 @pytest.mark.parametrize("prefix", ["a b", ">", "a..b", "*"])

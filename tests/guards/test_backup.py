@@ -146,6 +146,16 @@ def test_what_comes_next_is_backed_up_as_well() -> None:
     assert interrupted.splitlines()[-1] == "Next: reconciler apply t.yaml --backup 'my backups'"
 
 
+def test_what_comes_next_writes_over_no_backup(someone: Someone, tmp_path: Path) -> None:
+    """Interrupted after the backup, when it looks once more; what it says to run next works as it stands."""
+    file = someone.write(GONE)
+    ran = someone.interrupted("$JS.API.STREAM.LIST", "apply", file, "--yes", "--backup", "kept", nth=3)
+    assert (ran.code, listed(tmp_path / "kept"), someone.ask(names)) == (130, ["S"], ["S", "T"]), ran
+    assert "--backup kept-2" in ran.out, ran.out
+    again = someone("apply", file, "--yes", "--backup", "kept-2")
+    assert (again.code, someone.ask(names)) == (0, ["T"]), again
+
+
 def test_an_empty_name_is_no_folder(someone: Someone, tmp_path: Path) -> None:
     ran = someone.apply(GONE, "--backup", "")
     assert (ran.code, someone.ask(names), (tmp_path / "S").exists()) == (64, ["S", "T"], False), ran
