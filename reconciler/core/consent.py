@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from datetime import date
 from functools import cache
 from typing import Any
@@ -20,12 +19,6 @@ def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[T
     if not verdict.consentable:
         return None
     return next((allow for allow in allows if covers(allow, verdict, today, spec)), None)
-
-
-def consented(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Verdict:
-    """The verdict with the reason of the consent that covers it, if there is one."""
-    found = given(verdict, allows, today, spec)
-    return replace(verdict, consented=found.reason) if found else verdict
 
 
 def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> bool:

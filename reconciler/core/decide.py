@@ -34,9 +34,9 @@ class Options:
     """Address patterns or `label=value`; empty: everything."""
     exclude: tuple[str, ...] = ()
     take_over: tuple[str, ...] = ()
+    """Owners whose resources become ours; already done by `reconcile`."""
     unjudged: Mapping[str, Collection[Address]] = field(default_factory=dict)
     """Codes of rules that could not have their say, and on what: where no account is there to be looked at."""
-    """Owners whose resources become ours; already done by `reconcile`."""
     source: str | None = None
     git_revision: str | None = None
 

@@ -1,6 +1,7 @@
 """Too much at once: what would delete or replace more than a kind's bound is refused, and so is all that declares nothing.
 
-Most often the path, the branch or the account is wrong. Only an entry of `guards:` in the file lets it pass; no option does.
+Most often the path, the branch or the account is wrong. Only an entry of `guards:` in the file lets so many go in one run;
+no option does, and `--only` merely takes fewer.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def _refusal(change: Change, tally: Tally) -> Verdict:
     entry = f"  guards: [{{kind: {tally.kind}, upto: {number}, reason: …}}]"
     if tally.declares:
         code, name, why = "XX108", "mass-change", f"{many}, and {upto:_} may"
-        first = f"{wrong}, or take fewer at once with --only"
+        first = f"{wrong}, or take fewer in each run with --only"
     else:
         code, name = "XX109", "nothing-declared"
         why = f"nothing is declared here any more, and what declares nothing deletes nothing: {many}"

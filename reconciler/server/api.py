@@ -31,6 +31,8 @@ PASSING = frozenset({Silence.NO_RESPONDERS, Silence.OFFLINE})
 """Nothing was done, and a server that restarts or elects a leader answers again."""
 PERSISTENCE = 4
 """How many times the patience of one answer a leader may be missing: elections take up to ten seconds."""
+NO_STREAM, NO_CONSUMER, NO_MESSAGE = 10059, 10014, 10037
+"""err_codes of what is not there."""
 WHO = "$SYS.REQ.USER.INFO"
 """Asked at the connected server itself, whatever the domain or prefix."""
 T = TypeVar("T")
@@ -286,11 +288,6 @@ class JetStream:
         if isinstance(said, Refusal | NoAnswer):
             return said
         return self._acknowledged(bucket, said)
-
-    async def delete_entry(self, bucket: str, key: str, *, expected_revision: int | None) -> Put:
-        """Leaves a delete marker. Never a purge: members of a group take that for a broken record."""
-        marker = {"KV-Operation": "DEL"}
-        return await self.put_entry(bucket, key, b"", expected_revision=expected_revision, headers=marker)
 
     def _acknowledged(self, bucket: str, ack: Mapping[str, Json]) -> Put:
         wrong_domain = self.domain is not None and ack.get("domain") != self.domain

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.core.wire import MessagesFrom
-from reconciler.server.api import JetStream, NoAnswer, Refusal, encoded
+from reconciler.server.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, encoded
 
-NO_MESSAGE = 10037
 PAGE = 100_000
 """Subjects in one answer of STREAM.INFO."""
 

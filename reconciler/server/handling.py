@@ -9,7 +9,7 @@ from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Strayed
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Step
-from reconciler.server.api import Answer, JetStream, Refusal
+from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
 from reconciler.server.problems import Doubtful, Unsuccessful, strayed
 
 
@@ -30,7 +30,7 @@ class Succeeded:
 
 
 Result = Succeeded | Unsuccessful | Doubtful
-NOT_FOUND = frozenset({10059, 10014})
+NOT_FOUND = frozenset({NO_STREAM, NO_CONSUMER})
 POLL = 0.25
 """Seconds between two looks at what is to become so."""
 

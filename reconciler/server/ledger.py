@@ -16,13 +16,15 @@ from reconciler.core.resource import Address
 from reconciler.core.saved import ID_KEY
 from reconciler.core.wire import Snapshot, Target
 from reconciler.server import settled
-from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Stored
+from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored
+from reconciler.server.room import way_out
 
 EXISTS = 10058
 TOO_FEW_PEERS = frozenset({10005, 10074})
 ROOM = 64 << 20
 """Bytes reserved where the account wants every stream bounded: some 100,000 records."""
 
+NotStored = Conflict | Refusal | NoAnswer
 Record = Owned | None
 """What to remember of an address; None: nothing any more."""
 
@@ -87,11 +89,18 @@ async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping
     """
     writes = (_write(js, address, record, known.get(address, 0)) for address, record in records.items())
     said = await asyncio.gather(*writes)
-    unwritten: dict[str, list[Address]] = {}
+    unwritten: dict[object, list[tuple[Address, NotStored]]] = {}
     for address, put in zip(records, said, strict=True):
         if not isinstance(put, Stored):
-            unwritten.setdefault(str(put), []).append(address)
-    return [_not_written(why, addresses) for why, addresses in unwritten.items()]
+            unwritten.setdefault(_sort(put), []).append((address, put))
+    return [_not_written(those) for those in unwritten.values()]
+
+
+def _sort(said: NotStored) -> object:
+    """What answers have in common that differ in the key or revision they name."""
+    if isinstance(said, NoAnswer):
+        return str(said) if said.why is Silence.UNSENT else said.why  # why nothing was sent is a sort by itself
+    return said.err_code if isinstance(said, Refusal) else Conflict
 
 
 async def _write(js: JetStream, address: Address, record: Record, revision: int) -> Put:
@@ -103,10 +112,11 @@ async def _write(js: JetStream, address: Address, record: Record, revision: int)
     return await settled.put(js, BUCKET, key, value, expected_revision=revision, whoever=True)
 
 
-def _not_written(why: str, addresses: Sequence[Address]) -> Diagnostic:
-    """One for all that share a reason: a lost lease is one, however much was applied."""
-    others = f" (nor are {len(addresses) - 1:_} others)" if addresses[1:] else ""
+def _not_written(those: Sequence[tuple[Address, NotStored]]) -> Diagnostic:
+    """One for all of a sort, in the words of the first: a lost lease is one, however much was applied."""
+    (address, said), again = those[0], "apply again; what is not remembered will be adopted"
+    others = f" (nor are {len(those) - 1:_} others)" if those[1:] else ""
     return Diagnostic(
-        severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(addresses[0]),
-        message=f"applied, but not remembered as ours{others}: {why}", fix="apply again; what is not remembered will be adopted",
+        severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
+        message=f"applied, but not remembered as ours{others}: {said}", fix=way_out(said, again),
     )  # fmt: skip

@@ -14,13 +14,12 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.resource import Json
-from reconciler.server.api import JetStream, NoAnswer, Refusal, encoded
+from reconciler.server.api import NO_MESSAGE, NO_STREAM, JetStream, NoAnswer, Refusal, encoded
 from reconciler.server.pipeline import Reply, Silence
-from reconciler.server.read_kv import NO_MESSAGE, STALL, ends, is_unbroken
+from reconciler.server.read_kv import STALL, ends, is_unbroken
 
 BATCH, BYTES = 2_000, 4 << 20
 """Of one direct batch."""
-NO_STREAM = 10059
 LANES, LANE = 32, 64
 """Requests at a time, and sequences that each goes through, where messages must be asked for one by one."""
 _OURS = frozenset({"Nats-Stream", "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp", "Nats-Num-Pending",

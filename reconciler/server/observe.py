@@ -13,7 +13,7 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.permissions import granted
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry, Facts, Question, Scope, Snapshot, SubjectCounts, Unanswered
-from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal, Silence
+from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
 from reconciler.server.counting import messages_from
 from reconciler.server.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.read_kv import entries, subject_counts
@@ -23,7 +23,6 @@ RESERVED = ("reconciler", "static-consumer-groups", "elastic-consumer-groups")
 PARTS = {"reconciler": ("id", "owned.>", "intent.>")}
 """Keys that matter to a plan, where that is not all of them: the journal only grows."""
 JETSTREAM_OFF = 10039
-NO_STREAM, NO_CONSUMER = 10059, 10014
 
 Streams = Listed | Refusal | NoAnswer | Unsettled
 

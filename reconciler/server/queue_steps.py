@@ -14,15 +14,13 @@ from reconciler.core.binds import BINDS, Bind, sourced
 from reconciler.core.resource import Json
 from reconciler.core.wire import Step
 from reconciler.server import problems, settled
-from reconciler.server.api import Answer, NoAnswer, Refusal
+from reconciler.server.api import NO_MESSAGE, NO_STREAM, Answer, NoAnswer, Refusal
 from reconciler.server.handling import Result, Run, Succeeded, unlike_planned
 
 POLL = 0.1
 REST = 4.0
 """Seconds without any movement after which a queue that lags behind nothing has all there is. One that could not store
 a message tries again after about two."""
-NO_MESSAGE = 10037
-NO_STREAM = 10059
 
 
 async def read(run: Run, step: Step) -> Result:

@@ -12,10 +12,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
-from reconciler.server.api import JetStream, NoAnswer, Refusal, encoded
+from reconciler.server.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, encoded
 from reconciler.server.pipeline import Reply
 
-NO_MESSAGE = 10037
 STALL = 2.0
 """Seconds without a message after which a stream of answers counts as cut off (an import that passes on one answer)."""
 _MARKER = re.compile(rb"^(KV-Operation: *(DEL|PURGE)|Nats-Marker-Reason:)", re.IGNORECASE | re.MULTILINE)

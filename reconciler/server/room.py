@@ -55,7 +55,8 @@ async def prune(js: JetStream) -> None:
 
 
 async def _info(js: JetStream) -> Mapping[str, Json] | None:
-    said = await js.read(f"STREAM.INFO.KV_{BUCKET}", {"subjects_filter": f"$KV.{BUCKET}.{journal.PREFIX}.>"})
+    stream = f"KV_{BUCKET}"
+    said = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": f"$KV.{BUCKET}.{journal.PREFIX}.>"})
     return said if isinstance(said, Mapping) else None
 
 

@@ -73,6 +73,6 @@ async def put(
 
 
 async def delete(js: JetStream, bucket: str, key: str, *, expected_revision: int | None) -> Put:
-    """As `JetStream.delete_entry`."""
+    """Leaves a delete marker. Never a purge: members of a group take that for a broken record."""
     marker = {"KV-Operation": "DEL"}
     return await put(js, bucket, key, b"", expected_revision=expected_revision, headers=marker)

@@ -75,7 +75,7 @@ class _Chunks:
         if self.over.is_set():
             return
         if message.data:
-            self.wrong = self.wrong or self._stored(message)
+            self.wrong = self.wrong or await self._stored(message)
             if message.reply and self.wrong is None:
                 await message.respond(b"")
         status = (message.headers or {}).get("Status", "204")
@@ -86,19 +86,25 @@ class _Chunks:
             self.over.set()
         self.moved.set()
 
-    def _stored(self, message: Msg) -> str | None:
+    async def _stored(self, message: Msg) -> str | None:
         self.number += 1
         if message.reply and not message.reply.endswith(f".{len(message.data)}.{self.number}"):
             return f"a part of it was lost on the way, before number {message.reply.rpartition('.')[2]}"
         try:
-            self.into.write(message.data)
+            await asyncio.to_thread(self._written, message.data)
         except OSError as error:
             self.failed = error
             return "it could not be written"
-        self.digest.update(message.data)
+        except ValueError:
+            return "nobody waits for it any more"
         self.size += len(message.data)
         self.seen(self.size)
         return None
+
+    def _written(self, data: bytes) -> None:
+        """Beside everything else: a disk may take its time, and a lease is renewed meanwhile."""
+        self.into.write(data)
+        self.digest.update(data)
 
     async def all(self, head: Mapping[str, Json]) -> Taken | str:
         while not self.over.is_set():

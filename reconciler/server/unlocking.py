@@ -6,11 +6,10 @@ import asyncio
 
 from reconciler.core.lease import PREFIX, Free, Held, found, lease_key, topology_of
 from reconciler.core.records import BUCKET
-from reconciler.server.api import Conflict, JetStream, NoAnswer, Refusal, Stored
+from reconciler.server.api import NO_STREAM, Conflict, JetStream, NoAnswer, Refusal, Stored
 from reconciler.server.lease import GIVEN_BACK
 from reconciler.server.read_kv import entry, names
 
-NO_STREAM = 10059
 TRIES = 5
 """A holder that lives renews its lease now and then, also in this moment."""
 

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 from reconciler.core.at_stake import streams_at_stake
 from reconciler.core.diagnostic import CannotContinue
@@ -59,7 +60,7 @@ async def _one(js: JetStream, stream: str, into: Path, seen: Seen) -> BackedUp:
         _made_ready(into, [stream])
         _named(unfinished, into / stream)
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, unfinished, ignore_errors=True)
     messages = int((taken.head.get("state") or {}).get("messages", 0))
     return BackedUp(stream=stream, folder=into / stream, messages=messages, size=taken.size)
 
@@ -79,17 +80,25 @@ async def _written(js: JetStream, stream: str, folder: Path, seen: Seen) -> Take
     archive = folder / "stream.tar.s2"
     with archive.open("xb") as file:
         taken = await take(js, stream, file, seen=lambda size: seen(stream, size))
-        file.flush()
-        os.fsync(file.fileno())
+        await asyncio.to_thread(_kept_for_good, file)
     if isinstance(taken, str):
         raise _failed(stream, taken)
     if why := await asyncio.to_thread(_unlike, archive, taken):
         raise _failed(stream, why)
-    with (folder / "backup.json").open("x", encoding="utf-8") as file_:
-        json.dump(_head(taken.head), file_, ensure_ascii=False)
-        file_.flush()
-        os.fsync(file_.fileno())
+    await asyncio.to_thread(_described, folder / "backup.json", _head(taken.head))
     return taken
+
+
+def _kept_for_good(file: IO[Any]) -> None:
+    """A slow disk takes longer for this than a lease lasts, and meanwhile that must be renewed: so it has a thread."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _described(path: Path, head: Mapping[str, Json]) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        json.dump(head, file, ensure_ascii=False)
+        _kept_for_good(file)
 
 
 def _head(said: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -12,13 +12,13 @@ from reconciler.core.journal import Run
 from reconciler.core.lease import Held
 from reconciler.core.records import BUCKET
 from reconciler.server import journal, unlocking
-from reconciler.server.api import JetStream, NoAnswer, Refusal
+from reconciler.server.api import NO_STREAM, JetStream, NoAnswer, Refusal
 
 
 async def history(js: JetStream, topology: str | None = None) -> list[Run]:
     """Newest first; of one topology, or of all."""
     runs = await journal.runs(js)
-    if isinstance(runs, Refusal) and runs.err_code == unlocking.NO_STREAM:
+    if isinstance(runs, Refusal) and runs.err_code == NO_STREAM:
         return []  # nothing was ever applied here
     if isinstance(runs, Refusal | NoAnswer):
         raise _unreadable(runs)
@@ -27,7 +27,7 @@ async def history(js: JetStream, topology: str | None = None) -> list[Run]:
 
 async def run(js: JetStream, number: int) -> Run:
     found = await journal.run(js, number)
-    if isinstance(found, Refusal) and found.err_code == unlocking.NO_STREAM:
+    if isinstance(found, Refusal) and found.err_code == NO_STREAM:
         found = None
     if isinstance(found, Refusal | NoAnswer):
         raise _unreadable(found)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 import pytest
 
-from reconciler.core.consent import consented as _consented
 from reconciler.core.consent import covers as _covers
-from reconciler.core.consent import leftovers
+from reconciler.core.consent import given, leftovers
 from reconciler.core.resource import Address, Consent, Resource, Terms
 from reconciler.core.rule import Outcome, Verdict
 from reconciler.kinds.primitives.values import Duration
@@ -26,7 +26,8 @@ class Spec(Terms):
 
 
 def consented(verdict: Verdict, allows: list[Consent]) -> Verdict:
-    return _consented(verdict, allows, TODAY, Spec)
+    found = given(verdict, allows, TODAY, Spec)
+    return replace(verdict, consented=found.reason) if found else verdict
 
 
 def covers(allow: Consent, verdict: Verdict) -> bool:

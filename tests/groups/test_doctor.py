@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.core.diagnostic import Diagnostic
+from reconciler.server import settled
 from reconciler.server.api import JetStream
 from reconciler.workflow.groups import examined
 from tests.groups import making
@@ -80,7 +81,7 @@ def member_b(filters: list[str] = OWNED["b"], **changed: Any) -> Breaking:
 
 
 async def without_record(js: JetStream) -> None:
-    await js.delete_entry("elastic-consumer-groups", "S.g", expected_revision=None)
+    await settled.delete(js, "elastic-consumer-groups", "S.g", expected_revision=None)
 
 
 async def a_deaf_bucket(js: JetStream) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,11 +19,13 @@ from reconciler.core.events import Finished
 from reconciler.core.lease import Held, found, lease_key
 from reconciler.core.records import BUCKET
 from reconciler.report.outcome import outcome_text
+from reconciler.server import settled
 from reconciler.server.api import JetStream
 from reconciler.server.lease import Terms
 from reconciler.server.read_kv import entry
 from reconciler.server.snapshot import torn
 from reconciler.workflow.apply import apply
+from reconciler.workflow.backup import back_up
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import Planned, plan
 from tests.e2e.here import Here, somebody
@@ -217,7 +220,7 @@ def test_a_lease_lost_while_it_is_taken_lets_nothing_be_done(someone: Someone, t
     assert topology
 
     async def unlocked(_planned: Planned, js: JetStream) -> None:
-        await js.delete_entry(BUCKET, lease_key("t"), expected_revision=None)
+        await settled.delete(js, BUCKET, lease_key("t"), expected_revision=None)
         await asyncio.Event().wait()
 
     async def applied(js: JetStream) -> Finished:
@@ -227,6 +230,27 @@ def test_a_lease_lost_while_it_is_taken_lets_nothing_be_done(someone: Someone, t
     finished = someone.ask(applied)
     assert (someone.ask(names), finished.done) == (["S", "T"], ())
     assert "ran out, or was removed" in str(finished.stopped)
+
+
+def test_a_slow_disk_holds_up_nothing_else(someone: Someone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lease is renewed on the same event loop."""
+
+    async def taken(js: JetStream) -> list[bool]:
+        there, goes_on, waited = asyncio.Event(), threading.Event(), []
+        loop = asyncio.get_running_loop()
+
+        def slow(_disk: int) -> None:
+            loop.call_soon_threadsafe(there.set)
+            waited.append(goes_on.wait(10))
+
+        monkeypatch.setattr(os, "fsync", slow)
+        taking = asyncio.ensure_future(anext(back_up(js, ["S"], tmp_path / "kept")))
+        await there.wait()
+        goes_on.set()
+        await taking
+        return waited
+
+    assert someone.ask(taken) == [True, True]
 
 
 def test_who_may_not_take_snapshots_hears_it_before_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

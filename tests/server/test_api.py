@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from nats.aio.msg import Msg
 
+from reconciler.server import settled
 from reconciler.server.api import Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
 from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_bucket, make_stream, talk
@@ -128,7 +129,7 @@ def test_a_deleted_entry_is_written_again_from_its_marker(account: Account) -> N
     async def delete_then_put(js: JetStream) -> object:
         await make_bucket(js, "b")
         await js.put_entry("b", "k", b"1", expected_revision=0)
-        marker = await js.delete_entry("b", "k", expected_revision=1)
+        marker = await settled.delete(js, "b", "k", expected_revision=1)
         assert marker == Stored(2)
         return await js.put_entry("b", "k", b"2", expected_revision=2)
 

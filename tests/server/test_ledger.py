@@ -161,6 +161,19 @@ def test_what_keeps_many_records_from_being_written_is_told_once(account: Accoun
     assert "the lease is gone" in problem.message
 
 
+def test_records_that_others_wrote_meanwhile_are_told_as_one(account: Account) -> None:
+    many = {Address.parse(f"stream/S{number}"): RECORD for number in range(30)}
+    theirs = dict.fromkeys(many, Owned(topology="theirs"))
+
+    async def work(js: JetStream) -> list[Diagnostic]:
+        await kept(js)
+        await ledger.write(js, theirs, {})
+        return await ledger.write(js, many, {})
+
+    (problem,) = talk(account, work)
+    assert problem.message.startswith("applied, but not remembered as ours (nor are 29 others): expected revision 0")
+
+
 def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) -> None:
     async def work(js: JetStream) -> remembered.Ledger:
         await kept(js)

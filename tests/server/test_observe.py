@@ -9,6 +9,7 @@ import pytest
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.wire import Entry, Snapshot, SubjectCounts, Unanswered, Version
+from reconciler.server import settled
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask, observe
 from tests.support.accounts import Account
@@ -123,7 +124,7 @@ def test_deleted_entries_are_marked_and_keep_their_revision(account: Account, di
         await make_bucket(js, BUCKET, allow_direct=direct)
         await js.put_entry(BUCKET, "purged", b"1", expected_revision=0)
         await js.put_entry(BUCKET, "deleted", b"1", expected_revision=0)
-        await js.delete_entry(BUCKET, "purged", expected_revision=1)
+        await settled.delete(js, BUCKET, "purged", expected_revision=1)
         await js.put_entry(BUCKET, "deleted", b"", expected_revision=2, headers={"KV-Operation": "DEL"})
         return await observe(js)
 

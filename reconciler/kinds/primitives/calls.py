@@ -146,13 +146,16 @@ def update_consumer(change: Change, stream: str, name: str, *, after: tuple[str,
     )
 
 
-def delete_consumer(change: Change, stream: str, name: str, *, after: tuple[str, ...] = ()) -> Step:
+def delete_consumer(
+    change: Change, stream: str, name: str, *, after: tuple[str, ...] = (), before: Config | None = None
+) -> Step:
+    """`before`: the raw configuration it was planned from, where it is not the change's own object."""
     return Step(
         id=f"delete consumer/{stream}/{name}",
         call=Call.CONSUMER_DELETE,
         on=(stream, name),
         address=str(change.address),
-        before=_as_planned(change) if change.address.kind == "consumer" else None,
+        before=_as_planned(change) if change.address.kind == "consumer" else before,
         after=after,
         effect=f"delete consumer {name} of {stream}",
     )

@@ -66,7 +66,11 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
         names = [f"{group}-{member}" for member in _members(change.live.config)]
         return (
             gone,
-            *(calls.delete_consumer(change, stream, name, after=(gone.id,)) for name in names if name in durables),
+            *(
+                calls.delete_consumer(change, stream, name, after=(gone.id,), before=durables[name]["config"])
+                for name in names
+                if name in durables
+            ),
         )
     return ()
 
