@@ -6,6 +6,7 @@ A target that could not be read, or whose topology could not be rendered, become
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,7 @@ from reconciler.core.looking import Part, look
 from reconciler.core.records import BUCKET
 from reconciler.core.resource import Json
 from reconciler.core.rule import Verdict
+from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
 from reconciler.fleet.rendering import TEAM, topology_in
 from reconciler.fleet.rows import snapshot_of
@@ -68,23 +70,27 @@ def _looked(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry
     try:
         topology = topology_in(rows, registry)
         part = Part(today=header["day"], source=header["repository"])
-        found = look(topology, snapshot, registry, part).drift
+        drift = look(topology, snapshot, registry, part).drift
     except CannotContinue as problem:
         return [_unreachable("; ".join(f"{one.code} {one.message}" for one in problem.diagnostics))]
     except Exception as error:  # noqa: BLE001 - what one account holds must not end the look at a thousand others
         return [_unreachable(f"it could not be compared: {type(error).__name__}: {error}")]
-    return _found(found, _teams(header, rows))
+    return _found(drift, _teams(header, topology))
 
 
 def _unreachable(why: str) -> Drifted:
     return {"standing": UNREACHABLE, "error": why}
 
 
-def _teams(header: Row, rows: Sequence[Row]) -> Callable[[str], str | None]:
+def _teams(header: Row, topology: Topology) -> Callable[[str], str | None]:
     """Whose is what; nobody's in particular is the target's."""
-    own = {row["address"]: row["team"] for row in rows}
     otherwise = dict(header["labels"] or {}).get(TEAM)
-    return lambda address: own.get(address, otherwise)
+
+    @cache
+    def own() -> dict[str, str | None]:
+        return {str(one.address): one.spec.labels.get(TEAM, otherwise) for one in topology.resources}
+
+    return lambda address: own().get(address, otherwise)
 
 
 def _found(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:

@@ -1,0 +1,98 @@
+"""What is live and what is wanted in one table of few columns, on its way from Spark to Python.
+
+Spark weighs each column of each row that it hands over, nulls too: half of that way is spent on it. So what takes turns
+shares a column, and what only a row in a thousand says is written down in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic_core import from_json
+from pyspark.sql import functions as f
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+EACH = ("run", "target")
+HOME = "home"
+"""A number for each target of a run: quick to sort by, and what two share is told apart by their names."""
+COLUMNS = (HOME, *EACH, "row", "topology", "key", "body", "number", "file", "more")
+"""`row` is null in what is wanted. `number` is a line, or a revision, below zero of what was deleted. `more` is JSON."""
+SELDOM = ("error", "at", "day", "labels", "repository")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Row = dict[str, Any]
+"""As rows of SNAPSHOTS and of DESIRED, with all that comparing needs of them."""
+
+
+def together(snapshots: DataFrame, desired: DataFrame) -> DataFrame:
+    """SNAPSHOTS × DESIRED, a row of either each."""
+    is_account = f.col("row").isin("target", "error")
+    live = snapshots.select(
+        *EACH, "row", _text(None, "topology"), f.col("scope").alias("key"),
+        f.coalesce("value", f.col("json").cast("binary")).alias("body"),
+        f.when(f.col("deleted"), -f.col("revision")).otherwise(f.col("revision")).alias("number"),
+        _text(None, "file"),
+        _more(is_account | f.col("error").isNotNull(), "error", f.unix_micros("at").alias("at")),
+    )  # fmt: skip
+    is_header = f.col("address").isNull()
+    wanted = desired.select(
+        *EACH, _text(None, "row"), "topology", f.col("address").alias("key"),
+        f.col("json").cast("binary").alias("body"), f.col("line").cast("long").alias("number"), "file",
+        _more(is_header, "error", f.col("day").cast("string").alias("day"), "labels", "repository"),
+    )  # fmt: skip
+    return live.unionByName(wanted).withColumn(HOME, f.xxhash64(*EACH)).select(*COLUMNS)
+
+
+def _text(value: str | None, name: str) -> Column:
+    return f.lit(value).cast("string").alias(name)
+
+
+def _more(where: Column, *said: Column | str) -> Column:
+    return f.when(where, f.to_json(f.struct(*said))).alias("more")
+
+
+def apart(table: pa.Table) -> Iterable[tuple[list[Row], list[Row]]]:
+    """The rows of one home → for each target of a run what is live and what is wanted."""
+    found: dict[tuple[str, str], tuple[list[Row], list[Row]]] = {}
+    columns = (_values(table.column(name)) for name in COLUMNS[1:])
+    for run, target, row, topology, key, body, number, file, more in zip(*columns, strict=True):
+        live, wanted = found.get((run, target)) or found.setdefault((run, target), ([], []))
+        if row is None:
+            wanted.append(
+                {"run": run, "target": target, "topology": topology, "address": key, "json": body, "file": file,
+                 "line": number, **_said(more)}
+            )  # fmt: skip
+        else:
+            live.append(
+                {"row": row, "scope": key, "json": body, "value": body, "revision": abs(number),
+                 "deleted": number < 0, **_said(more)}
+            )  # fmt: skip
+    return found.values()
+
+
+_NOTHING: Mapping[str, Any] = dict.fromkeys(SELDOM)
+
+
+def _said(more: str | None) -> Mapping[str, Any]:
+    if more is None:
+        return _NOTHING
+    said: Row = {**_NOTHING, **from_json(more)}
+    at, day, labels = said["at"], said["day"], said["labels"]
+    return said | {
+        "at": None if at is None else _EPOCH + timedelta(microseconds=at),
+        "day": None if day is None else date.fromisoformat(day),
+        "labels": None if labels is None else [*labels.items()],
+    }
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Arrow makes values by the thousand much quicker than one by one."""
+    if pa.types.is_integer(column.type):
+        column = pc.fill_null(column, 0)
+    found: list[Any] = column.to_numpy().tolist()
+    return found
