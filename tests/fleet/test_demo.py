@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HASTY = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+HASTY = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=160m"}
 """It ends before compiling well has paid."""
 
 

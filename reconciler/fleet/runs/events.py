@@ -10,7 +10,7 @@ from reconciler.fleet.acks import acks
 from reconciler.fleet.actors import actors
 from reconciler.fleet.events import events, positions, together, unbroken
 from reconciler.fleet.pins import pinnings, pins
-from reconciler.fleet.runs.look import Look, collected
+from reconciler.fleet.runs.look import Look
 from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.seen import Target
 
@@ -27,10 +27,8 @@ def told(look: Look, stream: str | None = None) -> Found:
     messages.unpersist()
     stretches = look.whole("pinnings", pinnings(known))
     parts = {"pins": pins(stretches), "acks": acks(known), "actors": actors(known)}
-    kept = {name: look.whole(name, rows) for name, rows in parts.items()}
-    latest = kept["actors"].orderBy("at", ascending=False)
-    rows = {name: collected(found) for name, found in (kept | {"actors": latest}).items()}
-    return look.found("events", **rows, **_unread(look, silent))
+    shown = look.shown(**{name: look.mine(look.whole(name, rows)) for name, rows in parts.items()})
+    return look.found("events", shown, **_unread(look, silent))
 
 
 def _unread(look: Look, silent: Mapping[str, str]) -> dict[str, Any]:
