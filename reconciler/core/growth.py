@@ -13,10 +13,11 @@ TWICE = 2
 """How many times what the plan said may be lost, where consent names no bound."""
 NAMED = frozenset({"consumers", "dependants", "readers"})
 """What the plan names one by one: one more is another one, which nobody has seen."""
-IN_FLIGHT = frozenset({"unacknowledged", "redelivered", "waiting"})
+PASSING = frozenset({"unacknowledged", "redelivered", "queued", "stored", "waiting", "instances"})
+"""What comes and goes from one look to the next while everything works, and is lost to nobody: it is delivered again, goes
+on in a new queue, stays where it is, or is a client that asks again."""
 BY_DEFAULT = 1_000
-"""How many messages a consumer has in flight unless told otherwise. They come and go from one look to the next, and are
-delivered again rather than lost."""
+"""How many messages a consumer has in flight unless told otherwise."""
 
 
 def beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterator[str]:
@@ -46,7 +47,7 @@ def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
 def most(name: str, planned: int) -> int:
     if name in NAMED:
         return planned
-    return max(TWICE * planned, BY_DEFAULT) if name in IN_FLIGHT else TWICE * planned
+    return max(TWICE * planned, BY_DEFAULT) if name in PASSING else TWICE * planned
 
 
 def _consents(change: PlannedChange, saved: Saved) -> tuple[Consent, ...]:
