@@ -11,7 +11,7 @@ from reconciler.report.headline import read_in, where
 from reconciler.report.names import kind_noun, named
 from reconciler.report.paper import Paper, Role
 from reconciler.report.values import counted, noun, show_side
-from reconciler.report.visible import columns, padded, visible
+from reconciler.report.visible import columns, inert, padded, visible
 
 _MARKS: dict[Standing, str] = {
     Standing.UNKNOWN: "?", Standing.FOREIGN: "!", Standing.MISSING: "-", Standing.RECREATED: "±",
@@ -51,7 +51,7 @@ def drift_text(
     if paper.verbose and drift.coverage.extras:
         lines += [*named("live, and declared by nobody:", drift.coverage.extras, paper, 0), ""]
     then = [] if goes_on else _next(drift, arguments, paper)
-    return "\n".join([*lines, *_unknown(drift, paper), *paper.wrapped(sums(drift)), *then]) + "\n"
+    return inert("\n".join([*lines, *_unknown(drift, paper), *paper.wrapped(sums(drift)), *then]) + "\n")
 
 
 def place(drift: Drift) -> str:

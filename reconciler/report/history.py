@@ -12,7 +12,7 @@ from reconciler.report.names import named
 from reconciler.report.paper import Paper
 from reconciler.report.table import table
 from reconciler.report.values import counted
-from reconciler.report.visible import visible
+from reconciler.report.visible import inert, visible
 
 FORMAT = 1
 _HEADS = ("run", "began", "topology", "by", "revision", "steps", "outcome")
@@ -22,7 +22,9 @@ def history_text(runs: Sequence[Run], paper: Paper) -> str:
     if not runs:
         return "No run is remembered in this account.\n"
     head, *rows = table([_HEADS, *map(_row, runs)], right=frozenset({0, 5}))
-    return "\n".join([paper.paint(head, "quiet"), *rows, f"One in full: reconciler history {runs[0].number}"]) + "\n"
+    return inert(
+        "\n".join([paper.paint(head, "quiet"), *rows, f"One in full: reconciler history {runs[0].number}"]) + "\n"
+    )
 
 
 def _row(run: Run) -> tuple[str, ...]:
@@ -49,7 +51,7 @@ def _time(at: str) -> str:
 
 
 def run_text(run: Run, paper: Paper) -> str:
-    return "\n".join(_run(run, paper)) + "\n"
+    return inert("\n".join(_run(run, paper)) + "\n")
 
 
 def _run(run: Run, paper: Paper) -> Iterator[str]:

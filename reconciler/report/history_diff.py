@@ -10,14 +10,14 @@ from reconciler.core.diff import FieldChange
 from reconciler.report.fields import field_lines
 from reconciler.report.json import json_text
 from reconciler.report.paper import Paper
-from reconciler.report.visible import visible
+from reconciler.report.visible import inert, visible
 
 FORMAT = 1
 _SIGNS = {"created": "+", "deleted": "-", "replaced": "±", "updated": "~"}
 
 
 def difference_text(found: Difference, paper: Paper) -> str:
-    return "\n".join(_lines(found, paper)) + "\n"
+    return inert("\n".join(_lines(found, paper)) + "\n")
 
 
 def _lines(found: Difference, paper: Paper) -> Iterator[str]:

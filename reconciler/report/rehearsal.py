@@ -14,7 +14,7 @@ from reconciler.report.outcome_json import outcome_data
 from reconciler.report.paper import Paper
 from reconciler.report.table import table
 from reconciler.report.values import counted, show
-from reconciler.report.visible import visible
+from reconciler.report.visible import inert, visible
 
 FORMAT = 1
 
@@ -29,7 +29,7 @@ def rehearsal_text(one: Rehearsal, paper: Paper | None = None) -> str:
     paper = paper or Paper()
     lines = [*_outcome(one, paper), *_left(one), *_missing(one.missing), *_unrehearsed(one)]
     lines += _restarted(one.restarted) if one.restarted else []
-    return "\n".join([*lines, *paper.wrapped(_verdict(one))]) + "\n"
+    return inert("\n".join([*lines, *paper.wrapped(_verdict(one))]) + "\n")
 
 
 def _outcome(one: Rehearsal, paper: Paper) -> Iterator[str]:

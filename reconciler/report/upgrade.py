@@ -13,7 +13,7 @@ from reconciler.core.wire import Version
 from reconciler.report.judgements import sentence
 from reconciler.report.paper import Paper, Role
 from reconciler.report.values import counted, show_bytes
-from reconciler.report.visible import visible
+from reconciler.report.visible import inert, visible
 
 TITLES = {
     Fate.LOST: "gone when nats-server {version} starts",
@@ -42,7 +42,7 @@ def upgrade_text(
     if news:
         lines += ["To know beside that:"]
         lines += [line for one in news for line in _item(one, paper)] + [""]
-    return "\n".join([*lines, *paper.wrapped(_sum(findings, after))]) + "\n"
+    return inert("\n".join([*lines, *paper.wrapped(_sum(findings, after))]) + "\n")
 
 
 def _title(title: str) -> str:

@@ -30,6 +30,8 @@ TRICKS = {
 }
 TEXT = "<script>alert(1)</script> **x** ![x](http://evil.example/p.png)\n::error::owned\n# x\n"
 """Where a text may hold anything."""
+HUGE = 100_000
+"""Characters that a server takes as metadata, and not as a description."""
 NAMES = {**TRICKS, "quote": "\"'`$(id)"}
 OFFLINE = frozenset({"validate", "explain", "schema", "completion", "permissions", "review", "import", "fleet"})
 """Take no login."""
@@ -61,7 +63,8 @@ def topology(first: str) -> str:
         f"  {quoted(name)}:\n"
         f"    subjects: [s{n}, {quoted(f's{n}.' + name)}]\n"
         f"    description: {quoted(first + name + TEXT + 'x' * (3900 if n == 0 else 0))}\n"
-        f"    metadata: {{{quoted(name)}: {quoted(name + TEXT)}}}\n    labels: {{{quoted(name)}: {quoted(name)}}}\n"
+        f"    metadata: {{{quoted(name)}: {quoted(first + name + TEXT + name * (HUGE // 4 if n == 1 else 0))}}}\n"
+        f"    labels: {{{quoted(name)}: {quoted(name)}}}\n"
         f"    consumers: {{{quoted(name)}: {{ack_policy: explicit, description: {quoted(name)}}}}}\n"
         for n, name in enumerate(NAMES.values())
     ]
@@ -116,15 +119,63 @@ def everything(someone: Someone) -> Iterator[tuple[str, Ran]]:
             yield f"{command} {chosen}", run(command, *arguments)
 
 
+def is_harmless(what: str, ran: Ran) -> None:
+    said = ran.out + ran.err
+    assert "internal error" not in said, (what, said)
+    hidden = {c for c in said if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c != "\n"}
+    assert not hidden, (what, hidden)
+    commands = [line for line in said.splitlines() if line.lstrip().startswith("::")]
+    assert not commands or what.endswith("github"), (what, commands)
+    assert "github" not in what or all("owned" not in line.split("::")[1] for line in commands), (what, commands)
+
+
 def test_nothing_that_a_terminal_obeys_or_hides_comes_out_of_any_command(hostile: Someone) -> None:
     for what, ran in everything(hostile):
-        said = ran.out + ran.err
-        assert "internal error" not in said, (what, said)
-        hidden = {c for c in said if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c != "\n"}
-        assert not hidden, (what, hidden)
-        commands = [line for line in said.splitlines() if line.lstrip().startswith("::")]
-        assert not commands or what.endswith("github"), (what, commands)
-        assert "github" not in what or all("owned" not in line.split("::")[1] for line in commands), (what, commands)
+        is_harmless(what, ran)
+
+
+async def changed_again(js: JetStream) -> None:
+    for name in NAMES.values():
+        said = await js.request(f"STREAM.INFO.{name}")
+        config = {**said["config"], "description": f"again {name}{TEXT}"}  # type: ignore[index]
+        await js.request(f"STREAM.UPDATE.{name}", config)
+
+
+async def held(js: JetStream) -> None:
+    """A lease whose holder is nothing but tricks."""
+    said = "".join(TRICKS.values()) + TEXT
+    holder = dict.fromkeys(("run", "user", "account_user", "host", "since", "git_revision", "source"), said)
+    await js.put_entry("reconciler", "lease.t", json.dumps({"format": 1, **holder}).encode(), expected_revision=None)
+
+
+def test_nor_out_of_what_was_kept_for_later(hostile: Someone) -> None:
+    """A saved plan, one that fails, the runs in full and beside one another, and a lease."""
+    is_harmless("plan", hostile("plan", "t.yaml", "--out", "plan.json"))
+    hostile.ask(changed_again)
+    for chosen in formats("apply"):
+        ran = hostile("apply", "plan.json", "--yes", *(("--format", chosen) if chosen else ()))
+        is_harmless(f"apply plan.json {chosen}", ran)
+        assert ran.code == 1, ran
+    is_harmless("apply", hostile("apply", "t.yaml", "--yes"))
+    runs = [str(run["run"]) for run in json.loads(hostile("history", "--format", "json").out)["runs"]]
+    for arguments in (*(("history", run) for run in runs), ("history", "diff"), ("history", "diff", runs[-1], runs[0])):
+        for chosen in formats("history"):
+            is_harmless(f"{arguments} {chosen}", hostile(*arguments, "--format", str(chosen)))
+    hostile.ask(held)
+    is_harmless("unlock", hostile("unlock", "--yes"))
+
+
+def test_nor_out_of_a_description_that_no_server_takes(hostile: Someone) -> None:
+    """Of a hundred thousand characters: refused before anything is sent, and shown as what it is."""
+    trick = "".join(TRICKS.values())
+    text = quoted(trick + TEXT + trick * (HUGE // len(trick)))
+    hostile.write(f"{HEADER}streams:\n  A: {{subjects: [s0], description: {text}}}\n", "t.yaml")
+    for command in ("validate", "plan", "drift", "apply", "review"):
+        for chosen in formats(command):
+            run = hostile.shell if command in OFFLINE else hostile
+            ran = run(command, *LOOKING[command], *(("--format", chosen) if chosen else ()))
+            is_harmless(f"{command} {chosen}", ran)
+            assert command in ("drift", "validate", "review") or ran.code in (1, 4), ran
 
 
 def test_every_command_is_looked_at_or_shows_nothing_of_others() -> None:
