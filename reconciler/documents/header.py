@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
+from reconciler.core.entries import LONGEST, is_topology
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Json, Spec
 from reconciler.core.topology import (
@@ -99,6 +100,10 @@ class Header:
         value = self._plain(file, key, node, _TEXT)
         if value == "":
             self._complain(file, Finding(node, "506", "bad-name", "topology is empty; write the owner's name"))
+        elif isinstance(value, str) and not is_topology(value):
+            self._complain(
+                file, Finding(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key")
+            )
         self._say(file, key, node, value)
 
     def _expect(self, file: str, key: Scalar, node: Node) -> None:
