@@ -181,10 +181,20 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
     if more := next(beyond(change, found, beside.saved), None):
         return _stopped(change, "AP202", "more-than-consented", more)
-    if _is_otherwise(mine, needed, beside.steps):
+    if _is_otherwise(_acting(mine), _acting(needed), beside.steps):
         why = "what it takes to make this change is no longer what was planned; nothing was done to it"
         return _stopped(change, "AP103", "changed-since-plan", why)
-    return Judged(change=change, standing=Standing.TO_DO)
+    waits_otherwise = _gates(mine) != _gates(needed)
+    return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed) if waits_otherwise else None)
+
+
+def _gates(steps: Iterable[Step]) -> set[str]:
+    return {step.id for step in steps if step.call.waits}
+
+
+def _acting(steps: Iterable[Step]) -> list[Step]:
+    """What is waited for in between depends on the moment, such as whether a mirror lags just now."""
+    return [step for step in steps if not step.call.waits]
 
 
 def _stopped(change: PlannedChange, code: str, name: str, message: str) -> Judged:

@@ -15,6 +15,7 @@ from reconciler.core.growth import most
         ("consumers", 2, 2),
         ("redelivered", 0, 1_000),
         ("queued", 0, 1_000),
+        ("skipped", 3, 1_000),
         ("redelivered", 4_000, 8_000),
     ],
 )
