@@ -13,7 +13,9 @@ TWICE = 2
 """How many times what the plan said may be lost, where consent names no bound."""
 NAMED = frozenset({"consumers", "dependants", "readers"})
 """What the plan names one by one: one more is another one, which nobody has seen."""
-PASSING = frozenset({"undelivered", "unacknowledged", "redelivered", "queued", "stored", "skipped", "waiting", "instances"})
+PASSING = frozenset(
+    {"undelivered", "unacknowledged", "redelivered", "queued", "stored", "skipped", "waiting", "instances"}
+)
 """What comes and goes from one look to the next while everything works, and is not gone: it stays where it is stored, is
 delivered again, goes on in a new queue, or is a client that asks again."""
 BY_DEFAULT = 1_000

@@ -20,7 +20,7 @@ from reconciler.server.read_kv import entries, subject_counts
 from reconciler.server.target import leader_versions, target
 
 RESERVED = ("reconciler", "static-consumer-groups", "elastic-consumer-groups")
-PARTS = {"reconciler": ("id", "owned.>", "intent.>")}
+PARTS = {"reconciler": ("id", "owned.>", "intent.>", "lease.>")}
 """Keys that matter to a plan, where that is not all of them: the journal only grows."""
 JETSTREAM_OFF = 10039
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from reconciler import __version__
 from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.events import Finished
-from reconciler.core.lease import Holder
+from reconciler.core.lease import Held, Holder, found, lease_key
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET, Owned, decode_owned, encode_key
 from reconciler.core.resource import Address
@@ -36,7 +36,7 @@ class Turn:
     """Sends no write once the lease is lost."""
     may_write: Unless = always
     waited: bool = False
-    """Somebody else worked here while it waited: what it planned from may hold no longer."""
+    """Somebody else worked here while it planned or waited: what it planned from may hold no longer."""
     remembers: bool = False
     """There is a bucket to remember things in."""
     number: int = 0
@@ -86,7 +86,13 @@ async def turn(
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return
         guarded = js.writing_unless(leases.lost)
-        yield Turn(js=guarded, may_write=leases.lost, waited=leases.waited, remembers=True, number=leases.number, us=us)
+        overtaken = leases.waited or any(was_held(holder.topology, planned.snapshot) for holder in holders)
+        yield Turn(js=guarded, may_write=leases.lost, waited=overtaken, remembers=True, number=leases.number, us=us)
+
+
+def was_held(topology: str, snapshot: Snapshot) -> bool:
+    """Somebody was at work when the plan was made, and may have come to an end before its turn."""
+    return isinstance(found(snapshot.entries.get(BUCKET, {}).get(lease_key(topology)), topology), Held)
 
 
 def others(plan: Plan, snapshot: Snapshot) -> list[str]:

@@ -37,6 +37,7 @@ GONE = KEPT % "" + "removed: [{address: stream/A, reason: old}]\n"
 LIMITED = "streams: {A: {subjects: [a], max_msgs: %d%s}}\n"
 AGREED = LIMITED % (2, ", allow: [{code: ST301, to: 2, reason: few are enough, upto: {messages: 3}}]")
 
+CHANGED = "streams: {KEPT: {subjects: [k], max_age: 7d}}\n"
 Meanwhile = Callable[[JetStream], Awaitable[object]]
 
 
@@ -228,3 +229,21 @@ def test_people_and_scripts_are_told_that_a_removal_was_refused(account: Account
     (failed,) = said["failed"]  # type: ignore[misc]
     assert (code, said["exit_code"], failed["reason"]["code"]) == (4, 4, "AP202")
     assert "The plan said 0 messages (ST310), and by now it is 3" in failed["reason"]["message"]
+
+
+def test_a_plan_made_while_another_was_at_work_is_looked_at_again_though_nobody_was_waited_for(
+    account: Account, tmp_path: Path
+) -> None:
+    """Two jobs of one commit: the second planned half-way through the first, whose lease is back when its turn comes."""
+
+    async def work(js: JetStream) -> tuple[bool, int]:
+        await applied(js, tmp_path, KEPT % "")
+        first = await planned(js, tmp_path, CHANGED)
+        async with leased(js, [Holder(topology="t", run="first", user="ann")]):
+            second = await planned(js, tmp_path, CHANGED)
+        await finished(first, js)
+        ended = await finished(second, js)
+        assert ended.is_success, ended
+        return ended.is_success, len(ended.done)
+
+    assert talk(account, work) == (True, 0)

@@ -177,7 +177,8 @@ def consumer_deletion(change: Change, view: View) -> Found:
     dropped, fate = _fate(change, info, view) if behind(info) else (0, "")
     return Finding(
         outcome=Outcome.WARNS,
-        quantities={"undelivered": pending, "unacknowledged": unacknowledged} | ({"dropped": dropped} if dropped else {}),
+        quantities={"undelivered": pending, "unacknowledged": unacknowledged}
+        | ({"dropped": dropped} if dropped else {}),
         message="; ".join(filter(None, (lost + fate if behind(info) else "", using))),
     )
 
