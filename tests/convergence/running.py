@@ -16,7 +16,7 @@ from nats.aio.client import Client
 from reconciler.core import remembered
 from reconciler.core.decide import Options, decide
 from reconciler.core.diff import Action
-from reconciler.core.events import Finished
+from reconciler.core.events import Done, Finished
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import reconcile
 from reconciler.core.resource import Address
@@ -159,12 +159,19 @@ class Real:
         options = PlanOptions(allow=CONSENTED, today=TODAY)
         return await planned(wanted, await observe(self.js), self.js, options, REGISTRY)
 
-    def apply(self, made: Planned) -> Finished:
-        return self._runner.run(self._apply(made))
+    def apply(self, made: Planned, steps: int | None = None) -> Finished:
+        """`steps`: nothing more is begun when so many are done."""
+        return self._runner.run(self._apply(made, steps))
 
-    async def _apply(self, made: Planned) -> Finished:
-        finished = [event async for event in apply(made, self.js) if isinstance(event, Finished)]
-        return finished[0]
+    async def _apply(self, made: Planned, steps: int | None) -> Finished:
+        stop, done = asyncio.Event(), 0
+        async for event in apply(made, self.js, stop=stop):
+            if isinstance(event, Finished):
+                return event
+            done += isinstance(event, Done)
+            if done == steps:
+                stop.set()
+        raise AssertionError("an apply says how it ended")
 
     def export(self, name: str) -> str:
         return self._runner.run(export(self.js, topology=name))
