@@ -72,6 +72,9 @@ drill: setup  ## elastic groups made anew, cut off after every step, killed afte
 faults: setup  ## an apply cut in every way at every request and reply, on every server version and a cluster: 0 lost
 	@$(BIN)/python -m tests.faults
 
+story: setup  ## what `make demo-fleet` shows, to its end: every command ends as the story has it, and the page is there
+	@$(BIN)/python -m pytest -q tests/fleet/telling.py
+
 action: setup  ## the GitHub action installs itself into an environment of its own
 	@$(BIN)/python -m pytest -q tests/ci/installing.py
 
@@ -101,4 +104,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint test interop convergence drill faults action agreement bench bench-fleet curve format schemas clean
+.PHONY: help setup demo demo-fleet lint test interop convergence drill faults story action agreement bench bench-fleet curve format schemas clean

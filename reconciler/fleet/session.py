@@ -71,6 +71,8 @@ def _everywhere() -> dict[str, str]:
     return {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Else each operation on a column asks Python where it was written, and tells the JVM: most of all that is said.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         # Short rows come in larger batches, which they are cheaper in; long ones still in a few megabytes.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),

@@ -1,4 +1,4 @@
-"""`make demo-fleet`: the story is told to its end, each command ends as the story has it, and the page is there."""
+"""`make story`: what `make demo-fleet` shows, told to its end: each command ends as the story has it, and the page is there."""
 
 from __future__ import annotations
 
