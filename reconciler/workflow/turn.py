@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from reconciler import __version__
 from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.events import Finished
-from reconciler.core.lease import Held, Holder, found, lease_key
+from reconciler.core.lease import Free, Holder, found, lease_key
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET, Owned, decode_owned, encode_key
 from reconciler.core.resource import Address
@@ -86,13 +86,16 @@ async def turn(
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return
         guarded = js.writing_unless(leases.lost)
-        overtaken = leases.waited or any(was_held(holder.topology, planned.snapshot) for holder in holders)
+        overtaken = leases.waited or any(
+            one != seen_free(at, planned.snapshot) for at, one in leases.taken_from.items()
+        )
         yield Turn(js=guarded, may_write=leases.lost, waited=overtaken, remembers=True, number=leases.number, us=us)
 
 
-def was_held(topology: str, snapshot: Snapshot) -> bool:
-    """Somebody was at work when the plan was made, and may have come to an end before its turn."""
-    return isinstance(found(snapshot.entries.get(BUCKET, {}).get(lease_key(topology)), topology), Held)
+def seen_free(topology: str, snapshot: Snapshot) -> int | None:
+    """The revision at which the plan saw the lease free; None: somebody was at work."""
+    there = found(snapshot.entries.get(BUCKET, {}).get(lease_key(topology)), topology)
+    return there.revision if isinstance(there, Free) else None
 
 
 def others(plan: Plan, snapshot: Snapshot) -> list[str]:
