@@ -73,7 +73,7 @@ def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
         said = f"with its stream {queue} go {some(queued, 'queued message')}"
         if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values() if view.snapshot else ()):
             said += f", {some(unfinished)} of them delivered and not acknowledged"
-        yield Finding(outcome=Outcome.WARNS, quantities={"messages": queued}, message=said)
+        yield Finding(outcome=Outcome.WARNS, quantities={"queued": queued}, message=said)
 
 
 def _positions_go(change: Change, view: View) -> Iterator[Finding]:
