@@ -320,7 +320,7 @@ class Playing:
             )
         finished = await self._apply(planned)
         for one in (*finished.failed, *finished.in_doubt):
-            self.outcome.wrong.append(f"NOT APPLIED: {one.reason.message}")
+            self.outcome.wrong.append(f"NOT APPLIED: {one.step.id}: {one.reason.message}")
 
     def _judge_the_edit(self, planned: Planned) -> None:
         """Stopped, or seen by the next plan; else it was made when nothing could see it."""
