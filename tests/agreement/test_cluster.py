@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from reconciler.server.api import NoAnswer
@@ -27,15 +29,23 @@ def tally(pool, request: pytest.FixtureRequest) -> Tally:  # type: ignore[no-unt
         return found
 
 
+PATIENCE = 90
+"""Seconds for all cases of a version."""
+
+
 def patiently(account: Account, ground: Ground, cases: list[Case]) -> list[Outcome]:
     """Clusters of 2.11 now and then know nothing yet of what they just made, or never answer what they refuse."""
+    assert account.cluster is not None
     told: list[Outcome] = []
-    for _ in range(6):
-        assert account.cluster is not None
+    silent: list[Outcome] = []
+    until = time.monotonic() + PATIENCE
+    while cases and time.monotonic() < until:
         account.cluster.wait_until_ready()
         outcomes = run(ground, cases)
-        cases = [one.drawn for one in outcomes if one.unborn or isinstance(one.answer, NoAnswer)]
-        told += [one for one in outcomes if one.drawn not in cases]
+        silent = [one for one in outcomes if one.unborn or isinstance(one.answer, NoAnswer)]
+        cases = [one.drawn for one in silent]
+        told += [one for one in outcomes if one not in silent]
+    assert not silent, "never answered:\n" + "\n".join(f"{one.drawn}\n  {one.unborn or one.answer}" for one in silent)
     return told
 
 

@@ -14,6 +14,8 @@ from tests.support.drawing import batches, drawn
 from tests.support.versions import on_every_version
 
 V2_12 = Version(2, 12)
+STORED = {"storage": "memory"}
+"""A busy disk is no answer about transforms."""
 
 names = st.sampled_from(
     [
@@ -56,9 +58,9 @@ def test_a_transform_is_refused_exactly_when_the_server_refuses_it(account: Acco
                     wrong.append((src, dest, found, reply.words))
 
         for batch in batches(drawn(lambda _: st.tuples(sources, destinations), PAIRS), BATCH):
-            bodies = {f"T{i}": {"subject_transform": {"src": s, "dest": d}} for i, (s, d) in enumerate(batch)}
+            bodies = {f"T{i}": {**STORED, "subject_transform": {"src": s, "dest": d}} for i, (s, d) in enumerate(batch)}
             judge(batch, bodies, republishing=False)
-            bodies = {f"R{i}": {"republish": {"src": s, "dest": d}} for i, (s, d) in enumerate(batch)}
+            bodies = {f"R{i}": {**STORED, "republish": {"src": s, "dest": d}} for i, (s, d) in enumerate(batch)}
             judge(batch, bodies, republishing=True)
     assert sorted(wrong, key=str)[:10] == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from reconciler.server import messages
 from reconciler.server.api import JetStream, NoAnswer, Refusal
 from reconciler.server.messages import Gone, Message, Range, last, next_after, pages, since
+from reconciler.server.pipeline import Reply
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.versions import on_every_version
@@ -111,12 +113,23 @@ def test_what_a_copy_has_not_got_yet_the_leader_gives(account: Account, monkeypa
 
 
 def test_looking_at_messages_leaves_no_audit_event(account: Account) -> None:
+    """A message of ours before and one after, both acknowledged: an event between them would have a sequence."""
+
     async def work(js: JetStream) -> None:
-        await make_stream(js, "S", subjects=["$JS.EVENT.ADVISORY.API"], allow_direct=True)
+        async def publish() -> int:
+            reply = await js.pipeline.request("s", b"", within=10)
+            assert isinstance(reply, Reply)
+            sequence: int = json.loads(reply.data)["seq"]
+            return sequence
+
+        events = await js.pipeline.nc.subscribe("$JS.EVENT.ADVISORY.API")
+        await make_stream(js, "S", subjects=["s", "$JS.EVENT.ADVISORY.API"], allow_direct=True)
+        await events.next_msg(timeout=10)
+        before = await publish()
         seen = await last(js, "S")
         assert isinstance(seen, Message)
-        assert await read(js, 0, seen.sequence) == [*range(1, seen.sequence + 1)]
+        assert await read(js, 0, before) == [*range(1, before + 1)]
         assert await since(js, "S", seen.time) == seen
-        assert await last(js, "S") == seen
+        assert await publish() == before + 1
 
     talk(account, work)
