@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import strategies as st
 
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.transforms import Call, partition_call, problem, worst_problem
 from tests.primitives.compare import BATCH, PAIRS
-from tests.primitives.echo import Server
+from tests.primitives.echo import Body, Server
 from tests.support.accounts import Account
 from tests.support.drawing import batches, drawn
 from tests.support.versions import on_every_version
@@ -49,7 +51,7 @@ def test_a_transform_is_refused_exactly_when_the_server_refuses_it(account: Acco
     wrong = []
     with Server(account) as server:
 
-        def judge(pairs: list[tuple[str, str]], bodies: dict[str, dict[str, object]], *, republishing: bool) -> None:
+        def judge(pairs: list[tuple[str, str]], bodies: Mapping[str, Body], *, republishing: bool) -> None:
             replies = server.create_streams(bodies)
             server.delete_streams(name for name, reply in zip(bodies, replies, strict=True) if reply.config)
             for (src, dest), reply in zip(pairs, replies, strict=True):
