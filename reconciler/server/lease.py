@@ -86,8 +86,6 @@ class Leases:
         self._lost: str | None = None
         self.waited = False
         """Somebody else had one of them."""
-        self.taken_from: dict[str, int] = {}
-        """By topology, the revision at which it was free: another one than a plan has seen, and somebody was at work since."""
         self.number = 0
         """Unlike that of every other run in this account, and higher than those before: a revision of the bucket."""
 
@@ -115,7 +113,6 @@ class Leases:
                 said = await self._put(topology, there.revision)
                 if isinstance(said, Stored):
                     self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
-                    self.taken_from[topology] = there.revision
                     return None
                 if why := _never(said):
                     return Unavailable(why, way_out(said, MEND))

@@ -19,6 +19,7 @@ from reconciler.server import settled
 from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored
 from reconciler.server.room import way_out
 
+STREAM = f"KV_{BUCKET}"
 EXISTS = 10058
 TOO_FEW_PEERS = frozenset({10005, 10074})
 ROOM = 64 << 20
@@ -35,9 +36,15 @@ def revisions(snapshot: Snapshot) -> dict[Address, int]:
     return {address: one.revision for key, one in entries if (address := decode_key(key)) is not None}
 
 
+def next_revision(snapshot: Snapshot) -> int:
+    """The one that an entry has which is written after `ensure`, unless somebody else has written there since."""
+    state = snapshot.streams.get(STREAM, {}).get("state") or {}
+    return int(state.get("last_seq", 0)) + (ID_KEY not in snapshot.entries.get(BUCKET, {})) + 1
+
+
 async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
     """The bucket and its id, made on the first apply; or why this user cannot have them, which stops nothing else."""
-    if f"KV_{BUCKET}" not in snapshot.streams:
+    if STREAM not in snapshot.streams:
         said = await _create(js, snapshot.target)
         if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
             return _cannot_write(f"the bucket could not be created: {said}")
@@ -49,9 +56,9 @@ async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
 async def _create(js: JetStream, target: Target) -> Answer:
     """Three replicas where there are three peers. A cluster tells nobody how many it has, so it is asked to try."""
     replicas = 1 if target.peers is not None and target.peers < 3 else 3
-    said = await js.write(f"STREAM.CREATE.KV_{BUCKET}", _bucket(target, replicas), level=1)
+    said = await js.write(f"STREAM.CREATE.{STREAM}", _bucket(target, replicas), level=1)
     if isinstance(said, Refusal) and said.err_code in TOO_FEW_PEERS and replicas > 1:
-        said = await js.write(f"STREAM.CREATE.KV_{BUCKET}", _bucket(target, 1), level=1)
+        said = await js.write(f"STREAM.CREATE.{STREAM}", _bucket(target, 1), level=1)
     return said
 
 
@@ -68,7 +75,7 @@ async def _identify(js: JetStream) -> Diagnostic | None:
 def _bucket(target: Target, replicas: int) -> dict[str, object]:
     bound = {"max_bytes": ROOM} if target.limits.get("max_bytes_required") else {}
     return {
-        "name": f"KV_{BUCKET}", "subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, "discard": "new",
+        "name": STREAM, "subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, "discard": "new",
         "allow_rollup_hdrs": True, "deny_delete": True, "allow_direct": True, "allow_msg_ttl": True,
         "num_replicas": replicas, **bound,
     }  # fmt: skip
@@ -78,7 +85,7 @@ def _cannot_write(message: str) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
         message=f"what is applied cannot be remembered as ours: {message}; drift and removals need that",
-        fix=f"allow publishing to $JS.API.STREAM.CREATE.KV_{BUCKET} and $KV.{BUCKET}.>",
+        fix=f"allow publishing to $JS.API.STREAM.CREATE.{STREAM} and $KV.{BUCKET}.>",
     )  # fmt: skip
 
 

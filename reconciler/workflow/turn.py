@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -86,16 +86,23 @@ async def turn(
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return
         guarded = js.writing_unless(leases.lost)
-        overtaken = leases.waited or any(
-            one != seen_free(at, planned.snapshot) for at, one in leases.taken_from.items()
+        undisturbed = is_undisturbed(planned.snapshot, [one.topology for one in holders], leases.number)
+        yield Turn(
+            js=guarded,
+            may_write=leases.lost,
+            waited=leases.waited or not undisturbed,
+            remembers=True,
+            number=leases.number,
+            us=us,
         )
-        yield Turn(js=guarded, may_write=leases.lost, waited=overtaken, remembers=True, number=leases.number, us=us)
 
 
-def seen_free(topology: str, snapshot: Snapshot) -> int | None:
-    """The revision at which the plan saw the lease free; None: somebody was at work."""
-    there = found(snapshot.entries.get(BUCKET, {}).get(lease_key(topology)), topology)
-    return there.revision if isinstance(there, Free) else None
+def is_undisturbed(snapshot: Snapshot, topologies: Iterable[str], number: int) -> bool:
+    """Nobody was at work on them when the account was looked at, and nobody has been since: that takes a lease, which is
+    an entry of the bucket, and run `number` has the very next one."""
+    entries = snapshot.entries.get(BUCKET, {})
+    leases = (found(entries.get(lease_key(topology)), topology) for topology in topologies)
+    return all(isinstance(one, Free) for one in leases) and number == ledger.next_revision(snapshot)
 
 
 def others(plan: Plan, snapshot: Snapshot) -> list[str]:
