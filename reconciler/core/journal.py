@@ -1,8 +1,7 @@
 """What is written down of every apply: who, from where, how much, and what became of each step; as plain data.
 
 Four sorts of keys make up a run: `begun` and, in chunks, `changes` when it starts; `steps` in chunks and last of all
-`ended`. Times are the
-server's own, of when it stored them.
+`ended`. Times are the server's own, of when it stored them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ MOST = 16
 NAMED = 20_000
 """Steps of one outcome that are named; of more than that the number is kept. Failures are never left out."""
 
-OUTCOMES = ("done", "failed", "in_doubt", "skipped", "not_started")
+OUTCOMES = ("done", "failed", "in_doubt", "skipped", "not_started", "left_alone")
+"""Of steps, and of changes that have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

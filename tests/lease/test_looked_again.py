@@ -172,13 +172,17 @@ def edited(**fields: object) -> Meanwhile:
 def test_an_adoption_that_does_not_fit_any_more_is_told(account: Account, tmp_path: Path) -> None:
     """It has no step that could fail."""
 
-    async def work(js: JetStream) -> Finished:
+    async def work(js: JetStream) -> tuple[Finished, str]:
         await applied(js, tmp_path, KEPT % "")
         await make_stream(js, "A", subjects=["a"])
-        return await waiting(await planned(js, tmp_path, A), js, edited(max_msgs=5))
+        ended = await waiting(await planned(js, tmp_path, A), js, edited(max_msgs=5))
+        runs = await journal.runs(js)
+        assert isinstance(runs, list)
+        return ended, runs[0].outcome
 
-    ended = talk(account, work)
+    ended, outcome = talk(account, work)
     assert (ended.is_success, [one.code for one in ended.left_alone], ended.done) == (False, ["AP103"], ())
+    assert outcome == "incomplete"
 
 
 def test_what_is_adopted_as_it_is_may_differ_from_the_file_also_after_waiting(account: Account, tmp_path: Path) -> None:
