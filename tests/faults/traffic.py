@@ -20,9 +20,9 @@ EVERY = 0.04
 """Seconds between two messages."""
 ACKNOWLEDGED = (0, 1, 3)
 """Of the first six."""
-PATIENCE = 20.0
+PATIENCE = 150.0
 """Seconds until a message that has not come counts as lost; what is in flight comes again after 3, a full queue takes in
-more every two."""
+more every two, and a source whose leader was killed is asked again later and later, up to every two minutes."""
 
 
 class Traffic:
