@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
 from reconciler.fleet.candidates import Candidates, handovers, ownership
@@ -86,11 +87,9 @@ def skew(falls: DataFrame, loads: DataFrame) -> DataFrame:
         .unpivot([*AMONG, "place", "counts"], ["subjects", "messages"], "of", "load")
         .groupBy(*AMONG, "of")
         .agg(*_evenness())
-        .withColumns({"ratio": F.try_divide("largest", "mean"), "error": nothing})
+        .withColumn("ratio", F.try_divide("largest", "mean"))
     )
-    place = Window.partitionBy("target", "stream")
-    whole = found.select(*SKEW.names).union(_unread(falls))
-    return whole.withColumn("error", F.coalesce("error", F.max("error").over(place)))
+    return _with_errors(found, falls, SKEW)
 
 
 def _evenness() -> list[Column]:
@@ -109,16 +108,20 @@ def _evenness() -> list[Column]:
     ]
 
 
-def _unread(falls: DataFrame) -> DataFrame:
+def _with_errors(found: DataFrame, falls: DataFrame, table: StructType) -> DataFrame:
+    """A row more for each reason why subjects could not be read, and such a reason in every row of the stream."""
     known = {name: F.col(name) for name in ("target", "stream", "error")}
-    columns = [known.get(field.name, F.lit(None).cast(field.dataType)).alias(field.name) for field in SKEW]
-    return falls.where("error is not null").select(*columns)
+    columns = [known.get(field.name, F.lit(None).cast(field.dataType)).alias(field.name) for field in table]
+    read = found.withColumn("error", F.lit(None).cast("string")).select(*table.names)
+    place = Window.partitionBy("target", "stream")
+    whole = read.union(falls.where("error is not null").select(*columns))
+    return whole.withColumn("error", F.coalesce("error", F.max("error").over(place)))
 
 
 def moves(falls: DataFrame, handed_over: DataFrame) -> DataFrame:
-    """FALLS, HANDOVERS → MOVES: what gets another owner from one membership to the next."""
+    """FALLS, HANDOVERS → MOVES: what gets another owner from one membership to the next. Errors as in SKEW."""
     moved = F.col("moves")
-    return (
+    found = (
         falls.join(handed_over, ["partitions", "partition"], "inner")
         .groupBy(*CANDIDATE, "before", "after", "manner")
         .agg(
@@ -128,8 +131,8 @@ def moves(falls: DataFrame, handed_over: DataFrame) -> DataFrame:
             F.sum("subjects").alias("all"),
         )
         .withColumn("share", F.try_divide("subjects_moved", "all"))
-        .select(*MOVES.names)
     )
+    return _with_errors(found, falls, MOVES)
 
 
 def _sum(name: str, *, only: Column | None = None, as_: str | None = None) -> Column:

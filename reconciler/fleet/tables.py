@@ -342,6 +342,7 @@ MOVES = _table(
     subjects_moved=COUNT,
     messages_moved=COUNT,
     share=NUMBER,  # of all subjects
+    error=TEXT,  # as in SKEW
 )
 """What changes hands from one membership to the next."""
 

@@ -180,8 +180,8 @@ def _skew() -> dict[str, Schema]:
         ),
         "fall": fixed(candidate, **shape, partition=COUNT, subjects=COUNT, messages=COUNT, error=TEXT),
         "move": fixed(
-            {**candidate, "before": TEXT, "after": TEXT, "manner": one_of_texts("declared", "fewest"), **moved},
-            **shape, share=NATURAL,
+            candidate, before=TEXT, after=TEXT, manner=one_of_texts("declared", "fewest"), **moved,
+            **shape, share=NATURAL, error=TEXT,
         ),
     }  # fmt: skip
 

@@ -47,7 +47,7 @@ def _place(target: str, stream: str | None, skew: Sequence[Row], falls: Sequence
         _ranking(by_subject, messages),
         *_pictures(by_subject, falls),
         _members(among),
-        _moved(moves),
+        _moved([one for one in moves if one.get("choice")]),
     )
     return Part(title=title, lead=_lead(by_subject), pieces=tuple(one for one in pieces if one))
 
