@@ -233,6 +233,8 @@ def _consent_leftovers(
     world: World, verdicts: Mapping[Address, Sequence[Verdict]], options: Options
 ) -> Iterable[Diagnostic]:
     for address, resource in world.desired.items():
+        if not resource.terms.allow:
+            continue
         unjudged = {code for code, addresses in options.unjudged.items() if address in addresses}
         yield from consent.leftovers(resource, verdicts.get(address, ()), options.today, unjudged)
 

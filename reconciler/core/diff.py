@@ -18,7 +18,7 @@ from reconciler.core.intents import Intent
 from reconciler.core.kind import FieldInfo
 from reconciler.core.rebase import keep_order, rebase
 from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Config, Consent, Json, Resource, Terms, Where, nowhere
+from reconciler.core.resource import Address, Config, Consent, Json, Resource, Terms, Where, no_terms, nowhere
 
 if TYPE_CHECKING:
     from deepdiff import DeepDiff
@@ -108,7 +108,7 @@ class Change:
 
     @property
     def terms(self) -> Terms:
-        return self.desired.terms if self.desired else Terms()
+        return self.desired.terms if self.desired else no_terms()
 
     def touches(self, *fields: str) -> bool:
         """Does any of these top-level fields change?"""

@@ -35,24 +35,26 @@ def json_object(value: bytes) -> dict[str, Json]:
 
 
 def read(value: bytes, shapes: Mapping[str, Fits]) -> dict[str, Json]:
-    """An entry of our format, each of its values null or of the shape named here. Raises Unusable."""
+    """What an entry of our format says under these names, each value of the shape named here, and its `topology`. What
+    is null is left out. Raises Unusable."""
     said = _parsed(value)
     if (found := said.get("format")) != FORMAT:
         raise Unusable(f"its format is {str(found)[:20]}, this version reads {FORMAT}")
-    if not is_topology(said.get("topology")):
+    if not is_topology(topology := said.get("topology")):
         raise Unusable("it names no topology")
-    for name, one in said.items():
-        fits = shapes.get(name)
-        if fits is not None and one is not None and not fits(one):
+    known = {"topology": topology}
+    for name, fits in shapes.items():
+        if (one := said.get(name)) is None:
+            continue
+        if not fits(one):
             raise Unusable(f"its `{name}` is not of the kind it has to be")
-    return said
+        known[name] = one
+    return known
 
 
 def _parsed(value: bytes) -> dict[str, Json]:
     try:
-        said = from_json(
-            value, allow_inf_nan=False
-        )  # twice as fast as the standard library's; thousands are read at once
+        said = from_json(value, allow_inf_nan=False)  # twice as fast as the standard library's; thousands are read
     except ValueError:
         raise Unusable("its text is not JSON") from None
     if not isinstance(said, dict):

@@ -27,6 +27,8 @@ def taken_over(topology: Topology, ledger: Ledger, take_over: Collection[str], t
         one.origin.name for one in topology.moved if one.is_of_topology and not (one.until and today > one.until)
     }
     found = dict(ledger)
+    if not (take_over or renamed):
+        return found
     for address, owned in ledger.items():
         owner = _taken_from(owned, topology.name, take_over) if address in wanted else None
         if owner is not None:

@@ -100,17 +100,9 @@ def decode_intent(entry: Entry) -> Intent | str:
     """A replacement under way, or why nobody can say what it is."""
     try:
         said = read(entry.value, _SHAPES)
-        return Intent(
-            topology=said["topology"],
-            source=said.get("source"),
-            git_revision=said.get("git_revision"),
-            created=said.get("created") or "",
-            **{name: said.get(name) or {} for name in ("old", "wanted", "start", "notes")},
-            fields=tuple(said.get("fields") or ()),
-            allow=tuple(Consent.model_validate(one) for one in said.get("allow") or ()),
-            ready=bool(said.get("ready")),
-            revision=entry.revision,
-        )
+        fields = tuple(said.pop("fields", ()))
+        allow = tuple(Consent.model_validate(one) for one in said.pop("allow", ()))
+        return Intent(fields=fields, allow=allow, **said, revision=entry.revision)
     except Unusable as why:
         return str(why)
     except (ValueError, TypeError):

@@ -62,6 +62,8 @@ class Graph:
 
 def graph(changes: Changes, registry: Registry, view: View) -> Graph:
     writing = {address: change for address, change in changes.items() if change.action.writes}
+    if not writing:
+        return Graph(writing=(), ties=[])
     ties = [*_existence(writing, registry), *registry.order(view)]
     known = [tie for tie in dict.fromkeys(ties) if tie.first in writing and tie.then in writing]
     edges = Graph(writing=tuple(writing), ties=known)

@@ -88,18 +88,7 @@ def decode_owned(entry: Entry) -> Owned | str:
         said = read(entry.value, _SHAPES)
     except Unusable as why:
         return str(why)
-    return Owned(
-        topology=said["topology"],
-        source=said.get("source"),
-        git_revision=said.get("git_revision"),
-        fields=said.get("fields") or {},
-        left=tuple(said.get("left") or ()),
-        protected=bool(said.get("protected")),
-        knows=said.get("knows") or "",
-        start=said.get("start") or {},
-        seen=said.get("seen") or {},
-        revision=entry.revision,
-    )
+    return Owned(left=tuple(said.pop("left", ())), **said, revision=entry.revision)
 
 
 _PLAIN_KEY = re.compile(r"[a-z]+(\.[A-Za-z0-9_-]+){2,}")

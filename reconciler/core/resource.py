@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -94,6 +95,12 @@ class Terms(Spec):
     """Consent to harmful changes of this resource, by rule code and value."""
 
 
+@cache
+def no_terms() -> Terms:
+    """Of what nobody wrote anything about: the same for thousands of live resources."""
+    return Terms()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """A resource as written in a file."""
@@ -116,7 +123,7 @@ class Resource:
     """Canonical and sparse: what differs from the server's defaults."""
     open: Mapping[str, Fills] = field(default_factory=dict)
     """Fields left out whose default nobody can know: never sent, equal to whatever the server could have filled in."""
-    terms: Terms = field(default_factory=Terms)
+    terms: Terms = field(default_factory=no_terms)
     where: Where = nowhere
     state: Mapping[str, Json] = field(default_factory=dict)
     """Live only: the server's answer this was recognised from (INFO reply, or record and revision), untouched."""

@@ -41,7 +41,7 @@ class Shape:
 
     @property
     def takes_scalar(self) -> bool:
-        return not self.types or bool(self.types - {"object", "array", "null"})
+        return not self.types or not self.types <= _WITHOUT_SCALARS
 
     @property
     def takes_text(self) -> bool:
@@ -53,6 +53,7 @@ class Shape:
 
 
 ANYTHING = Shape()
+_WITHOUT_SCALARS = frozenset({"object", "array", "null"})
 
 
 @lru_cache(maxsize=256)

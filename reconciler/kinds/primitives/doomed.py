@@ -19,6 +19,7 @@ COPY = "make a second stream that sources this one, and read from that when it h
 
 def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda name: name) -> Rule:
     """The 320 of a family: the checks that servers make at every start, on what is there."""
+    refusing = [one for one in checks if one.err_codes]
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
         """A live stream has a configuration that this server refuses when it starts, or that the next version refuses.
@@ -32,8 +33,8 @@ def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda n
             return
         config = change.live.config if family == "ST" else canonical(change.live.state["config"])
         as_it_is = Sent(config=config, target=view.target, is_new=False, own=own)
-        for one in checks:
-            for found in one.check(as_it_is) if one.err_codes else ():
+        for one in refusing:
+            for found in one.check(as_it_is):
                 if found.outcome is Outcome.REFUSED and found.reaction in (None, Reaction.REFUSES, Reaction.DOOMS):
                     yield _doom(found, change.live.state)
 
