@@ -33,5 +33,10 @@ def _of(step: Step, *, is_consented: bool) -> Iterator[str]:
         yield step.on[0]
     elif is_consented and step.call is Call.CONSUMER_UPDATE:
         yield Address.parse(step.address).stream
-    elif step.call is Call.ENTRY_DELETE and step.on[0] != BUCKET:
+    elif removes(step):
         yield f"KV_{step.on[0]}"  # a group's record
+
+
+def removes(step: Step) -> bool:
+    """An object, or the record of a group; what our own bucket remembers is none."""
+    return step.call in REMOVES or (step.call is Call.ENTRY_DELETE and step.on[0] != BUCKET)

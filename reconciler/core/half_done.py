@@ -1,7 +1,8 @@
 """A saved plan whose apply was cut off: what is left of its steps, where what stands is exactly what the others left.
 
-That is known in two ways. What would be done now is the rest of what was planned, step by step and from the very same
-values; or the intent of a replacement, which is written before anything is deleted, is the one the plan writes.
+That is known in three ways. What would be done now is the rest of what was planned, step by step and from the very same
+values; or the intent of a replacement, which is written before anything is deleted, is the one the plan writes; or it is
+the very entry the plan was made from, which nobody has written since.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from reconciler.core.at_stake import removes
 from reconciler.core.intents import Intent, decode_intent, intent_key
 from reconciler.core.plan import PlannedChange
 from reconciler.core.records import BUCKET
@@ -48,6 +50,17 @@ def is_resumed(change: PlannedChange, mine: Iterable[Step], begun: Begun) -> boo
     notes = (step.value for step in mine if step.call is Call.ENTRY_PUT and step.on == (BUCKET, key))
     ours = next((decode_intent(Entry(value.encode(), 0)) for value in notes if value), None)
     return isinstance(there, Intent) and isinstance(ours, Intent) and _deed(there) == _deed(ours)
+
+
+def is_continued(change: PlannedChange, mine: Sequence[Step], needed: Iterable[Step], begun: Begun) -> bool:
+    """Did the plan go on with the very replacement that is under way still, and are no more deletions needed now? What is
+    left of it depends on the moment, such as whether a new queue has stored a message."""
+    address = Address.parse(change.address)
+    there, key = begun.get(address), intent_key(address)
+    ends = (step for step in mine if step.call is Call.ENTRY_DELETE and step.on == (BUCKET, key))
+    is_same = isinstance(there, Intent) and any(step.revision == there.revision for step in ends)
+    planned = {step.id for step in mine}
+    return is_same and not any(removes(step) for step in needed if step.id not in planned)
 
 
 def _deed(intent: Intent) -> tuple[object, ...]:

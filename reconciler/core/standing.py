@@ -14,7 +14,7 @@ from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, FieldChange
 from reconciler.core.events import Failed, Settled, Skipped, Strayed
 from reconciler.core.growth import beyond
-from reconciler.core.half_done import Begun, is_other, is_rest, is_resumed, left_over, own
+from reconciler.core.half_done import Begun, is_continued, is_other, is_rest, is_resumed, left_over, own
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.resource import Json
 from reconciler.core.rule import Verdict
@@ -171,7 +171,8 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     mine = beside.planned_steps.get(change.address, [])
     version = beside.now.target.version
     needed = beside.needed.get(change.address, [])
-    if is_resumed(change, mine, beside.begun) or is_rest(mine, needed):
+    begun = beside.begun
+    if is_resumed(change, mine, begun) or is_continued(change, mine, needed, begun) or is_rest(mine, needed):
         return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed))
     if what := next((w for s in mine if (w := recreated(s, beside.saved.seen, beside.seen, version))), None):
         why = f"{what} was deleted and created again after the plan was made; it was left alone"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.server.api import JetStream
 from tests.cli.running import Shell
 from tests.e2e.someone import Someone, login
 from tests.replacement.killing import killed, unlock
@@ -54,3 +55,33 @@ def test_what_another_plan_is_replacing_is_left_alone(someone: Someone, account:
     ran = someone("apply", "mine.json", "--yes", "--format", "json")
     (failed,) = json.loads(ran.out)["failed"]
     assert (ran.code, failed["reason"]["code"]) == (1, "AP103"), ran
+
+
+GROUP = """
+streams:
+  E: {subjects: ["e.*"], groups: {g: {type: elastic, max_members: %d, members: [a],
+      partitioning_filters: [{filter: "e.*", partitioning_wildcards: [1]}]%s}}}
+"""
+AGREED = ", allow: [{code: EG101, to: 6, reason: more members}]"
+RECORD = b"$KV.elastic-consumer-groups.E.g "
+
+
+def test_a_group_whose_new_queue_stores_its_first_message_meanwhile_is_finished(
+    someone: Someone, account: Account
+) -> None:
+    """Nobody has changed anything: it depends on the moment whether the queue still needs its start sequence."""
+    someone.applied(GROUP % (4, ""))
+    assert someone.plan(GROUP % (6, AGREED), "--out", "plan.json").code == 0
+    asyncio.run(killed(someone.shell.folder, account, "plan.json", (RECORD, 2), sent=True))
+    someone.ask(unlock)
+    assert "EG321" in someone.plan(GROUP % (6, AGREED), "--out", "plan.json").out
+
+    async def publish(js: JetStream) -> None:
+        await js.pipeline.request("e.1", b"", within=5)
+        while not done(await js.read("STREAM.INFO.E-g"))["state"]["last_seq"]:
+            pass
+
+    someone.ask(publish)
+    ran = someone("apply", "plan.json", "--yes", "--format", "json")
+    assert (ran.code, json.loads(ran.out)["failed"]) == (0, []), ran
+    assert someone("plan", "topology.yaml", "--exit-code").code == 0
