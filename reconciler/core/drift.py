@@ -248,12 +248,15 @@ class _Look:
             made = (change.live.state.get("created") if change.live else None) or ""
             when = f" at {made}" if made else ""
             return _item(change, Standing.RECREATED, fields, f"it was deleted and made anew{when}")
-        if not fields:
-            return None
-        return _item(change, Standing.CHANGED if any(f.drifted for f in fields) else Standing.PENDING, fields)
+        if any(f.drifted for f in fields):
+            return _item(change, Standing.CHANGED, fields)
+        waits = f"{change.reason}; not applied yet" if change.origin else ""
+        return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
 
     def _is_another(self, change: Change, kind: Kind) -> bool:
-        return change.owned is not None and identity.made_anew(change.owned, change.address, kind, self.snapshot)
+        """What is renamed is still known by its old name."""
+        known_as = change.origin or change.address
+        return change.owned is not None and identity.made_anew(change.owned, known_as, kind, self.snapshot)
 
 
 def _waits(change: Change) -> str:

@@ -12,6 +12,8 @@ from reconciler.core.records import BUCKET, Owned, decode_key, decode_owned
 from reconciler.core.resource import Address
 from reconciler.core.wire import Snapshot
 
+_UNHEARD = "this version knows no such kind"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
@@ -27,7 +29,7 @@ def read(snapshot: Snapshot, registry: Registry) -> Ledger:
     for key, one in snapshot.entries.get(BUCKET, {}).items():
         if one.deleted or (address := decode_key(key)) is None:
             continue
-        owned = decode_owned(one)
+        owned = decode_owned(one) if registry.holds(address) else _UNHEARD
         if isinstance(owned, Owned):
             records[address] = owned
         else:
@@ -37,7 +39,7 @@ def read(snapshot: Snapshot, registry: Registry) -> Ledger:
 
 def _lost_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
     for address, intent in intents(snapshot).items():
-        why = intent if isinstance(intent, str) else "this version knows no such kind"
+        why = intent if isinstance(intent, str) else _UNHEARD
         if isinstance(intent, str) or not registry.holds(address):
             key = intent_key(address)
             yield Diagnostic(

@@ -29,8 +29,8 @@ def drift_history(drift: DataFrame, before: DataFrame | None = None) -> DataFram
     past = before.where("address is not null").join(known.select(*PAIR), [*PAIR], "leftsemi")
     episodes = _dated(_episodes(_marks(drift, fresh, past)), fresh)
     rows = episodes.unionByName(past.where("closed is not null"), allowMissingColumns=True)
-    newest = drift.agg(F.max_by("run", F.struct("at", "run")).alias("newest"))
-    told = rows.crossJoin(F.broadcast(newest)).withColumn("state", _state())
+    newest = drift.groupBy("target").agg(F.max_by("run", _order()).alias("newest"))  # it may be about a few targets
+    told = rows.join(newest, "target", "left").withColumn("state", _state())
     return told.unionByName(_watched(looks), allowMissingColumns=True).select(*DRIFT_HISTORY.names)
 
 

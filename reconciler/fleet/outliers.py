@@ -27,10 +27,14 @@ THING = (*GROUP, "address")
 ARROW = to_arrow_schema(OBJECTS, timezone="UTC")
 
 
-def outliers(snapshots: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
-    """SNAPSHOTS → OUTLIERS, run by run. `by`: labels that make peers (none: all they have); who lacks one has no peers.
+def objects(snapshots: DataFrame) -> DataFrame:
+    """SNAPSHOTS → OBJECTS. They are gone through several times: worth keeping meanwhile."""
+    return snapshots.groupBy("run", "target").applyInArrow(_objects, OBJECTS)
+
+
+def outliers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
+    """OBJECTS → OUTLIERS, run by run. `by`: labels that make peers (none: all they have); who lacks one has no peers.
     Most is more than half; where there is no such, nobody is an outlier."""
-    objects = snapshots.groupBy("run", "target").applyInArrow(_objects, OBJECTS)
     among = objects.withColumn("peers", _peers(by)).where("peers is not null")
     targets, things = among.where("address is null"), among.where("address is not null")
     held = _held(targets, things)

@@ -5,6 +5,9 @@ Subjects are looked at once, by `falls`; everything else adds up its few rows, s
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -12,7 +15,7 @@ from pyspark.sql.window import Window
 
 from reconciler.fleet.candidates import Candidates, handovers, ownership
 from reconciler.fleet.falling import falling
-from reconciler.fleet.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW, SUBJECTS
+from reconciler.fleet.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW, SUBJECTS, made
 
 CANDIDATE = ("target", "stream", "choice", "since", "partitions")
 AMONG = (*CANDIDATE, "membership", "members")
@@ -45,12 +48,16 @@ def falls(subjects: DataFrame, candidates: Candidates) -> DataFrame:
 
 def owned(session: SparkSession, candidates: Candidates) -> DataFrame:
     """OWNERSHIP: who owns which partition."""
-    return session.createDataFrame(list(ownership(candidates)), OWNERSHIP)
+    return made(session, _named(ownership(candidates), OWNERSHIP), OWNERSHIP)
 
 
 def handed_over(session: SparkSession, candidates: Candidates) -> DataFrame:
     """HANDOVERS: which partitions get another owner."""
-    return session.createDataFrame(list(handovers(candidates)), HANDOVERS)
+    return made(session, _named(handovers(candidates), HANDOVERS), HANDOVERS)
+
+
+def _named(rows: Iterable[tuple[Any, ...]], table: StructType) -> Iterator[dict[str, Any]]:
+    return (dict(zip(table.names, row, strict=True)) for row in rows)
 
 
 def loads(falls: DataFrame, owned: DataFrame) -> DataFrame:

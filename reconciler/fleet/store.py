@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.fleet import tables
-from reconciler.fleet.tables import fitted
+from reconciler.fleet.tables import fitted, made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -110,7 +110,7 @@ class Folder:
         schema = columns(name)
         self._settle(name)
         if not self._children(self._table(name)):
-            return self.spark.createDataFrame([], schema)
+            return made(self.spark, (), schema)
         return fitted(self.spark.read.schema(schema).parquet(self._table(name)), schema)
 
     def runs(self, name: str) -> Sequence[str]:
@@ -194,7 +194,7 @@ class Tables:
     def read(self, name: str) -> DataFrame:
         schema = columns(name)
         if not self._exists(name):
-            return self.spark.createDataFrame([], schema)
+            return made(self.spark, (), schema)
         return fitted(self.spark.table(self._table(name)), schema)
 
     def runs(self, name: str) -> Sequence[str]:

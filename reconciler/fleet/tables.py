@@ -6,8 +6,13 @@ date of that look, and what only some rows have is null in the others.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -30,6 +35,12 @@ WORDS, LABELS = ArrayType(TEXT), MapType(TEXT, TEXT)
 
 def _table(**columns: DataType) -> StructType:
     return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+def made(spark: SparkSession, rows: Iterable[Mapping[str, Any]], schema: StructType) -> DataFrame:
+    """Of rows at hand, null where they say nothing. By way of Arrow Spark has them in its plan: it starts nothing to read
+    them, and nothing at all for a question to no rows."""
+    return spark.createDataFrame(pa.Table.from_pylist([*rows], schema=to_arrow_schema(schema, timezone="UTC")), schema)
 
 
 def fitted(rows: DataFrame, schema: StructType) -> DataFrame:
@@ -147,7 +158,7 @@ DRIFT_HISTORY = _table(
     field=TEXT,  # the path without its indexes
     **{"class": TEXT},
     standing=TEXT,  # when last seen
-    state=TEXT,  # open | unseen: not looked at in the newest run | closed | watched: the row without an address
+    state=TEXT,  # open | unseen: its target's newest run could not look | closed | watched: the row without an address
     occurrence=IntegerType(),  # 1: never before; 2: it came back
     clean=TimestampType(),  # the look before, which did not find it; null: it was there from the first look on
     opened=TimestampType(),  # the first look that found it

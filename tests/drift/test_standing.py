@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.core.diff import FieldClass
 from reconciler.core.drift import Standing
-from tests.drift.looking import APPLIED, field, item, look, seen
+from tests.drift.looking import APPLIED, field, item, look, seen, with_record
 from tests.support.topologies import scene
 
 DAY = 86_400_000_000_000
@@ -64,6 +64,37 @@ def test_what_was_applied_and_is_gone_is_missing(tmp_path: Path) -> None:
 def test_what_was_declared_since_and_is_not_there_is_pending(tmp_path: Path) -> None:
     found = look(tmp_path, desired=APPLIED + "  T: {subjects: [t.>]}\n")
     assert (item(found, "stream/T").standing, found.exit_code) == (Standing.PENDING, 0)
+
+
+CALLED, RENAMED = (
+    f"""
+streams:
+  S: {{subjects: [s.>], consumers: {{{name}: {{max_deliver: 5}}}}}}
+"""
+    for name in ("old", "new")
+)
+RENAMED += "moved: [{from: consumer/S/old, to: consumer/S/new, reason: clearer}]\n"
+
+
+def test_what_the_file_renamed_since_is_pending_and_no_drift(tmp_path: Path) -> None:
+    found = look(tmp_path, RENAMED, CALLED)
+    one = item(found, "consumer/S/new")
+    assert (one.standing, found.exit_code) == (Standing.PENDING, 0)
+    assert one.reason == "it goes on where consumer/S/old stands, which goes; not applied yet"
+
+
+def test_what_somebody_changed_under_its_old_name_drifted(tmp_path: Path) -> None:
+    found = look(tmp_path, RENAMED, CALLED, raw={"consumers": {"S": {"old": {"config": {"max_deliver": 6}}}}})
+    one = field(found, "max_deliver", "consumer/S/new")
+    assert (one.applied, one.drifted, found.exit_code) == (5, True, 3)
+
+
+def test_what_was_made_anew_under_its_old_name_is_told(tmp_path: Path) -> None:
+    """Nobody asks the new name who it was."""
+    raw = {"consumers": {"S": {"old": {"created": "2027-05-02T00:00:00Z"}}}}
+    was = scene(tmp_path, RENAMED, CALLED, raw=raw, server="2.15")
+    found = seen(with_record(was, {"seen": NEW}, "consumer/S/old"))
+    assert (item(found, "consumer/S/new").standing, found.exit_code) == (Standing.RECREATED, 3)
 
 
 def test_where_nothing_is_remembered_the_file_is_what_counts(tmp_path: Path) -> None:

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 SMALL = {
     "spark.driver.memory": "768m",
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # half the processor time
+    # Half the processor time; without a second compiler Java keeps room for less than half of what Spark compiles, and
+    # compiles the rest again and again.
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.sql.adaptive.enabled": "false",  # plans of a few rows only get slower by it
-    "spark.sql.codegen.wholeStage": "false",  # as by code compiled for each of them
+    "spark.sql.codegen.wholeStage": "false",  # as by code compiled for each of them, or for each of its expressions
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.tables import DRIFT
+from reconciler.fleet.tables import DRIFT, made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,4 +52,4 @@ def _at(address: str) -> Row:
 
 
 def frame(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
-    return spark.createDataFrame([tuple(row.get(name) for name in DRIFT.names) for row in rows], DRIFT)
+    return made(spark, rows, DRIFT)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from reconciler.fleet.source import followed
-from reconciler.fleet.tables import MESSAGES
+from reconciler.fleet.tables import MESSAGES, made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,4 +36,4 @@ def _there(spark: SparkSession, path: str) -> DataFrame:
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        return spark.createDataFrame([], MESSAGES)  # nothing came yet
+        return made(spark, (), MESSAGES)  # nothing came yet

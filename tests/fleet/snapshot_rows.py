@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.tables import SNAPSHOTS
+from reconciler.fleet.tables import SNAPSHOTS, made
 from tests.fleet.drift_rows import Row
 
 if TYPE_CHECKING:
@@ -34,4 +34,4 @@ def account(used: int, most: int, **tiers: Any) -> Row:
 
 
 def frame(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
-    return spark.createDataFrame([tuple(row.get(name) for name in SNAPSHOTS.names) for row in rows], SNAPSHOTS)
+    return made(spark, rows, SNAPSHOTS)

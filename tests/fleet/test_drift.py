@@ -7,15 +7,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.fleet.desired import desired, wanted
 from reconciler.fleet.drift import drift
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.snapshots import snapshots
-from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED
+from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED, made
 from reconciler.fleet.targets import Target
 from reconciler.server.settings import Settings
 from tests.support.topologies import account as account_of
@@ -24,7 +22,6 @@ from tests.support.topologies import target as place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 DAY = date(2026, 6, 1)
 TOPOLOGY = """\
@@ -50,13 +47,9 @@ def to(file: Path, name: str, **values: str) -> Target:
     return Target(name=name, settings=Settings(), topology=(file,), values=values, labels={"env": "prod"})
 
 
-def frame(spark: SparkSession, rows: list[Mapping[str, Any]], schema: StructType) -> DataFrame:
-    return spark.createDataFrame(pa.Table.from_pylist(rows, schema=to_arrow_schema(schema, timezone="UTC")), schema)
-
-
 def wanted_by(spark: SparkSession, *targets: Target) -> DataFrame:
     rows, texts = wanted(targets)
-    return desired(frame(spark, [*rows], WANTED), texts, run="r1", day=DAY)
+    return desired(made(spark, rows, WANTED), texts, run="r1", day=DAY)
 
 
 def found_in(spark: SparkSession, tmp_path: Path, **outside: Mapping[str, Any] | str) -> DataFrame:
@@ -70,7 +63,7 @@ def found_in(spark: SparkSession, tmp_path: Path, **outside: Mapping[str, Any] |
             applied.write_text(TOPOLOGY.replace("${region}", name), encoding="utf-8")
             snapshot = overlaid(account_of(from_files(applied), place()), raw)
             rows += [{"target": name, **row} for row in rows_of(snapshot)]
-    return snapshots(frame(spark, rows, CONFIGS), run="r1", day=DAY)
+    return snapshots(made(spark, rows, CONFIGS), run="r1", day=DAY)
 
 
 def test_each_target_gets_the_topology_with_its_own_values(spark: SparkSession, file: Path) -> None:

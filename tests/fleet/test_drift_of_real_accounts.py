@@ -16,11 +16,10 @@ from reconciler.fleet.drift import drift
 from reconciler.fleet.fleet_file import load_fleet
 from reconciler.fleet.snapshots import snapshots
 from reconciler.fleet.source import live
-from reconciler.fleet.tables import WANTED
+from reconciler.fleet.tables import WANTED, made
 from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream, Stored
 from tests.cli.running import Shell
-from tests.fleet.test_drift import frame
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
 
@@ -181,7 +180,7 @@ def test_the_fleet_says_what_the_command_says(
         wrong={"server": account.url, "user": account.user, "password": "env://NOT_SET_ANYWHERE"},
     )
     rows, texts = wanted(load_fleet(file).targets)
-    want = desired(frame(spark, rows, WANTED), texts, run="r1", day=DAY)
+    want = desired(made(spark, rows, WANTED), texts, run="r1", day=DAY)
     found = drift(snapshots(live(spark, file), run="r1", day=DAY), want, parts=2).collect()
 
     ours = [row for row in found if row["target"] == "eu" and row["standing"] != "compared"]

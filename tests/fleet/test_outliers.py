@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.wire import Snapshot
-from reconciler.fleet.outliers import objects_of, outliers
+from reconciler.fleet.outliers import objects, objects_of, outliers
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.runs.look import Look
 from reconciler.fleet.runs.past import unlike
@@ -19,6 +19,7 @@ from reconciler.fleet.tables import OUTLIERS, SNAPSHOTS
 from reconciler.fleet.targets import Fleet, Target
 from reconciler.server.settings import Settings
 from tests.fleet.drift_rows import Row, night
+from tests.fleet.snapshot_rows import frame
 from tests.support.topologies import target as place
 
 if TYPE_CHECKING:
@@ -73,15 +74,11 @@ FLEET = [
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession) -> list[tuple[Any, ...]]:
-    rows = outliers(_frame(spark, FLEET))
+    rows = outliers(objects(frame(spark, FLEET)))
     assert rows.columns == OUTLIERS.names
     names = ("target", "what", "address", "path", "value", "usual", "holders", "among")
     assert {row.peers for row in rows.select("peers").collect()} == {"env=prod, role=orders"}
     return sorted((tuple(row) for row in rows.select(*names).collect()), key=str)
-
-
-def _frame(spark: SparkSession, rows: list[Row]) -> Any:
-    return spark.createDataFrame([tuple(row.get(name) for name in SNAPSHOTS.names) for row in rows], SNAPSHOTS)
 
 
 def test_one_value_of_many_stands_out_and_so_does_what_only_one_has_or_lacks(found: list[tuple[Any, ...]]) -> None:
@@ -96,7 +93,7 @@ def test_one_value_of_many_stands_out_and_so_does_what_only_one_has_or_lacks(fou
 
 
 def test_labels_can_be_chosen_that_make_peers(spark: SparkSession) -> None:
-    rows = outliers(_frame(spark, FLEET), by=["role"]).where("path = 'max_age'").orderBy("target")
+    rows = outliers(objects(frame(spark, FLEET)), by=["role"]).where("path = 'max_age'").orderBy("target")
     assert [(r.target, r.value, r.usual, r.holders, r.among, r.peers) for r in rows.collect()] == [
         ("c", str(7 * DAY_NS), str(DAY_NS), 4, 7, "role=orders"),
         ("t1", "1", str(DAY_NS), 4, 7, "role=orders"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from nats.aio.client import Client
+from pyspark.sql import functions as F
 
 from reconciler.cli.fleet_options import Format
 from reconciler.cli.run import run
@@ -161,6 +162,16 @@ def test_no_secret_stands_in_what_was_written(
 ) -> None:
     assert proof.encode() in written[where]
     assert planted.leaks(written[where]) == []
+
+
+def test_what_leaked_would_be_found(legible: SparkSession, event_log: Path, tmp_path: Path) -> None:
+    leaked = Planted({}, ("wherever-it-is-written",))
+    (word,) = leaked.secrets
+    rows = legible.createDataFrame([("eu", f"nats://me:{word}@host")], "target string, error string")
+    found = rows.where(F.col("error").contains(word))
+    found.write.parquet(str(tmp_path / "table"))
+    for written in (_all_in(tmp_path), _all_in(event_log), found._jdf.queryExecution().toString().encode()):
+        assert leaked.leaks(written) == [word]
 
 
 def test_every_way_in_was_used(written: Mapping[str, bytes]) -> None:

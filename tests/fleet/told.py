@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from pyspark.sql import DataFrame, SparkSession
 
-from reconciler.fleet.tables import EVENTS
+from reconciler.fleet.tables import EVENTS, made
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream, answer
 from reconciler.server.messages import Message, Range, last, pages
@@ -45,7 +45,7 @@ def audit(seconds: float, deed: str, config: Mapping[str, Any] | None = None, **
 
 
 def events(spark: SparkSession, *told: dict[str, Any]) -> DataFrame:
-    return spark.createDataFrame(list(told), EVENTS)
+    return made(spark, told, EVENTS)
 
 
 def said(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:

@@ -198,6 +198,7 @@ def problems(snapshot: Snapshot) -> list[tuple[str, str | None]]:
 def test_each_entry_that_cannot_be_used_is_told(applied: Snapshot) -> None:
     assert problems(holding(applied, intent_key(CONSUMER), b"{")) == [("LE104", str(CONSUMER))]
     assert problems(holding(applied, "intent.foo.bar", text(INTENT))) == [("LE104", "foo/bar")]
+    assert problems(holding(applied, "owned.foo.bar", text(OWNED))) == [("LE101", "foo/bar")]
     assert problems(holding(applied, encode_key(STREAM), text({**OWNED, "knows": "abc"}))) == [("LE101", str(STREAM))]
 
 

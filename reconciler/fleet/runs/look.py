@@ -10,11 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
 
 from reconciler.fleet.source import live
+from reconciler.fleet.tables import SNAPSHOTS, made
 from reconciler.report.fleet.found import Found, Rows
 
 if TYPE_CHECKING:
@@ -100,13 +102,12 @@ class Look:
         """Of each target of the fleet the run that looked at it last, and when; only that run, where somebody named one."""
         rows = self.ours(self.of_run(table) if self.is_named else self.store.read(table))
         last = rows.groupBy("target").agg(F.max(F.struct("at", "run", "day")).alias("last"))
-        return collected(last.select("target", "last.*").orderBy("target"), most=None)
+        return tuple(sorted(collected(last.select("target", "last.*"), most=None), key=itemgetter("target")))
 
     def latest(self, table: str, newest: Rows) -> DataFrame:
         """What these runs found of these targets: the newest run may be about a few."""
-        pairs = [(one["target"], one["run"]) for one in newest]
-        rows = self.store.read(table).where(F.col("run").isin([*{run for _, run in pairs}]))
-        chosen = self.spark.createDataFrame(pairs, "target string, run string")
+        rows = self.store.read(table).where(F.col("run").isin([*{one["run"] for one in newest}]))
+        chosen = made(self.spark, newest, SNAPSHOTS).select("target", "run")
         return rows.join(F.broadcast(chosen), ["target", "run"], "leftsemi")
 
     def ours(self, rows: DataFrame) -> DataFrame:

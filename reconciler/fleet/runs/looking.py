@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet import summary
@@ -11,7 +12,7 @@ from reconciler.fleet.drift import drift, parts_for
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import MOST, Look, collected
 from reconciler.fleet.snapshots import heavy, snapshots
-from reconciler.fleet.tables import WANTED
+from reconciler.fleet.tables import WANTED, made
 from reconciler.report.fleet.found import Found
 from reconciler.report.values import counted
 
@@ -31,7 +32,7 @@ def compare(look: Look) -> Found:
     seen = _seen(look)
     look.say("Comparing with what was applied …")
     rows, texts = wanted(look.fleet.targets)
-    named = look.spark.createDataFrame([tuple(row[name] for name in WANTED.names) for row in rows], WANTED)
+    named = made(look.spark, rows, WANTED)
     meant = look.seen("desired", desired(named, texts, run=look.run, day=look.day))
     strayed = look.seen("drift", drift(seen, meant, parts=parts_for(len(rows))))
     return look.found("drift", targets=targets(seen), **strayed_of(strayed))
@@ -51,7 +52,8 @@ def _sizes(look: Look) -> str:
 
 def targets(seen: DataFrame) -> tuple[Target, ...]:
     """Of SNAPSHOTS of one run."""
-    return tuple(told.target(row.asDict()) for row in summary.targets(seen).orderBy("target").collect())
+    rows = sorted(summary.targets(seen).collect(), key=itemgetter("target"))
+    return tuple(told.target(row.asDict()) for row in rows)
 
 
 def strayed_of(rows: DataFrame) -> dict[str, Any]:

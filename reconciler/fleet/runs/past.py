@@ -13,7 +13,7 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.fleet import summary
 from reconciler.fleet.capacity import capacity
 from reconciler.fleet.history import drift_history
-from reconciler.fleet.outliers import outliers
+from reconciler.fleet.outliers import objects, outliers
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import Look, collected
 from reconciler.fleet.runs.looking import strayed_of, targets
@@ -135,7 +135,10 @@ def _elsewhere(run: str, newest: Rows, names: Sequence[str]) -> Iterator[Row]:
 def _outliers(look: Look, read: Rows, by: Sequence[str] = ()) -> DataFrame:
     """Among what is known of all targets, since peers may not be asked for."""
     latest = look.latest("snapshots", read).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
-    return look.mine(look.kept("outliers", outliers(latest, by=by)))
+    held = objects(latest).persist()
+    rows = look.kept("outliers", outliers(held, by=by))
+    held.unpersist()
+    return look.mine(rows)
 
 
 def _capacity(look: Look) -> DataFrame:
