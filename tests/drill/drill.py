@@ -25,7 +25,7 @@ from reconciler.workflow.plan import Planned, PlanOptions, plan
 from reconciler.workflow.predict import forms
 from tests.drill.cases import KEYS, PUBLISHED, Case
 from tests.drill.wire import wire
-from tests.support.applying import applying
+from tests.support.applying import applying, ended
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
@@ -175,7 +175,7 @@ class Drill:
             process = applying(self._folder, "wanted", "--yes", "--allow", "EG101=elastic_group/S/g", *server)
             between.kill = process.kill
             process.start()
-            await asyncio.to_thread(process.join)
+            await ended(process)
         outcome.asked = tuple(between.asked)
         outcome.ran_through = process.exitcode == 0
         if process.exitcode not in (0, -signal.SIGKILL):

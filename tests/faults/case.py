@@ -30,7 +30,7 @@ from tests.faults.scenes import ALLOWED, Scene, Sections
 from tests.faults.traffic import Traffic, inventory, of_others, others
 from tests.faults.wire import Goes, Moment, Point, Request, Wire, wire
 from tests.support.accounts import Account
-from tests.support.applying import applying
+from tests.support.applying import applying, ended
 from tests.support.jetstream import done
 from tests.support.topologies import TODAY, from_files
 
@@ -42,7 +42,7 @@ TIMEOUT = 2.0
 SHOWN = 6000
 """Characters of what it printed: the reason comes before what was not reached."""
 PATIENCE = 60.0
-LEASE = "$KV.reconciler.lease"
+LEASE, BEGUN = "$KV.reconciler.lease", "$KV.reconciler.journal.N.begun"
 UNSEEN, LATE = "unseen", "one request late"
 """Words for the two windows that remain: an edit in the instant of a step, and a request in the instant of a suspension."""
 
@@ -158,7 +158,7 @@ class Playing:
             between.act = self._acting(between)
             self._process = self._applier(between.port, "said")
             self._process.start()
-            await asyncio.to_thread(self._process.join, PATIENCE)
+            await ended(self._process, PATIENCE)
             await asyncio.gather(*self._later)
             self._judge_the_first(between)
         if self._throne:
@@ -224,7 +224,7 @@ class Playing:
 
     async def _second_ends(self) -> None:
         assert self._second is not None
-        await asyncio.to_thread(self._second.join, PATIENCE)
+        await ended(self._second, PATIENCE)
 
     async def _suspend(self, between: Wire) -> Goes:
         """Until another one has waited for the lease, taken it over, and come to its end."""
@@ -269,22 +269,23 @@ class Playing:
             out.wrong.append(f"DID NOT GO ON: {said}")
         elif self.case.fault is Fault.NONE and out.code != 0:
             out.wrong.append(f"FAILED BY ITSELF: {said}")
-        late = self._written_late(between)
-        if len(late) > 1:
-            out.wrong += [f"WROTE WHEN IT WOKE: {one}" for one in late]
-        out.word = LATE if late else "by itself" if out.code == 0 else "by the next"
+        out.word = "by itself" if out.code == 0 else "by the next"
         if self._second is not None and self._second.exitcode != 0:
             ended = (self.folder / "second").read_text()[-SHOWN:] if (self.folder / "second").exists() else ""
             out.wrong.append(f"THE SECOND DID NOT FINISH [exit {self._second.exitcode}]: {ended}")
 
-    def _written_late(self, between: Wire) -> list[Request]:
-        """By a suspended apply that woke. One is what nobody can take back: it had been asked whether it may be sent.
-        Whoever has not yet heard that the lease is his takes it again, and works under that."""
-        at = self.case.at
-        if self._woken_at is None or (at and at.request.subject.startswith(LEASE) and at.request.nth == 1):
-            return []
-        writes = [one for one in between.asked if one.is_write][self._woken_at :]
-        return [one for one in writes if not one.subject.startswith(LEASE)]
+    def _judge_the_woken(self, runs: list[Run]) -> None:
+        """One request is what nobody can take back: it had been asked whether it may be sent. Whoever had not yet heard
+        that the lease is his took it again, and all he did is under that: a run after the other one."""
+        if self._woken_at is None:
+            return
+        writes = [one for one in self.outcome.asked if one.is_write][self._woken_at :]
+        late = [one for one in writes if not one.subject.startswith(LEASE)]
+        if not late or (late[0].subject.startswith(BEGUN) and _in_order(runs)):
+            return
+        self.outcome.word = LATE
+        if len(late) > 1:
+            self.outcome.wrong += [f"WROTE WHEN IT WOKE: {one}" for one in late]
 
     def _before_the_point(self, between: Wire) -> list[Request]:
         at = self.case.at
@@ -296,7 +297,8 @@ class Playing:
         """Two at once worked one after the other; and a run that began is seen, with what became of it."""
         runs = await journal.runs(self.js)
         assert isinstance(runs, list), runs
-        begun = [one for one in self.outcome.asked if one.subject.startswith("$KV.reconciler.journal.N.begun")]
+        self._judge_the_woken(runs)
+        begun = [one for one in self.outcome.asked if one.subject.startswith(BEGUN)]
         told = [run.outcome for run in runs[:-1]]  # the last is that of what was before
         if begun and not told:
             self.outcome.wrong.append("NOT IN HISTORY")
@@ -361,6 +363,12 @@ def _at_once(runs: list[Run]) -> list[tuple[str, str]]:
     return [
         (f"{one.at}–{one.until}", other.at) for one, other in pairwise(ordered) if one.until and other.at < one.until
     ]
+
+
+def _in_order(runs: list[Run]) -> bool:
+    """Each began with a lease that was taken after those before it had begun: the number of a run is that of its lease."""
+    numbers = [run.number for run in sorted(runs, key=lambda run: run.at)]
+    return numbers == sorted(numbers)
 
 
 async def edit(js: JetStream, what: tuple[str, ...]) -> bool:

@@ -6,7 +6,6 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -20,6 +19,8 @@ from tests.support.binaries import NEWEST
 CLUSTER = "cluster"
 AT_ONCE = 5
 """Cases; half of the time they wait. With more, a server's answers take as long as if something had gone wrong."""
+ASLEEP = 10
+"""Cases beside those in which somebody is suspended, and everybody waits until his lease is over."""
 SINGLE = (
     Fault.KILLED, Fault.DISCONNECTED, Fault.TRANSIENT, Fault.PERMANENT, Fault.DELAYED, Fault.DOUBLED, Fault.SUSPENDED,
     Fault.EDITED,
@@ -58,15 +59,13 @@ class _Played:
         self.pools: list[Pool] = [Pool()]
         if self._clustered:
             self.pools[0].clustered()
-        self._numbers, self._turn = count(), asyncio.Semaphore(AT_ONCE)
+        self._numbers, self._turn, self._bed = count(), asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(ASLEEP)
 
     @property
     def _clustered(self) -> bool:
         return self._setup == CLUSTER
 
     async def all(self) -> list[Outcome]:
-        # Every case waits for up to two processes in threads; with fewer of these, one waits for another.
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(4 * AT_ONCE))
         found = scenes(NEWEST if self._clustered else self._setup, clustered=self._clustered)
         if self._clustered:
             found = [replicated(one) for one in found]
@@ -90,7 +89,7 @@ class _Played:
             yield from (Case(scene, fault, point) for point in points(fault, smooth.asked))
 
     async def _one(self, case: Case, left: dict[str, list[str]] | None = None) -> Outcome:
-        async with self._turn:
+        async with self._bed if case.fault is Fault.SUSPENDED else self._turn:
             number = next(self._numbers)
             outcome = await Playing(case, self._account(number), self._folder / str(number)).played(left)
             self._tell(outcome)

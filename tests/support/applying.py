@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -18,6 +20,19 @@ _PROCESSES.set_forkserver_preload([__name__])
 def applying(folder: Path, *arguments: str, said: str = "said", **environment: str) -> ForkServerProcess:
     """Runs in this folder, and writes what it says into the file `said` there."""
     return _PROCESSES.Process(target=_apply, args=(folder, arguments, said, environment), daemon=True)
+
+
+async def ended(process: ForkServerProcess, within: float | None = None) -> None:
+    """Waits so long for its end. In the thread that starts others: each start looks how all before it fare, and of two
+    threads that ask the same process how it ended, one is told 255."""
+    over, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(process.sentinel, over.set)
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await over.wait()
+    finally:
+        loop.remove_reader(process.sentinel)
 
 
 def _apply(folder: Path, arguments: tuple[str, ...], said: str, environment: dict[str, str]) -> None:
