@@ -123,11 +123,12 @@ class _Course:
     def settle(self, known: Iterable[Settled]) -> None:
         for outcome in known:
             self._settle(outcome)
-        self._ready = deque(step for step in self._ready if step.id not in self._settled)
 
     def _start_ready(self) -> None:
         while self._ready and len(self._under_way) < self._window and not self._is_stopped():
             step = self._ready.popleft()
+            if step.id in self._settled:
+                continue  # what was known before the run stays so, whatever becomes of the steps it waits for
             if (unstarted := self._unstarted(step)) is not None:
                 self._settle(unstarted)
                 continue

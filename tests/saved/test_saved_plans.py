@@ -318,6 +318,17 @@ def test_a_stream_that_filled_up_is_not_removed(someone: Someone, stored: int) -
     assert f"The plan said {stored} messages (ST310), and by now it is {4 + stored}" in failed["reason"]["message"]
 
 
+def test_a_stream_that_filled_up_stays_though_its_group_goes(someone: Someone) -> None:
+    """Its removal waits for the group's, which succeeds."""
+    someone.applied(GROUP)
+    removed = ", ".join(f"{{address: {one}, reason: old}}" for one in ("elastic_group/S/g", "stream/S"))
+    saved(someone, f"streams: {{B: {{subjects: [b]}}}}\nremoved: [{removed}]\n")
+    filled(someone, "orders.1", 4)
+    said = outcome(someone)
+    assert ([one["address"] for one in said["failed"]], said["exit_code"]) == (["stream/S"], 4)
+    assert stream(someone, "S")["state"]["messages"] == 4
+
+
 def test_a_stream_that_holds_hardly_more_is_removed(someone: Someone) -> None:
     someone.applied(TWO)
     filled(someone, "a", 3)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.events import Done, Event, Finished, Started, Waiting
+from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.events import Done, Event, Failed, Finished, Started, Waiting
 from reconciler.core.resource import Config
 from reconciler.core.wire import Call, Entry, Step
 from reconciler.server.api import JetStream, Refusal
@@ -103,6 +104,14 @@ def test_independent_steps_go_on_when_one_fails(account: Account) -> None:
         "c": "the step to create stream A did not succeed",
         "d": "the step to create stream A did not succeed",
     }
+
+
+def test_what_was_stopped_before_the_run_stays_so_when_what_comes_before_it_succeeds(account: Account) -> None:
+    refused = consumer("c", "S")
+    why = Diagnostic(severity=Severity.ERROR, code="AP202", name="more-than-consented", message="More.")
+    known = [Failed(step=refused, reason=why, nothing_done=True)]
+    outcome = talk(account, lambda js: run(js, stream("S"), refused, consumer("d", "c"), known=known))
+    assert (ids(outcome.done), ids(outcome.failed), ids(outcome.skipped)) == (["S"], ["c"], ["d"])
 
 
 def test_a_refusal_says_what_the_server_said(account: Account) -> None:
