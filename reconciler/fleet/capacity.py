@@ -44,16 +44,18 @@ def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
 
 
 def _still_there(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """What that look saw, or could not tell."""
-    looks = snapshots.where("row in ('target', 'unknown')").groupBy("target", "run").agg(
+    """What that look saw or could not tell, and what was seen since. Where part of an account could not be read, nobody
+    knows what else it holds."""
+    looks = snapshots.where("row in ('target', 'unknown', 'error')").groupBy("target", "run").agg(
         F.max(F.when(F.col("row") == "target", F.col("at"))).alias("at"),
+        F.count_if(F.col("row") == "error").alias("unread"),
         F.collect_set(F.when(F.col("row") == "unknown", F.col("scope"))).alias("unknown"),
     )  # fmt: skip
-    listed = looks.where(F.col("at").isNotNull() & ~F.array_contains("unknown", Scope.STREAMS))
+    listed = looks.where("at is not null and unread = 0").where(~F.array_contains("unknown", Scope.STREAMS))
     newest = listed.groupBy("target").agg(F.max(F.struct("at", "run", "unknown")).alias("newest"))
     hidden = F.array_contains("newest.unknown", F.concat(F.lit(Scope.stream("")), "stream"))
-    there = streams.join(newest, "target").where((F.col("run") == F.col("newest.run")) | hidden)
-    return there.drop("newest")
+    seen = (F.col("run") == F.col("newest.run")) | (F.col("at") > F.col("newest.at"))
+    return streams.join(newest, "target", "left").where(F.col("newest").isNull() | seen | hidden).drop("newest")
 
 
 def _streams(snapshots: DataFrame) -> DataFrame:

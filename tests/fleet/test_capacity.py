@@ -53,7 +53,8 @@ def gone() -> list[Row]:
     unlisted = {"row": "unknown", "scope": "streams", "error": "STREAM.LIST: no permission"}
     silent = {"row": "error", "error": "no answer within 5s"}
     then = {"deleted": [account(0, 0), stays], "unsure": [account(0, 0), stays, hidden], "unlisted": [account(0, 0), unlisted],
-            "emptied": [account(0, 0)], "unread": [silent]}  # fmt: skip
+            "emptied": [account(0, 0)], "unread": [silent], "half read": [account(0, 0), stays, silent],
+            "half listed": [account(0, 0), stays, unlisted]}  # fmt: skip
     return [row for name, rows in then.items() for row in at(night(1), name, *seen) + at(night(2), name, *rows)]
 
 
@@ -138,6 +139,8 @@ def test_where_an_account_has_tiers_the_limit_is_that_of_the_tier(found: dict[tu
         ("unsure", {"STAYS": 1_950, "GONE": 1_900}),
         ("unlisted", {"STAYS": 1_900, "GONE": 1_900}),
         ("unread", {"STAYS": 1_900, "GONE": 1_900}),
+        ("half read", {"STAYS": 1_950, "GONE": 1_900}),
+        ("half listed", {"STAYS": 1_950, "GONE": 1_900}),
     ],
 )
 def test_what_the_newest_look_no_longer_sees_is_not_about_to_be_full(
