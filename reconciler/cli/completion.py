@@ -9,7 +9,7 @@ import typer
 from typer._completion_shared import get_completion_script  # the public module does not export it
 
 from reconciler.cli import common, exits
-from reconciler.cli.screen import say
+from reconciler.cli.screen import emit
 
 app = common.app()
 
@@ -24,5 +24,5 @@ class Shell(StrEnum):
 def completion(shell: Annotated[Shell, typer.Argument(help="Which shell.", show_default=False)]) -> int:
     """Print a completion script, for example: reconciler completion bash >> ~/.bashrc"""
     script = get_completion_script(prog_name="reconciler", complete_var="_RECONCILER_COMPLETE", shell=shell.value)
-    say(script + "\n")
+    emit(script + "\n")
     return exits.FINE

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
-from reconciler.cli.screen import paper, say
+from reconciler.cli.screen import emit, paper, say
 from reconciler.core.pages import PAGES, page
 from reconciler.core.rule import Rule
 from reconciler.kinds import REGISTRY
@@ -38,7 +38,7 @@ def explain(
     if everything and code is not None:
         raise common.Misused(f"--all explains everything; leave out {code}, or --all.")
     if format_ is Format.MARKDOWN:
-        say(book(rules))
+        emit(book(rules))
     elif everything:
         others = [other_page_text(code, one, paper()) for code, one in PAGES.items()]
         say("\n".join([*(page_text(rule, paper()) for rule in rules), *others]))

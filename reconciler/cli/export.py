@@ -12,7 +12,7 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
-from reconciler.cli.screen import paper, say, tell
+from reconciler.cli.screen import emit, paper, tell
 from reconciler.cli.sharing import takes
 from reconciler.cli.writing import Overwrite, write
 from reconciler.core.diagnostic import Diagnostic, Severity
@@ -60,7 +60,7 @@ def export_(
         return _ended(folder.left_out)
     found = asyncio.run(wanted.file())
     if output is None:
-        say(found.text)
+        emit(found.text)
     else:
         write({output: found.text}, overwrite=overwrite)
         tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -67,7 +68,8 @@ class Which:
         return any(fnmatchcase(one, pattern) for one in said for pattern in self.patterns)
 
     def arguments(self) -> str:
-        return " ".join((str(self.file), *(f"--target {one}" for one in self.patterns)))
+        """What a next command line repeats."""
+        return shlex.join([str(self.file), *(part for one in self.patterns for part in ("--target", one))])
 
 
 def which(

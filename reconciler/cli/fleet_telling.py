@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -49,7 +50,7 @@ def _following(found: Found, which: Which) -> Iterator[str]:
     if found.drifted:
         yield f"What an apply would do about it: `reconciler fleet plan {which.arguments()}`"
     if found.command in ("drift", "snapshot"):
-        yield f"All that is kept, as a page: `reconciler fleet report {which.file} --report html=fleet.html`"
+        yield f"All that is kept, as a page: `reconciler fleet report {shlex.quote(str(which.file))} --report html=fleet.html`"
 
 
 def code(found: Found) -> int:

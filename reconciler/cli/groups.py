@@ -21,7 +21,6 @@ from reconciler.report.diagnostics import report
 from reconciler.report.json import diagnostic_data, json_text
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
-from reconciler.report.visible import inert
 from reconciler.server.api import JetStream
 from reconciler.workflow import groups as asking
 
@@ -166,4 +165,4 @@ def _print(found: Sequence[data.Data], format_: Format, draw: Draw, unread: Sequ
         document: dict[str, Any] = {"format": 1, "groups": list(found)}
         say(json_text(document | ({"diagnostics": [*map(diagnostic_data, unread)]} if unread else {})))
     else:
-        say(inert(draw(found, paper())) + report(unread, paper()))
+        say(draw(found, paper()) + report(unread, paper()))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
-from reconciler.cli.screen import paper, say, tell
+from reconciler.cli.screen import emit, paper, tell
 from reconciler.cli.writing import Overwrite, write
 from reconciler.report.diagnostics import report
 from reconciler.report.values import counted
@@ -36,7 +36,7 @@ def import_(
     """
     found = imported(sources, topology)
     if output is None:
-        say(found.text)
+        emit(found.text)
     else:
         write({output: found.text}, overwrite=overwrite)
         tell(f"Wrote {counted(found.count, 'resource')} to {output}. Next: reconciler validate {output}\n")

@@ -9,7 +9,7 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
-from reconciler.cli.screen import say, tell
+from reconciler.cli.screen import emit, tell
 from reconciler.cli.sharing import takes
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.report import permissions as report
@@ -67,11 +67,11 @@ def permissions_(
     needs = asking.permissions(loaded.topology, for_what, _api(connection), allow=consents, backup=backup, watch=watch)
     title = f"to {_DOES[purpose]} topology {loaded.topology.name}"
     if format_ is Format.JSON:
-        say(report.permissions_json(needs, loaded.topology.name, purpose.value))
+        emit(report.permissions_json(needs, loaded.topology.name, purpose.value))
     elif format_ is Format.NSC:
-        say(report.nsc_lines(needs, title, for_))
+        emit(report.nsc_lines(needs, title, for_))
     else:
-        say(report.config_block(needs, title))
+        emit(report.config_block(needs, title))
     return exits.FINE
 
 

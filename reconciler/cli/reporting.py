@@ -14,7 +14,7 @@ import typer
 
 from reconciler import __version__
 from reconciler.cli import common
-from reconciler.cli.screen import say
+from reconciler.cli.screen import emit
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
 
@@ -61,7 +61,7 @@ class Reports:
             self.write(*documents)
         except CannotContinue as found:
             problem = found
-        say(FORMATS[format_].several(documents))
+        emit(FORMATS[format_].several(documents))
         if problem:
             raise problem
 
@@ -79,7 +79,7 @@ class Reports:
             return
         found = document(command=command, topology=problem.topology, diagnostics=problem.diagnostics)
         if format_ not in _FOR_PEOPLE:
-            say(FORMATS[format_](found))
+            emit(FORMATS[format_](found))
         self.write(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -15,6 +16,7 @@ from reconciler.cli.screen import paper
 from reconciler.cli.sharing import takes
 from reconciler.report.document import Document
 from reconciler.report.paper import Paper
+from reconciler.report.visible import visible
 from reconciler.workflow.review import Review
 from reconciler.workflow.revisions import Reviewed, review_files
 
@@ -78,8 +80,8 @@ def _closing(one: Review, paths: Sequence[Path]) -> str:
     if not one.unjudged:
         return ""
     codes = ", ".join(one.unjudged)
-    files = " ".join(map(str, one.head.files if one.head else paths))
-    return f"Not judged offline: {len(one.unjudged)} ({codes}). With the account: reconciler plan {files}"
+    files = shlex.join(map(str, one.head.files if one.head else paths))
+    return f"Not judged offline: {len(one.unjudged)} ({codes}). With the account: reconciler plan {visible(files)}"
 
 
 def _code(found: Reviewed, *, pending: bool) -> int:

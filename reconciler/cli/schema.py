@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
-from reconciler.cli.screen import say, tell
+from reconciler.cli.screen import emit, tell
 from reconciler.documents.schema import topology_schema
 from reconciler.fleet.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY
@@ -48,7 +48,7 @@ def schema(
             "--plan, --apply, --drift, --groups, --rehearse, --fleet-file and --fleet are schemas of their own; ask for one of them."
         )
     if write is None:
-        say(SCHEMAS[asked[0] if asked else "topology"]())
+        emit(SCHEMAS[asked[0] if asked else "topology"]())
         return exits.FINE
     try:
         _write(write)

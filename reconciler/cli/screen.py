@@ -9,6 +9,7 @@ from typing import TextIO
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.paper import WIDTH, Paper, coloured, plain
+from reconciler.report.visible import inert
 
 
 def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
@@ -34,7 +35,12 @@ class NobodyReads(Exception):
 
 
 def say(text: str) -> None:
-    """The product of a command."""
+    """The product of a command for people, whatever names stand in it; JSON of ours goes through it unchanged."""
+    emit(inert(text))
+
+
+def emit(text: str) -> None:
+    """What others read or run, as it is: files, scripts, annotations. A report in some format is safe by itself."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -60,7 +66,7 @@ def _unwritable(error: OSError) -> Diagnostic:
 def tell(text: str) -> None:
     """About the run itself, which goes on where nobody reads that, or where it cannot be written."""
     try:
-        sys.stderr.write(text)
+        sys.stderr.write(inert(text))
         sys.stderr.flush()
     except OSError:
         _write_nowhere(sys.stderr)

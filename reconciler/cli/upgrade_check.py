@@ -70,10 +70,9 @@ def _version(text: str) -> Version:
 def _text(found: Checked, paths: list[Path] | None, paper: Paper) -> str:
     place = " ".join(map(str, paths)) if paths else "account"
     title = head(found.before, found.after, found.read, place)
-    unknown = "".join(
-        f"{scope} could not be read, so it was not judged: {why}\n" for scope, why in found.unknown.items()
+    return upgrade_text(
+        title, found.findings, found.news, found.after, paper, of_files=bool(paths), unknown=found.unknown
     )
-    return upgrade_text(title, found.findings, found.news, found.after, paper, of_files=bool(paths)) + unknown
 
 
 def _json(found: Checked) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from reconciler.report.visible import inert
 
 if TYPE_CHECKING:
     from reconciler.report.document import Document
@@ -18,26 +20,24 @@ class Format:
     name: str
     about: str
     """For whom, in a few words."""
+    made_safe: Callable[[str], str] = str
+    """Goes over every text, also over those that a report has in a form of its own."""
 
     def __call__(self, document: Document) -> str:
-        own = document.own.get(self.name)
-        if own is not None:
-            return own(document)
-        text: str = import_module(f"reconciler.report.{self.name}").render(document)
-        return text
+        render = document.own.get(self.name) or import_module(f"reconciler.report.{self.name}").render
+        return self.made_safe(render(document))
 
     def several(self, documents: Sequence[Document]) -> str:
         """Reports of one command about several topologies, as one text."""
         if len(documents) == 1:
             return self(documents[0])
-        text: str = import_module(f"reconciler.report.{self.name}").joined(documents)
-        return text
+        return self.made_safe(import_module(f"reconciler.report.{self.name}").joined(documents))
 
 
 _ALL = (
-    Format("text", "people at a terminal"),
+    Format("text", "people at a terminal", inert),
     Format("json", "tools, by a published schema"),
-    Format("markdown", "one comment on a pull request"),
+    Format("markdown", "one comment on a pull request", inert),
     Format("github", "annotations of a workflow"),
     Format("sarif", "code scanning"),
     Format("junit", "test reports of CI"),

@@ -12,7 +12,7 @@ from reconciler.report.document import Document
 from reconciler.report.entries import Section, section_of
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted, show_seconds
-from reconciler.report.visible import columns, visible
+from reconciler.report.visible import columns, lines_visible, visible
 
 _STOPS = (
     ("refused", Section.REFUSED),
@@ -107,13 +107,13 @@ def totals(document: Document) -> str:
         hidden = f" · {counted(document.plan.hidden, 'change')} hidden by the selection" if document.plan.hidden else ""
         return sums(document.plan, Paper()) + hidden
     counts = count_line(document.diagnostics)
-    return " · ".join(filter(None, (counts, visible(document.summary).strip()))) or "nothing found"
+    return " · ".join(filter(None, (counts, visible(document.summary.strip())))) or "nothing found"
 
 
 def what_next(document: Document) -> str:
     """What to do now; empty where that goes without saying."""
     if document.closing is not None:
-        return document.closing
+        return lines_visible(document.closing)
     if document.plan is None or document.goes_on:
         return ""
     return next_line(document.plan, document.arguments, document.applying)

@@ -18,9 +18,9 @@ from reconciler.report.document import Document
 Data = Mapping[str, Any]
 T = TypeVar("T")
 
-# What JSON allows raw but a terminal would obey, or hide.
+# What JSON allows raw but a terminal would obey, or hide, and what a runner of GitHub obeys anywhere in a line: `##[`.
 _ESCAPED = re.compile(
-    "[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+    "[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]|(?<=##)\\["
 )
 
 
@@ -43,9 +43,17 @@ def plan_json(plan: Plan) -> str:
 
 
 def json_text(data: Data) -> str:
-    """Raw values, and nothing that a terminal would obey."""
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+    """Raw values, and nothing that a terminal or a runner would obey."""
+    return _escaped(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def json_line(data: Data) -> str:
+    """The same on one line, for streams of them."""
+    return _escaped(json.dumps(data, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:

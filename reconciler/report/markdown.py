@@ -148,7 +148,8 @@ def _finding(one: Finding) -> Piece:
     """Where, what, what now, as an item of a list."""
     place = f"{code(str(one.place))} " if one.place else ""
     about = f" {code(one.address)}" if one.address else ""
-    fix = f" Instead: {prose(one.fix)}." if one.fix else ""
+    stop = "" if one.fix[-1:] in (".", "!", "?", "…") else "."
+    fix = f" Instead: {prose(one.fix)}{stop}" if one.fix else ""
     return Piece(f"- {place}**{one.standing} {one.code}**{about}: {prose(sentence(one.message))}{fix}")
 
 

@@ -14,13 +14,13 @@ from reconciler.report.headline import heading, headline, sums, what_next
 from reconciler.report.names import named
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
-from reconciler.report.visible import inert, visible
+from reconciler.report.visible import inert, lines_visible, visible
 
 
 def render(document: Document) -> str:
     """A plan, or what was found in files."""
     if document.plan is None:
-        return diagnostics.report(document.diagnostics, document.paper) + document.summary
+        return diagnostics.report(document.diagnostics, document.paper) + inert(lines_visible(document.summary))
     found = diagnostics.report(document.diagnostics, document.paper)
     done = "".join(f"{visible(line)}\n" for line in document.outcome.splitlines())
     return inert("\n".join(filter(None, (_plan(document, document.plan), found, done))))

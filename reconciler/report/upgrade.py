@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -10,6 +9,7 @@ from typing import Any
 
 from reconciler.core.fates import Fate, Finding
 from reconciler.core.wire import Version
+from reconciler.report.json import json_text
 from reconciler.report.judgements import sentence
 from reconciler.report.paper import Paper, Role
 from reconciler.report.values import counted, show_bytes
@@ -30,9 +30,10 @@ MANY = 5
 
 
 def upgrade_text(
-    head: str, findings: Sequence[Finding], news: Sequence[str], after: Version, paper: Paper, *, of_files: bool
-) -> str:
-    """Sections by what happens, one entry for equal messages, then what is new there."""
+    head: str, findings: Sequence[Finding], news: Sequence[str], after: Version, paper: Paper, *, of_files: bool,
+    unknown: Mapping[str, str],
+) -> str:  # fmt: skip
+    """Sections by what happens, one entry for equal messages, then what is new there, and what nobody could look at."""
     lines = [*paper.wrapped(head), ""]
     for fate, members in groupby(findings, key=lambda one: one.fate):
         title = OF_FILES if of_files and fate is Fate.REFUSED else TITLES[fate]
@@ -42,7 +43,10 @@ def upgrade_text(
     if news:
         lines += ["To know beside that:"]
         lines += [line for one in news for line in _item(one, paper)] + [""]
-    return inert("\n".join([*lines, *paper.wrapped(_sum(findings, after))]) + "\n")
+    lines += paper.wrapped(_sum(findings, after))
+    for scope, why in unknown.items():
+        lines += paper.wrapped(f"{scope} could not be read, so it was not judged: {why}")
+    return inert("\n".join(lines) + "\n")
 
 
 def _title(title: str) -> str:
@@ -117,7 +121,7 @@ def upgrade_json(
         "news": list(news),
         **more,
     }
-    return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
+    return json_text(data)
 
 
 def _data(one: Finding) -> dict[str, Any]:

@@ -36,6 +36,11 @@ def inert(text: str) -> str:
     return _COMMAND.sub(r"\1\\::", text).replace("##[", "##\\[")
 
 
+def lines_visible(text: str) -> str:
+    """Lines stay lines, and each of them is visible."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def columns(text: str) -> int:
     """How many columns of a terminal this takes."""
     if text.isascii():

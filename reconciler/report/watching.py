@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 from reconciler.core.drift import Drift, FieldDrift, Item
 from reconciler.report.drift import in_sync, place, said_of_field, said_of_item, sums
 from reconciler.report.drift_json import field_data, item_data
+from reconciler.report.json import json_line
 from reconciler.report.visible import visible
 
 
@@ -85,8 +85,7 @@ def line_text(line: Line, at: float) -> str:
 
 
 def line_json(line: Line, at: float) -> str:
-    text = json.dumps({"at": _clock(at), "event": line.event, **line.data}, ensure_ascii=True)
-    return f"{text}\n"
+    return json_line({"at": _clock(at), "event": line.event, **line.data})
 
 
 def _clock(at: float) -> str:

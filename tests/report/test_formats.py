@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import pytest
@@ -10,6 +11,8 @@ from reconciler.cli.reporting import Format
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
+from reconciler.report.json import json_line, json_text
+from reconciler.report.visible import inert
 from tests.report.hostile import HUGE, TRICKS, hostile
 from tests.report.plans import everything, plan
 
@@ -35,6 +38,41 @@ def test_no_line_is_a_workflow_command_that_others_wrote(name: str, trick: str) 
     lines = FORMATS[name](hostile(trick)).splitlines()
     commands = {line.split(" ")[0] for line in lines if line.lstrip().startswith("::")}
     assert commands <= ({"::error", "::warning", "::notice"} if name == "github" else set())
+
+
+@every_format
+@every_trick
+def test_a_report_without_a_plan_obeys_nobody_either(name: str, trick: str) -> None:
+    found = Document(topology=trick, summary=f"{trick}: 1 resource\n")
+    for text in (FORMATS[name](found), FORMATS[name].several([found, found])):
+        assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n"] == []
+        assert [line for line in text.splitlines() if line.lstrip().startswith("::")] == []
+
+
+@pytest.mark.parametrize("name", ["text", "markdown"])
+def test_what_a_report_says_in_a_form_of_its_own_is_obeyed_no_more(name: str) -> None:
+    own = Document(own={name: lambda _: "  ::error file=a,line=1::pwned\nand ##[add-mask]x\n"})
+    assert FORMATS[name](own) == "  \\::error file=a,line=1::pwned\nand ##\\[add-mask]x\n"
+
+
+@every_trick
+def test_the_last_words_are_visible_line_by_line(trick: str) -> None:
+    text = FORMATS["text"](Document(plan=everything(), closing=f"first\nsecond {trick.replace(chr(10), '')}"))
+    assert "first\nsecond " in text
+    assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n"] == []
+
+
+@every_format
+def test_a_last_line_ends_without_a_trace_of_its_end(name: str) -> None:
+    text = FORMATS[name](Document(topology="orders", summary="1 resource can be planned\n"))
+    assert "\\n" not in text
+
+
+def test_json_of_ours_holds_nothing_that_a_runner_obeys_and_reads_as_it_was() -> None:
+    data = {"##[add-mask]x": ["##[error]", "a [list] # of ## things"]}
+    for text in (json_text(data), json_line(data)):
+        assert inert(text) == text
+        assert json.loads(text) == data
 
 
 @every_format

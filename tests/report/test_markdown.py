@@ -8,6 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
@@ -114,6 +115,12 @@ def test_refusals_come_before_quantities_and_those_before_folded_changes() -> No
     headings = re.findall("^#### (.*)", text, re.MULTILINE)
     assert headings == ["What stops it", "What it does to messages and clients", "Changes"]
     assert text.index("CO121") < text.index("ST301") < text.index("6 of 12 partitions") < text.index("<details>")
+
+
+@pytest.mark.parametrize("fix", ["Write `max_age: 7d`", "Write `max_age: 7d`."])
+def test_a_way_out_ends_in_one_full_stop(fix: str) -> None:
+    wrong = Diagnostic(severity=Severity.ERROR, code="ST501", name="x", message="no", fix=fix)
+    assert "Instead: Write `max_age: 7d`.\n" in said(Document(diagnostics=(wrong,)))
 
 
 def test_eight_hundred_equal_changes_are_one() -> None:

@@ -187,6 +187,14 @@ def test_as_a_command(repository: Repository) -> None:
     )
 
 
+def test_a_file_of_a_fork_is_one_word_of_the_command_to_copy(repository: Repository) -> None:
+    file = "streams/a;touch PWNED #\n.yaml"
+    repository.commit({file: ORDERS})
+    repository.write({file: topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
+    ran = Shell(repository.folder)("review", "--base", "main", COLUMNS="300")
+    assert ran.out.endswith("With the account: reconciler plan 'streams/a;touch PWNED #\\n.yaml'\n")
+
+
 def test_yaml_of_others_is_nobodys_business(repository: Repository) -> None:
     charts = "kind: A\n---\nkind: {{ .Values.topology }}\n"
     repository.commit({"streams/o.yaml": ORDERS, "charts/templates/a.yaml": charts, "x.yaml": "x: !Ref y\n"})

@@ -1,0 +1,61 @@
+"""What is said on stdout and stderr, which a runner of CI reads line by line and may obey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.fleet_options import Which
+from reconciler.cli.fleet_telling import document_of
+from reconciler.cli.screen import emit, say, tell
+from reconciler.core.wire import Version
+from reconciler.report.fleet.report import report_of
+from reconciler.report.formats import FORMATS
+from reconciler.report.paper import Paper
+from reconciler.report.upgrade import upgrade_text
+from tests.cli.running import Shell
+from tests.report import fleets
+
+PWNED = "::error file=a,line=1::pwned"
+
+
+def commands(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.lstrip().startswith("::") or "##[" in line]
+
+
+def test_whatever_is_said_or_told_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    say(f"{PWNED}\n##[add-mask]x\n")
+    tell(f"  {PWNED}\n")
+    assert [commands(text) for text in capsys.readouterr()] == [[], []]
+
+
+def test_what_is_for_programs_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    emit(f"{PWNED}\n")
+    assert capsys.readouterr().out == f"{PWNED}\n"
+
+
+def test_a_topology_cannot_name_itself_a_command(shell: Shell) -> None:
+    file = shell.write('reconciler: 1\ntopology: "::error title=x::pwned\\e[31mred"\nstreams: {S: {subjects: [s]}}\n')
+    ran = shell("validate", file)
+    assert ran.out.startswith("\\::error title=x::pwned\\x1b[31mred: 1 resource in 1 file can be planned")
+
+
+@pytest.mark.parametrize("name", ["text", "markdown"])
+def test_a_client_in_an_audit_trail_cannot_name_itself_a_command(name: str) -> None:
+    found = fleets.hostile(PWNED)
+    told = document_of("events", "shops", lambda: report_of(found), lambda: "", Paper(width=200))
+    assert "pwned" in FORMATS[name](told)
+    assert commands(FORMATS[name](told)) == []
+
+
+def test_a_server_cannot_say_a_command_in_place_of_why() -> None:
+    unknown = {PWNED: "\x1b[31mred"}
+    text = upgrade_text("account", (), (), Version(2, 14), Paper(), of_files=False, unknown=unknown)
+    assert commands(text) == []
+    assert text.endswith("\\::error file=a,line=1::pwned could not be read, so it was not judged: \\x1b[31mred\n")
+
+
+def test_a_next_command_of_a_fleet_can_be_copied_as_it_is() -> None:
+    which = Which(file=Path("a;touch PWNED.yaml"), patterns=("eu-*", "env=prod"))
+    assert which.arguments() == "'a;touch PWNED.yaml' --target 'eu-*' --target env=prod"
