@@ -55,7 +55,7 @@ def _shown(one: Row, name: str, infos: Infos) -> str:
 
 
 def capacity_part(capacity: Sequence[Row]) -> Part:
-    """Whatever is full first stands first; what does not grow is counted."""
+    """Whatever refuses messages first stands first, and then what drops its oldest; what does not grow is counted."""
     title = "Room"
     if not capacity:
         return Part(title=title, pieces=(Prose(lines=("No stream was seen.",)),))
@@ -69,33 +69,39 @@ def capacity_part(capacity: Sequence[Row]) -> Part:
     return Part(title=title, lead=lead, pieces=(grid,))
 
 
+def refuses_in(one: Row) -> float | None:
+    """Days until it takes no more. One that is to drop its oldest does so at its own limit, and is well; the account's
+    limit spares nobody."""
+    days: float | None = one.get("days_to_account_limit") if one.get("when_full") == "old" else one.get("days")
+    return days
+
+
 def _urgency(one: Row) -> tuple[object, ...]:
-    days = one.get("days")
-    return (days is None, days or 0.0, -(one.get("bytes_per_day") or 0.0), one["target"], one["stream"])
+    refuses, days = refuses_in(one), one.get("days")
+    growth = -(one.get("bytes_per_day") or 0.0)
+    return (refuses is None, refuses or 0.0, days is None, days or 0.0, growth, one["target"], one["stream"])
 
 
 def _soon(order: Sequence[Row]) -> str:
-    soon = [one for one in order if one.get("days") is not None and one["days"] <= _SOON]
-    if not soon:
-        return f"Nothing is full within {_SOON} days at the growth of the last looks."
-    refused = sum(one.get("when_full") == "new" for one in soon)
-    said = f"{counted(len(soon), 'stream')} full within {_SOON} days at the growth of the last looks"
-    return (
-        f"{said}; {refused:_} of them then refuse new messages." if refused else f"{said}; the oldest messages go then."
-    )
+    soon = [one for one in order if (days := refuses_in(one)) is not None and days <= _SOON]
+    drop = sum(one.get("days") is not None and one["days"] <= _SOON for one in order if refuses_in(one) is None)
+    said = f"{counted(len(soon), 'stream')} full and refusing messages" if soon else "No stream refuses messages"
+    rest = f" Dropping the oldest by then, as is their way: {counted(drop, 'stream')}." if drop else ""
+    return f"{said} within {_SOON} days at the growth of the last looks.{rest}"
 
 
 _BY = (("days_to_max_messages", "max_msgs"), ("days_to_max_bytes", "max_bytes"), ("days_to_account_limit", "account"))
 
 
 def _stream(one: Row) -> tuple[Cell, ...]:
-    days = one.get("days")
-    tone: Any = "" if days is None or days > _LATER else "bad" if days <= _SOON else "warn"
+    refuses = refuses_in(one)
+    days = one.get("days") if refuses is None else refuses
+    tone: Any = "" if refuses is None or refuses > _LATER else "bad" if refuses <= _SOON else "warn"
     by = next((name for key, name in _BY if days is not None and one.get(key) == days), "")
-    refuses = {"new": "refuses then", "old": "drops the oldest"}.get(one.get("when_full") or "", "") if by else ""
+    then = ("drops the oldest" if refuses is None else "refuses then") if by else ""
     return cells(
         one["target"], Cell(text=one["stream"], is_code=True), Cell(text=show_days(days), tone=tone),
-        ", ".join(filter(None, (by, refuses))), Cell(text=show_size(one["bytes"]), share=_filled(one)),
+        ", ".join(filter(None, (by, then))), Cell(text=show_size(one["bytes"]), share=_filled(one)),
         show_rate(one.get("bytes_per_day"), size=True), show_rate(one.get("messages_per_day"), size=False), _beside(one),
     )  # fmt: skip
 

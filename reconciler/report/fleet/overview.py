@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.report.fleet.drift import sums
 from reconciler.report.fleet.found import Found, Row
-from reconciler.report.fleet.others import show_days
+from reconciler.report.fleet.others import refuses_in, show_days
 from reconciler.report.fleet.past import show_span, show_time
 from reconciler.report.fleet.pieces import Part, Prose, Tile, Tiles, Tone
 from reconciler.report.fleet.targets import show_size
@@ -59,8 +59,10 @@ def _tiles(found: Found) -> Iterator[Tile]:
         )
         yield Tile(label="Time to repair", value=show_span(whole.get("median_seconds")), note=note)
     if found.capacity:
-        soon = min((one["days"] for one in found.capacity if one.get("days") is not None), default=None)
-        note = "until the first stream is full" if soon is not None else "nothing grows towards a limit"
+        soon = min((days for one in found.capacity if (days := refuses_in(one)) is not None), default=None)
+        note = (
+            "until the first stream refuses messages" if soon is not None else "nothing grows towards refusing messages"
+        )
         tone: Tone = "bad" if soon is not None and soon <= _SOON else "good"
         yield Tile(label="Room", value=show_days(soon), note=note, tone=tone)
     if targets:
@@ -79,7 +81,7 @@ def _attention(found: Found) -> Iterator[str]:
     gone = [one for one in found.drifted if one.standing == "missing"]
     for strayed in gone[:5]:
         yield f"`{strayed.address}` is missing on `{strayed.target}`."
-    yield from _filling(sorted((one for one in found.capacity or () if _is_soon(one)), key=lambda one: one["days"]))
+    yield from _filling(found.capacity or ())
 
 
 def earlier(found: Found, what: str) -> Iterator[str]:
@@ -94,23 +96,23 @@ def earlier(found: Found, what: str) -> Iterator[str]:
         yield f"{said} {was} last {what} {when}." if when else f"{said} {was} never {what}; {_DRIFT}."
 
 
-def _filling(soon: Sequence[Row]) -> Iterator[str]:
-    """The same stream on several targets is one sentence."""
-    streams: dict[tuple[str, bool], list[Row]] = {}
-    for one in soon:
-        streams.setdefault((one["stream"], one.get("when_full") == "new"), []).append(one)
-    for (stream, refuses), same in [*streams.items()][:5]:
-        names = ", ".join(f"`{one['target']}`" for one in same[:3]) + (
+def _filling(capacity: Sequence[Row]) -> Iterator[str]:
+    """The same stream on several targets is one sentence, and another one where it is full by now."""
+    soon = [(days, one) for one in capacity if (days := refuses_in(one)) is not None and days <= _SOON]
+    streams: dict[tuple[str, bool], list[tuple[float, Row]]] = {}
+    for days, one in sorted(soon, key=lambda it: it[0]):
+        streams.setdefault((one["stream"], days > 0), []).append((days, one))
+    for (stream, is_later), same in [*streams.items()][:5]:
+        names = ", ".join(f"`{one['target']}`" for _, one in same[:3]) + (
             f" and {len(same) - 3} more" if len(same) > 3 else ""
         )
-        then = "refuses new messages then" if refuses else "drops its oldest messages then"
-        first = "is full in" if len(same) == 1 else "is full, first in"
-        yield f"`{stream}` on {names} {first} {show_days(same[0]['days'])} and {then}."
-
-
-def _is_soon(row: object) -> bool:
-    days = row.get("days") if isinstance(row, dict) else None
-    return days is not None and days <= _SOON
+        within = "in" if len(same) == 1 else "first in"
+        full = (
+            f"full {within} {show_days(same[0][0])} and refuses new messages then"
+            if is_later
+            else "full and refuses new messages"
+        )
+        yield f"`{stream}` on {names} is {full}."
 
 
 def totals(found: Found) -> str:
