@@ -89,6 +89,9 @@ class _Run:
 
     def _told(self, finished: Finished, found: Adoption) -> int:
         tell(report((*finished.left_alone, *finished.warnings), paper(sys.stderr)))
+        if finished.stopped == "interrupted":
+            tell("Interrupted. Nothing was written.\n")
+            return exits.INTERRUPTED
         if not finished.is_success or finished.warnings:
             return exits.FAILED
         say(f"\nAdopted {counted(found.count, 'resource')}; no object was touched.{self._later(found)}\n")

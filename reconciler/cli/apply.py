@@ -25,6 +25,7 @@ from reconciler.cli.sharing import takes
 from reconciler.core.events import Event, Finished, Started, Waiting
 from reconciler.core.plan import Plan
 from reconciler.core.standing import REFUSALS
+from reconciler.report.commands import of_plan
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.headline import where
@@ -176,7 +177,8 @@ class Agreed:
         try:
             finished = await followed(self.what, js, backup=self.manner.backup)
         except asyncio.CancelledError:
-            tell(f"Stopped at once; what was sent may have been done. Next: reconciler plan {self.arguments}\n")
+            look = (self.shown.commands or of_plan(self.arguments)).look
+            tell(f"Stopped at once; what was sent may have been done. Next: {look}\n")
             return exits.INTERRUPTED
         code = exit_of(finished, self.plan)
         self._tell(finished, code, time.monotonic() - began)
@@ -186,7 +188,7 @@ class Agreed:
         plan, manner = self.plan, self.manner
         told = partial(
             outcome_text, finished, arguments=self.arguments, backup=manner.again, seconds=seconds,
-            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, Reviewed),
+            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, Reviewed), commands=self.shown.commands,
         )  # fmt: skip
         data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
         with contextlib.suppress(NobodyReads):  # the exit code tells it all the same, and so do the reports

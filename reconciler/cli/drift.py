@@ -25,6 +25,7 @@ from reconciler.cli.watching import Outlets, Teller, through
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.documents.files import DISK
 from reconciler.documents.values import Filled
+from reconciler.report.commands import of_restoring
 from reconciler.report.document import Document
 from reconciler.report.drift import drift_text, place, sums
 from reconciler.report.drift_findings import drift_findings
@@ -60,9 +61,10 @@ class Part:
     def options(self) -> PlanOptions:
         return PlanOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
 
-    def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
+    def arguments(self, paths: Sequence[Path], connection: Connection, *, consents: bool = False) -> str:
         values = tuple(f"{name}={value}" for name, value in self.values)
-        options = (("--value", values), ("--only", self.only), ("--exclude", self.exclude))
+        allow = self.allow if consents else ()
+        options = (("--value", values), ("--only", self.only), ("--exclude", self.exclude), ("--allow", allow))
         return connection.arguments(*map(str, paths), options=options)
 
 
@@ -167,7 +169,8 @@ def _restore(paths: Sequence[Path], part: Part, connection: Connection, yes: boo
         )
     told = common.Format.JSON if format_ is Format.JSON else common.Format.TEXT
     manner = Manner(yes=yes, partial=False, format=told, paper=look, reports=Reports())
-    return restoring(paths, connection.options(), part.options(), manner, arguments, part.tree)
+    commands = of_restoring(arguments, part.arguments(paths, connection, consents=True))
+    return restoring(paths, connection.options(), part.options(), manner, arguments, part.tree, commands)
 
 
 def _check_together(*chosen: bool) -> None:

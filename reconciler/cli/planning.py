@@ -18,6 +18,7 @@ from reconciler.cli.screen import Progress
 from reconciler.core.topology import Topology
 from reconciler.documents.files import DISK
 from reconciler.documents.values import Filled
+from reconciler.report.commands import Commands
 from reconciler.report.document import Document
 from reconciler.report.paper import Paper
 from reconciler.server.api import JetStream
@@ -88,6 +89,8 @@ class Made:
     topology: Topology
     arguments: str
     seconds: float
+    commands: Commands | None = None
+    """What to type next, where that is neither `plan` nor `apply`."""
 
     def document(
         self, paper: Paper, *, command: str = "plan", goes_on: bool = False, applying: str | None = None
@@ -95,7 +98,7 @@ class Made:
         plan = self.planned.plan
         return document(
             command=command, topology=plan.topology, plan=plan, declared=self.topology, arguments=self.arguments,
-            applying=applying, goes_on=goes_on, seconds=self.seconds, paper=paper,
+            applying=applying, goes_on=goes_on, seconds=self.seconds, paper=paper, commands=self.commands,
         )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def _command(arguments: Sequence[str]) -> int:
     except CannotContinue as problem:
         return cannot_continue(problem)
     except (KeyboardInterrupt, typer.Abort):
-        tell("Interrupted. Nothing was changed.\n")
+        tell("Interrupted.\n")  # whoever had begun to change something has said what of it is done
         return exits.INTERRUPTED
     except NobodyReads:
         return exits.FINE

@@ -16,6 +16,7 @@ from reconciler.core.drift import Standing
 from reconciler.core.events import Finished
 from reconciler.documents.files import Tree
 from reconciler.report.accepted import accepted_json, accepted_text
+from reconciler.report.commands import Commands
 from reconciler.report.diagnostics import report
 from reconciler.report.drift import drift_text
 from reconciler.report.outcome_json import outcome_json
@@ -43,14 +44,16 @@ def accepting(
 
 
 def restoring(
-    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree
-) -> int:
-    return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree))
+    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree,
+    commands: Commands,
+) -> int:  # fmt: skip
+    return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree, commands))
 
 
 async def _restored(
-    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree
-) -> int:
+    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree,
+    commands: Commands,
+) -> int:  # fmt: skip
     """As an apply: shown, asked about, carried out. What is not ours to put back stays drift."""
     began = time.monotonic()
     async with both(paths, connecting, tree) as here:
@@ -60,7 +63,10 @@ async def _restored(
             _say_nothing_done(found, manner, arguments)
             return found.drift.exit_code
         planned = await restore(found, here.js, options)
-        made = Made(planned=planned, topology=here.topology, arguments=arguments, seconds=time.monotonic() - began)
+        made = Made(
+            planned=planned, topology=here.topology, arguments=arguments, seconds=time.monotonic() - began,
+            commands=commands,
+        )  # fmt: skip
         code = await Run(manner).offered(made, here.js)
         return exits.DRIFT if code == exits.FINE and theirs else code
 

@@ -58,7 +58,7 @@ async def _unlock(connection: Connection, topology: str | None, *, yes: bool) ->
             )
         for one in held:
             say(visible(f"topology {one.holder.topology} is being applied by {one.holder}") + "\n")
-            if not yes and not _confirmed(one):
+            if not (yes or _confirmed(one)):
                 tell("It was left alone.\n")
                 return exits.FAILED
             await asking.unlock(js, one)
@@ -69,4 +69,8 @@ async def _unlock(connection: Connection, topology: str | None, *, yes: bool) ->
 def _confirmed(one: Held) -> bool:
     if not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the lease without being asked.")
-    return typer.confirm(f"Remove the lease of topology {visible(one.holder.topology)}?", default=False, err=True)
+    try:
+        return typer.confirm(f"Remove the lease of topology {visible(one.holder.topology)}?", default=False, err=True)
+    except typer.Abort:  # another one may be removed already
+        tell("\n")
+        return False

@@ -13,6 +13,7 @@ from reconciler.core.diff import Action
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.rule import Verdict
 from reconciler.core.topology import Topology
+from reconciler.report.commands import Commands
 from reconciler.report.judgements import standing, worst_first
 from reconciler.report.paper import Paper
 
@@ -53,6 +54,8 @@ class Document:
     """Those of the command this was made with, to be repeated in a next one."""
     applying: str | None = None
     """Those of an apply, where they are others."""
+    commands: Commands | None = None
+    """What to type next, where that is neither `plan` nor `apply`."""
     goes_on: bool = False
     """It is carried out right away, so nobody has to be told what to run next."""
     seconds: float | None = None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from reconciler.core.plan import Plan
 from reconciler.core.wire import Target
+from reconciler.report.commands import Commands, of_plan
 from reconciler.report.diagnostics import count_line
 from reconciler.report.document import Document
 from reconciler.report.entries import Section, section_of
@@ -70,18 +71,18 @@ def sums(plan: Plan, paper: Paper) -> str:
     return " · ".join(filter(None, parts))
 
 
-def next_line(plan: Plan, arguments: str, applying: str | None = None) -> str:
-    """What to do now; `arguments` are those this plan was made with, `applying` those that apply it."""
+def next_line(plan: Plan, commands: Commands) -> str:
+    """What to do now."""
     found = {section_of(change) for change in plan.changes}
-    again = f"reconciler plan {visible(arguments)}".rstrip()
-    apply = f"reconciler apply {visible(arguments if applying is None else applying)}".rstrip()
+    again, apply, rest = commands.look, commands.go, commands.rest
     if Section.REFUSED in found:
-        rest = f"\nWhat does not depend on it: {apply} --partial" if found & _APPLICABLE else ""
-        return f"Nothing can be applied while something is refused. After editing: {again}{rest}"
+        others = f"\nWhat does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
+        return f"Nothing can be applied while something is refused. After editing: {again}{others}"
     if Section.CONSENT in found:
         return f"Nothing is applied without the consent that is missing. After editing: {again}"
     if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
-        return f"Nothing is applied while something is unknown; what does not depend on it: {apply} --partial"
+        others = f"; what does not depend on it: {rest}" if rest else f". Later: {again}"
+        return f"Nothing is applied while something is unknown{others}"
     if not plan.is_empty:
         stuck = Section.WAITS in found and not found & _APPLICABLE
         return (
@@ -116,4 +117,4 @@ def what_next(document: Document) -> str:
         return lines_visible(document.closing)
     if document.plan is None or document.goes_on:
         return ""
-    return next_line(document.plan, document.arguments, document.applying)
+    return next_line(document.plan, document.commands or of_plan(document.arguments, document.applying))

@@ -10,6 +10,7 @@ from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.core.wire import Call, Step
 from reconciler.report import diagnostics
+from reconciler.report.commands import Commands, of_plan
 from reconciler.report.names import named
 from reconciler.report.paper import Paper
 from reconciler.report.table import table
@@ -41,10 +42,12 @@ def outcome_text(
     seconds: float | None = None,
     left: int = 0,
     later: bool = False,
+    commands: Commands | None = None,
 ) -> str:
     """The summary after the last event, ending in a newline. `left`: changes that were not to be applied; `backup`:
     where what is at stake was to be written down, which the next apply is to do as well; `later`: the
-    plan was made some time before, so that nobody knows what another one would find."""
+    plan was made some time before, so that nobody knows what another one would find; `commands`: where the next one is no
+    `apply`."""
     paper = paper or Paper()
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
     warned = diagnostics.lines((*finished.left_alone, *finished.warnings), paper)
@@ -56,7 +59,7 @@ def outcome_text(
     lines = [*warned, *_troubles(finished, paper)]
     lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")
     lines += _half_made(finished, paper)
-    lines += paper.wrapped(_next(finished, arguments, backup))
+    lines += paper.wrapped(_next(finished, commands or of_plan(arguments), backup))
     return inert("\n".join(lines) + "\n")
 
 
@@ -170,8 +173,8 @@ def _deeds_of(steps: Sequence[Step]) -> str:
     return ", ".join(map(deed, steps))
 
 
-def _next(finished: Finished, arguments: str, backup: str | None) -> str:
+def _next(finished: Finished, commands: Commands, backup: str | None) -> str:
     if finished.failed or finished.left_alone:
-        return f"Next: see what is left with  reconciler plan {arguments}".rstrip()
+        return f"Next: see what is left with  {commands.look}"
     first_kept = f" --backup {shlex.quote(backup)}" if backup else ""
-    return f"Next: reconciler apply {arguments}".rstrip() + first_kept
+    return f"Next: {commands.go}{first_kept}"

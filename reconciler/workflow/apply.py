@@ -73,6 +73,7 @@ async def _carried_out(
     plan, known = planned.plan, now.outlook.stopped if isinstance(now, Reviewed) else ()
     await ours.began(plan)
     book = _Book.of(plan, planned.snapshot)
+    cut = "interrupted" if stop.is_set() and book.at_once else None  # also where there are no steps to stop
     if ours.remembers and not stop.is_set():
         ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
     running = execute(
@@ -86,8 +87,12 @@ async def _carried_out(
                 ours.warnings += resuming(event)
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
-            left_alone = now.without_steps if isinstance(now, Reviewed) else ()
-            yield replace(event, left_alone=left_alone) if isinstance(event, Finished) else event
+            yield _told(event, now, cut) if isinstance(event, Finished) else event
+
+
+def _told(finished: Finished, now: Planned | Reviewed, cut: str | None) -> Finished:
+    left_alone = now.without_steps if isinstance(now, Reviewed) else ()
+    return replace(finished, left_alone=left_alone, stopped=finished.stopped or cut)
 
 
 async def _as_it_stands(what: Planned | Reviewed, ours: Turn, stop: asyncio.Event) -> Planned | Reviewed:

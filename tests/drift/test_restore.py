@@ -9,6 +9,9 @@ import pytest
 
 from reconciler.core.diff import Action
 from reconciler.core.drift import Standing
+from reconciler.core.events import Finished
+from reconciler.report.commands import of_restoring
+from reconciler.report.outcome import outcome_text
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.drift import looked
@@ -120,6 +123,22 @@ def test_from_a_shell_it_is_an_apply_with_lease_and_journal(someone: Someone, ow
     assert len(runs["runs"]) == 2, runs
     again = someone("drift", file, "--restore", "--yes")
     assert (again.code, "no drift" in again.out) == (0, True)
+
+
+def test_what_is_to_be_typed_next_is_never_an_apply_of_what_waits_in_the_files(someone: Someone, owner: Owner) -> None:
+    file = someone.write(f"{HEADER}streams:\n  S: {{subjects: [s.*], max_msgs: 2}}\n")
+    assert someone("apply", file, "--yes").code == 0
+
+    async def fill(js: JetStream) -> None:
+        for _ in range(5):
+            await js.pipeline.request("s.a", b"x", within=5)
+
+    owner.meddle(("alice", updating("S", max_msgs=100)), ("alice", fill))
+    ran = someone("drift", file, "--restore", "--yes", "--allow", "CO106=consumer/S/c")
+    assert (ran.code, "After editing: reconciler drift" in ran.out) == (4, True), ran
+    assert "reconciler apply" not in ran.out
+    told = outcome_text(Finished(stopped="interrupted"), commands=of_restoring("t", "t --allow CO106=x"))
+    assert "Next: reconciler drift t --allow CO106=x --restore" in told
 
 
 def test_what_was_made_anew_is_remembered_as_it_is_now(owner: Owner) -> None:

@@ -24,7 +24,7 @@ from reconciler.workflow.plan import plan
 from tests.cli.running import environment
 from tests.lease.conftest import Applier, streams
 from tests.support.accounts import Account, connect
-from tests.support.jetstream import done, make_bucket, talk
+from tests.support.jetstream import done, make_bucket, make_stream, talk
 from tests.support.lossy import losing
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
@@ -213,6 +213,24 @@ def test_whoever_is_stopped_while_it_waits_does_nothing_more(account: Account, t
     assert (finished.stopped, finished.warnings, made) == ("interrupted", (), 0)
     assert len(finished.not_started) == 3
     assert took < 10, "the lease would have been waited for up to 25 s"
+
+
+def test_whoever_is_stopped_before_anything_is_written_down_does_not_say_that_it_was(
+    account: Account, tmp_path: Path
+) -> None:
+    stop = asyncio.Event()
+
+    async def work(js: JetStream) -> Finished:
+        await bucket(js)
+        await make_stream(js, "S0", subjects=["s.0"])
+        planned = await plan(read(tmp_path, streams(1), name="t"), js)
+        assert (len(planned.plan.records), planned.plan.steps) == (1, ())
+        async with leased(js, [holder("a")]):
+            events = [event async for event in apply(planned, js, stop=stop, tell=lambda _: stop.set())]
+        assert isinstance(events[-1], Finished)
+        return events[-1]
+
+    assert talk(account, work).stopped == "interrupted"
 
 
 @on_every_version
