@@ -76,9 +76,9 @@ def apply_(
         from reconciler.cli.apply_saved import SavedRun  # noqa: PLC0415 - only for who saved a plan
 
         _alone(paths, selection)
-        with reports.even_of_errors("apply"):
+        with reports.even_of_errors("apply", paths=paths):
             return asyncio.run(SavedRun(manner, paths[0], connection).through())
-    with reports.even_of_errors("apply"):
+    with reports.even_of_errors("apply", paths=paths):
         return asyncio.run(Run(manner).through(paths, connection.options(), selection, arguments))
 
 

@@ -10,6 +10,7 @@ from reconciler.cli.apply import Agreed, Manner, confirmed
 from reconciler.cli.connecting import Connection
 from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress, say, tell
+from reconciler.core.diagnostic import about
 from reconciler.core.saved import Saved
 from reconciler.report.document import Document
 from reconciler.report.values import counted
@@ -32,8 +33,9 @@ class SavedRun:
             return exits.FAILED
         if not goes_ahead:
             return self._manner.nothing_done(saved.plan)
-        async with session(self._connection.options()) as js:
-            return await self._apply(await self._reviewed(saved, js), js)
+        with about(saved.plan.topology):
+            async with session(self._connection.options()) as js:
+                return await self._apply(await self._reviewed(saved, js), js)
 
     def _shown(self, saved: Saved, *, goes_on: bool) -> bool:
         return self._manner.shows(self._document(saved, goes_on=goes_on))

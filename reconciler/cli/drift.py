@@ -136,7 +136,7 @@ def drift_(
             teller,
         )
     made: list[tuple[Looked, float]] = []
-    with reports.even_of_errors("drift", format_), _down_where_nothing_is_seen(metrics):
+    with reports.even_of_errors("drift", format_, paths), _down_where_nothing_is_seen(metrics):
         asyncio.run(_look(made, paths, connection.options(), part))
     found, seconds = made[0]
     look = paper(verbose=verbose, no_color=no_color)

@@ -18,6 +18,7 @@ from reconciler.cli.planning import Selection, selection
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, carried_out, document, reports
 from reconciler.cli.screen import Progress, paper
 from reconciler.cli.sharing import takes
+from reconciler.core.diagnostic import about
 from reconciler.core.rehearsal import Rehearsal
 from reconciler.core.wire import Snapshot, Version
 from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, setting, shown
@@ -61,19 +62,20 @@ def rehearse(
 ) -> int:
     """Carry the plan out for real on throw-away servers, and say what they answered. The account is only read."""
     progress = Progress()
-    with reports.even_of_errors("rehearse", format_):
+    with reports.even_of_errors("rehearse", format_, paths):
         topology = read(paths)
         wanted, then = common.version(on), common.version(server_version)
-        if base:
-            live = before(topology, paths, base, wanted or programs.installed(os.environ))
-        else:
-            live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
-        fetch = partial(_program, tell=progress.show)
-        progress.show(f"rehearsing on nats-server {live.target.version} …")
-        try:
-            found = rehearse_(topology, live, selection.options(), fetch, str(then) if then else None)
-        finally:
-            progress.clear()
+        with about(topology.name):
+            if base:
+                live = before(topology, paths, base, wanted or programs.installed(os.environ))
+            else:
+                live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
+            fetch = partial(_program, tell=progress.show)
+            progress.show(f"rehearsing on nats-server {live.target.version} …")
+            try:
+                found = rehearse_(topology, live, selection.options(), fetch, str(then) if then else None)
+            finally:
+                progress.clear()
     code = _code(found)
     made = document(
         command="rehearse", topology=topology.name, plan=found.plan, declared=topology,

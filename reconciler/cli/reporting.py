@@ -66,18 +66,19 @@ class Reports:
             raise problem
 
     @contextmanager
-    def even_of_errors(self, command: str, format_: Format = Format.TEXT) -> Iterator[None]:
+    def even_of_errors(self, command: str, format_: Format = Format.TEXT, paths: Sequence[Path] = ()) -> Iterator[None]:
         """What keeps a command from its work is reported like anything else, and then said as ever."""
         try:
             yield
         except CannotContinue as problem:
-            self._report(problem, command, format_)
+            self._report(problem, command, format_, paths)
             raise
 
-    def _report(self, problem: CannotContinue, command: str, format_: Format) -> None:
+    def _report(self, problem: CannotContinue, command: str, format_: Format, paths: Sequence[Path]) -> None:
         if not self.wanted and format_ in _FOR_PEOPLE:
             return
-        found = document(command=command, topology=problem.topology, diagnostics=problem.diagnostics)
+        named = tuple(map(str, paths))
+        found = document(command=command, topology=problem.topology, diagnostics=problem.diagnostics, named=named)
         if format_ not in _FOR_PEOPLE:
             emit(FORMATS[format_](found))
         self.write(found)

@@ -49,7 +49,7 @@ def review(
 ) -> int:
     """Show what changes to the files would do, judged without an account: for pull requests, also from forks."""
     where = paths or [Path()]
-    with reports.even_of_errors("review", format_):
+    with reports.even_of_errors("review", format_, where):
         found = review_files(where, base, head, today=date.today(), server=common.version(for_server))
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, head, look))
@@ -63,12 +63,15 @@ def _documents(found: Reviewed, paths: Sequence[Path], head: str | None, look: P
         yield document(
             command="review", topology=one.name, plan=one.plan, declared=one.head, diagnostics=beside, paper=look,
             title=f"{one.name}{'' if one.head else ', whose files are gone,'} {since} ({_judged(one)})",
-            closing=_closing(one, paths),
+            closing=_closing(one, paths), named=tuple(map(str, paths)),
         )  # fmt: skip
         beside = ()
     if not found.reviews:
         same = f"Nothing changed below {', '.join(map(str, paths))} {since}; topologies there: {found.unchanged:_}\n"
-        yield document(command="review", diagnostics=beside, summary=same, paper=look)
+        yield document(
+            command="review", title="nothing to review", diagnostics=beside, summary=same, paper=look,
+            named=tuple(map(str, paths)),
+        )  # fmt: skip
 
 
 def _judged(one: Review) -> str:

@@ -39,7 +39,7 @@ def validate(
     reports.say(format_, document(
         command="validate", topology=found.name, declared=found.topology, diagnostics=found.diagnostics,
         summary=_fine(found.topology, versions(found.topology, server)) if found.topology and is_fine else "",
-        paper=paper(no_color=no_color),
+        paper=paper(no_color=no_color), named=tuple(map(str, paths)),
     ))  # fmt: skip
     return exits.FINE if is_fine else exits.FAILED
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
@@ -63,3 +64,13 @@ class CannotContinue(Exception):
     def because(cls, code: str, name: str, message: str, *, fix: str, address: str | None = None) -> Self:
         """One reason is enough, and it has no place in a file."""
         return cls(Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, address=address, fix=fix))
+
+
+@contextmanager
+def about(topology: str) -> Iterator[None]:
+    """Whatever keeps us from going on in here is said about this topology, so that reports of it find their place."""
+    try:
+        yield
+    except CannotContinue as problem:
+        problem.topology = problem.topology or topology
+        raise

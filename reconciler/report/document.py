@@ -50,6 +50,8 @@ class Document:
     """What it is about, where the plan's own target says it badly."""
     closing: str | None = None
     """The last words, where they are not about what to run next."""
+    named: tuple[str, ...] = ()
+    """Files and folders of the command line."""
     arguments: str = ""
     """Those of the command this was made with, to be repeated in a next one."""
     applying: str | None = None
@@ -77,6 +79,11 @@ class Document:
     def place(self, span: SourceSpan | None) -> SourceSpan | None:
         """Where others look for it: from the root of the repository."""
         return replace(span, file=self.from_root(span.file)) if span else None
+
+    def somewhere(self) -> SourceSpan:
+        """Where others look for what has no place of its own: the beginning of a file that it is about."""
+        file = next(iter((*(self.declared.files if self.declared else ()), *self.named)), ".")
+        return SourceSpan(self.from_root(file), 1, 1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,10 @@ def heading(document: Document) -> str:
         return visible(document.title)
     if document.plan:
         return where(document.plan.topology, document.plan.target)
-    return visible(document.topology) if document.topology else "files that cannot be read"
+    if document.topology or not document.diagnostics:
+        return visible(document.topology) or "files"
+    in_files = any(one.span for one in document.diagnostics)
+    return "files that cannot be read" if in_files else "stopped before it began"
 
 
 def totals(document: Document) -> str:

@@ -1,8 +1,8 @@
 """A plan as one comment on a pull request: what stops it, what it costs, then every change, folded.
 
-The first line is a hidden marker, the same for every plan of a topology, so that the next one can take this comment's
-place. GitHub says that a comment may have 65,536 characters, and in places it counts bytes; here bytes are counted, which
-is right either way. What does not fit is counted too.
+The first line is a hidden marker, the same for every plan of a topology and for every review, so that the next one can take
+this comment's place. GitHub says that a comment may have 65,536 characters, and in places it counts bytes; here bytes are
+counted, which is right either way. What does not fit is counted too.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _OUTCOME = 12_000
 """Bytes of what was done, from the end."""
 _LEAST = 4_096
 """Bytes below which a report among several says nothing."""
+_OF_ANY_NUMBER = frozenset({"review"})
+"""Commands that keep one comment, about however many topologies they find."""
 _STOPPED = (Section.REFUSED, Section.CONSENT, Section.UNKNOWN)
 
 
@@ -47,7 +49,8 @@ Section_ = tuple[str, Sequence[Piece]]
 
 
 def render(document: Document) -> str:
-    return _one(document, LIMIT)
+    head = marker(document)
+    return f"{head}\n{_one(document, LIMIT - _size(head))}"
 
 
 def joined(documents: Sequence[Document]) -> str:
@@ -65,13 +68,14 @@ def joined(documents: Sequence[Document]) -> str:
 
 
 def _one(document: Document, limit: int) -> str:
-    head = "\n".join([marker(document), *_head(document)])
+    head = "\n".join(_head(document))
     return _fitting(head, [*_sections(document)], _foot(document), limit)
 
 
 def marker(document: Document) -> str:
     """Hidden; tells this comment from everybody else's."""
-    return f"<!-- reconciler:{document.command}:{quote(visible(document.topology), safe='')} -->"
+    about = "" if document.command in _OF_ANY_NUMBER else f":{quote(visible(document.topology), safe='')}"
+    return f"<!-- reconciler:{document.command}{about} -->"
 
 
 def _head(document: Document) -> list[str]:

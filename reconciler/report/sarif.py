@@ -55,7 +55,7 @@ def _run(document: Document, found: Sequence[Finding]) -> Data:
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": _results(found, rules),
+        "results": _results(found, rules, document.somewhere()),
     }
 
 
@@ -82,23 +82,24 @@ def _cut(text: str) -> str:
     return text if len(text) <= _FIRST_SENTENCE else text[: _FIRST_SENTENCE - 1] + "…"
 
 
-def _results(found: Iterable[Finding], rules: Sequence[str]) -> list[Data]:
+def _results(found: Iterable[Finding], rules: Sequence[str], somewhere: SourceSpan) -> list[Data]:
     seen: Counter[str] = Counter()
     results = []
     for one in found:
         print_ = _fingerprint(one)
         seen[print_] += 1
-        results.append(_result(one, rules.index(one.code), f"{print_}:{seen[print_]}"))
+        location = _location(one, one.place or somewhere)
+        results.append(_result(one, rules.index(one.code), location, f"{print_}:{seen[print_]}"))
     return results
 
 
-def _result(one: Finding, index: int, fingerprint: str) -> Data:
+def _result(one: Finding, index: int, location: Data, fingerprint: str) -> Data:
     result: Data = {
         "ruleId": one.code,
         "ruleIndex": index,
         "level": _LEVELS[one.severity],
         "message": {"text": _message(one)},
-        "locations": [_location(one)] if one.place or one.address else [],
+        "locations": [location],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint},
     }
     if one.consented is not None:
@@ -112,13 +113,9 @@ def _message(one: Finding) -> str:
     return "\n".join(visible(line) for line in lines)
 
 
-def _location(one: Finding) -> Data:
-    location: Data = {}
-    if one.place:
-        location["physicalLocation"] = {
-            "artifactLocation": _artifact(one.place.file),
-            "region": _region(one.place),
-        }
+def _location(one: Finding, place: SourceSpan) -> Data:
+    """GitHub takes no file in which one result has no place."""
+    location: Data = {"physicalLocation": {"artifactLocation": _artifact(place.file), "region": _region(place)}}
     if one.address:
         name = visible(one.address)
         location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "resource"}]

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.diagnostic import CannotContinue, about
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
 from reconciler.documents.files import DISK, Tree
@@ -43,13 +43,15 @@ async def both(
             loaded = await asyncio.to_thread(load, paths, tree)
             if loaded.topology is None:
                 raise CannotContinue(*loaded.diagnostics, topology=loaded.name)  # noqa: TRY301 - what was begun ends the same way
-            js, snapshot = await looking
+            with about(loaded.name):
+                js, snapshot = await looking
         except BaseException:
             looking.cancel()
             with contextlib.suppress(asyncio.CancelledError, CannotContinue):
                 await looking
             raise
-        yield Both(loaded=loaded, topology=loaded.topology, js=js, snapshot=snapshot)
+        with about(loaded.name):
+            yield Both(loaded=loaded, topology=loaded.topology, js=js, snapshot=snapshot)
 
 
 async def _look(stack: AsyncExitStack, options: ConnectOptions, window: Window) -> tuple[JetStream, Snapshot]:

@@ -22,5 +22,5 @@ def read(paths: Sequence[Path]) -> Topology:
     """The topology alone; without one there is nothing to go on with."""
     loaded = load(paths)
     if loaded.topology is None:
-        raise CannotContinue(*loaded.diagnostics)
+        raise CannotContinue(*loaded.diagnostics, topology=loaded.name)
     return loaded.topology

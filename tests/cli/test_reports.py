@@ -75,6 +75,28 @@ def test_an_unreachable_server_is_reported_too(shell: Shell) -> None:
     assert ElementTree.fromstring(report(shell, "junit")).get("failures") == "1"
 
 
+@pytest.mark.parametrize("command", ["plan", "drift", "rehearse"])
+def test_a_server_that_does_not_answer_leaves_the_comment_its_topology(shell: Shell, command: str) -> None:
+    reports = ("--report", "markdown=markdown.out", "--report", "sarif=sarif.out")
+    ran = shell(command, shell.write(SMALL), *reports, "--server", "127.0.0.1:1")
+    assert ran.code == 1
+    assert report(shell, "markdown").startswith(f"<!-- reconciler:{command}:t -->\n### {command.capitalize()}: t\n")
+    (result,) = json.loads(report(shell, "sarif"))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "topology.yaml"
+
+
+def test_metrics_of_a_server_that_does_not_answer_name_the_topology(shell: Shell) -> None:
+    shell("drift", shell.write(SMALL), "--metrics", "drift.prom", "--server", "127.0.0.1:1")
+    assert 'reconciler_drift_up{topology="t"} 0\n' in (shell.folder / "drift.prom").read_text()
+
+
+def test_a_saved_plan_that_finds_no_server_is_reported_with_its_topology(shell: Shell, account: Account) -> None:
+    shell("plan", shell.write(SMALL), "--out", "plan.json", *target(account))
+    shell("apply", "plan.json", "--yes", "--report", "markdown=markdown.out", "--server", "127.0.0.1:1")
+    assert report(shell, "markdown").startswith("<!-- reconciler:apply:t -->\n")
+    assert "connection refused" in report(shell, "markdown")
+
+
 def test_validate_speaks_every_format(shell: Shell) -> None:
     ran = shell("validate", shell.write(WRONG), "--format", "sarif", *EVERY)
     assert (ran.code, ran.err) == (1, "")

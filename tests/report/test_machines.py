@@ -89,6 +89,26 @@ def test_paths_count_from_the_root_of_the_repository() -> None:
     assert place == {"uri": "infra/nats%20%C3%A9/streams/orders.yaml", "uriBaseId": "%SRCROOT%"}
 
 
+@pytest.mark.parametrize("address", [None, "stream/FAR"])
+@pytest.mark.parametrize(
+    ("known", "file"),
+    [
+        ({"declared": Topology(name="t", files=("streams/a.yaml", "b.yaml")), "named": ("streams",)}, "streams/a.yaml"),
+        ({"named": ("streams", "b.yaml")}, "streams"),
+        ({}, "."),
+    ],
+    ids=["topology", "arguments", "nothing"],
+)
+def test_every_result_has_a_place_in_a_file_or_the_whole_report_is_turned_down(
+    address: str | None, known: dict[str, Any], file: str
+) -> None:
+    wrong = Diagnostic(severity=Severity.ERROR, code="NA101", name="x", message="refused", address=address)
+    (result,) = run_of(Document(diagnostics=(wrong,), from_root=lambda file: f"infra/{file}", **known))["results"]
+    (location,) = result["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == f"infra/{file}"
+    assert location["physicalLocation"]["region"]["startLine"] == 1
+
+
 def test_what_was_consented_to_is_a_suppressed_note() -> None:
     change = limit_lowered()
     given = replace(change, verdicts=tuple(replace(one, consented="agreed with billing") for one in change.verdicts))

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
@@ -108,6 +108,22 @@ def test_another_topology_has_another_marker_whatever_its_name() -> None:
     markers = {said(Document(topology=name)).splitlines()[0] for name in ("a b", "a%20b", "a-->b", "a")}
     assert len(markers) == 4
     assert all(re.fullmatch(r"<!-- reconciler:plan:[\w%-]+ -->", one) for one in markers)
+
+
+def test_reviews_of_any_number_of_topologies_keep_one_comment() -> None:
+    several = [Document(command="review", topology=name, plan=everything()) for name in "ab"]
+    texts = [FORMATS["markdown"].several(few) for few in (several, several[:1], [Document(command="review")])]
+    assert {text.splitlines()[0] for text in texts} == {"<!-- reconciler:review -->"}
+    assert [text.count("<!--") for text in texts] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("span", "heading"),
+    [(None, "stopped before it began"), (SourceSpan("a.yaml", 1, 1, 1, 1), "files that cannot be read")],
+)
+def test_files_are_blamed_only_where_a_finding_is_about_one(span: SourceSpan | None, heading: str) -> None:
+    wrong = Diagnostic(severity=Severity.ERROR, code="NA101", name="x", message="connection refused", span=span)
+    assert f"### Plan: {heading}\n" in said(Document(diagnostics=(wrong,)))
 
 
 def test_refusals_come_before_quantities_and_those_before_folded_changes() -> None:

@@ -174,7 +174,10 @@ def test_both_versions_are_judged(repository: Repository) -> None:
 def test_as_a_command(repository: Repository) -> None:
     run = Shell(repository.folder)
     repository.commit({"a.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
-    assert run("review", "--base", "main").out.startswith("Nothing changed below . since ")
+    same = run("review", "--base", "main", "--report", "markdown=r.md")
+    assert same.out.startswith("Nothing changed below . since ")
+    text = (repository.folder / "r.md").read_text()
+    assert text.startswith("<!-- reconciler:review -->\n### Review: nothing to review\n\n**Nothing changed below")
     repository.write({"a.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
     assert (run("review", "--base", "main").code, run("review", "--base", "main", "--exit-code").code) == (0, 2)
     repository.write({"b.yaml": topology("B: {subjects: [b], retention: workqueue}", "b")})
@@ -182,9 +185,7 @@ def test_as_a_command(repository: Repository) -> None:
               "--report", "junit=r.xml", "--report", "json=r.json", "--report", "github=r.txt")  # fmt: skip
     assert (ran.code, ran.err) == (4, "")
     assert "ST102" in ran.out
-    assert (
-        (repository.folder / "r.md").read_text().startswith("<!-- reconciler:review -->\n<!-- reconciler:review:b -->")
-    )
+    assert (repository.folder / "r.md").read_text().startswith("<!-- reconciler:review -->\n### Review: b since ")
 
 
 def test_a_file_of_a_fork_is_one_word_of_the_command_to_copy(repository: Repository) -> None:
