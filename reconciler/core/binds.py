@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -60,7 +60,7 @@ def resume_point(seen: Info) -> Json:
     a queue that was full has nothing, says that nothing lags, and yet takes in what it could not store.
     """
     queue, source, lowest = seen["queue"], seen["source"]["state"], seen.get("lowest")
-    origin, told = queue["config"]["sources"][0], queue["sources"][0]
+    origin, told = queue["config"]["sources"][0], told_of_source(queue)
     if not same_source(seen):
         return None
     if lowest is not None:
@@ -77,8 +77,15 @@ def resume_point(seen: Info) -> Json:
 def same_source(seen: Info) -> Json:
     """Whether the numbers of what was taken in are still those of the source; None where it ends before: it is a new one."""
     queue, lowest = seen["queue"], seen.get("lowest")
-    reached = sourced(lowest, queue["config"]["sources"][0]["name"]) if lowest else queue["sources"][0].get("seq") or 0
+    origin, told = queue["config"]["sources"][0], told_of_source(queue)
+    reached = sourced(lowest, origin["name"]) if lowest else told.get("seq") or 0
     return True if reached is not None and reached <= seen["afterwards"]["state"]["last_seq"] else None
+
+
+def told_of_source(queue: Info) -> Info:
+    """What a server says of where a queue stands in its source; nothing where it lists none at the moment."""
+    listed: Sequence[Info] = queue.get("sources") or [{}]
+    return listed[0]
 
 
 _SOURCE = re.compile(rb"\r\nNats-Stream-Source: (\S+) (\d+) ", re.IGNORECASE)

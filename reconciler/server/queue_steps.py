@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.binds import BINDS, Bind, sourced
+from reconciler.core.binds import BINDS, Bind, sourced, told_of_source
 from reconciler.core.resource import Json
 from reconciler.core.wire import Step
 from reconciler.server import problems, settled
@@ -30,6 +30,9 @@ async def read(run: Run, step: Step) -> Result:
     stood, since = None, loop.time()
     while True:
         seen = await _look(run, step)
+        if _has_moved(seen) and loop.time() < deadline:
+            await asyncio.sleep(POLL)
+            continue
         if not isinstance(seen, dict):
             return problems.unreadable(step, seen) if not _is_gone(seen) else problems.changed(step, ["it is gone"])
         if unlike := unlike_planned(run, step, seen["queue"]):
@@ -71,7 +74,7 @@ def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
 
 def _is_fed(seen: Mapping[str, Any]) -> bool:
     """Heard from its source since it came to rest; a negative number means not yet."""
-    return 0 <= float(seen["queue"]["sources"][0].get("active", -1)) < REST * 1e9
+    return 0 <= float(told_of_source(seen["queue"]).get("active", -1)) < REST * 1e9
 
 
 async def settle(run: Run, step: Step) -> Result:
@@ -132,4 +135,9 @@ async def _is_more_to_come(run: Run, step: Step, start: int) -> bool:
 
 
 def _is_gone(said: Answer) -> bool:
-    return isinstance(said, Refusal) and said.err_code in (NO_STREAM, NO_MESSAGE)
+    return isinstance(said, Refusal) and said.err_code == NO_STREAM
+
+
+def _has_moved(said: object) -> bool:
+    """The message that was there a moment ago is processed."""
+    return isinstance(said, Refusal) and said.err_code == NO_MESSAGE

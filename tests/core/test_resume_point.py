@@ -30,6 +30,12 @@ def seen(
     return found
 
 
+def untold(looked_at: dict[str, Any]) -> dict[str, Any]:
+    """The same from a server whose answer lists no sources, as while a leader is new."""
+    del looked_at["queue"]["sources"]
+    return looked_at
+
+
 SITUATIONS = {
     "the lowest message queued": (seen("S 12"), 12),
     "also where the server tells another": (seen("S 12", seq=30), 12),
@@ -40,6 +46,8 @@ SITUATIONS = {
     "behind, nobody knows": (seen(rested=True, lag=3), None),
     "nothing ever stored, from the first": (seen(stored=0), 1),
     "nothing ever stored since it was made anew": (seen(stored=0, start=33), 33),
+    "a server that lists no source just now says nothing": (untold(seen()), None),
+    "the lowest message queued says it all the same": (untold(seen("S 12")), 12),
     "beyond the end of the source, which is a new one": (seen("S 12", last=5), None),
     "the same where the server tells it": (seen(last=5, seq=30), None),
 }
@@ -53,3 +61,7 @@ def test_where_a_new_queue_begins(situation: str) -> None:
 
 def test_a_source_that_ends_before_what_was_taken_in_is_another_one() -> None:
     assert [same_source(seen("S 12", last=end)) for end in (40, 12, 11)] == [True, True, None]
+
+
+def test_a_server_that_lists_no_source_does_not_say_that_it_is_another_one() -> None:
+    assert same_source(untold(seen())) is True

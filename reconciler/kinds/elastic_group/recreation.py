@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from reconciler.core.binds import told_of_source
 from reconciler.core.diff import Action, Change, Consequence
 from reconciler.core.resource import Json
 from reconciler.core.rule import View
@@ -55,8 +56,7 @@ def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obst
 
 def _behind(name: str, stream: str, queue: Info) -> Obstacle | None:
     """An empty queue tells where it stands from 2.15 on; before, only one that has all there is."""
-    told: Info = (queue.get("sources") or [{}])[0]
-    state = queue["state"]
+    told, state = told_of_source(queue), queue["state"]
     if state.get("messages") or not state.get("last_seq") or told.get("seq") or not told.get("lag"):
         return None
     return Obstacle(
