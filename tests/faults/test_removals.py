@@ -18,7 +18,7 @@ from reconciler.workflow.predict import forms
 from tests.faults.case import OPTIONS
 from tests.faults.scenes import REMOVED, Sections
 from tests.support.accounts import Account
-from tests.support.jetstream import done, talk
+from tests.support.jetstream import done, make_stream, talk
 from tests.support.topologies import from_files
 
 
@@ -71,3 +71,22 @@ def test_what_goes_with_its_stream_is_ours_until_that_has_gone(account: Account,
             pass
 
     assert after_a_cut(account, tmp_path, stopped_before_the_first_step) == LEFT
+
+
+def test_a_stream_that_has_a_queues_name_by_the_time_the_members_have_left_stays(
+    account: Account, tmp_path: Path
+) -> None:
+    """Somebody who takes the name over while the gate is shut."""
+
+    async def work(js: JetStream) -> tuple[list[str], list[str]]:
+        await applied(js, tmp_path, REMOVED.before)
+        made = await planned(js, tmp_path, REMOVED.wanted)
+        done(await js.write("STREAM.DELETE.KEEP-g"))
+        await make_stream(js, "KEEP-g", subjects=["somebody.elses"])
+        steps = [step for step in made.plan.steps if step.address == "elastic_group/KEEP/g"]
+        events = [event async for event in execute(js, steps, forms=forms(made.snapshot))]
+        assert isinstance(events[-1], Finished)
+        return [one.step.id for one in events[-1].failed], done(await js.request("STREAM.NAMES"))["streams"]
+
+    failed, streams = talk(account, work)
+    assert (failed, "KEEP-g" in streams) == (["delete stream/KEEP-g"], True)

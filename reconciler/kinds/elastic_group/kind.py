@@ -142,7 +142,7 @@ def _delete(change: Change, view: View) -> Sequence[Step]:
     if view.snapshot and name not in view.snapshot.streams:
         return marker
     gate = replace(members_gone(change, view), after=tuple(step.id for step in marker))
-    return (*marker, gate, calls.delete_stream(change, name, after=(gate.id,)))
+    return (*marker, gate, recreate.deletion(change, view, after=(gate.id,)))
 
 
 def _remains(address: Address, snapshot: Snapshot) -> bool:

@@ -36,13 +36,17 @@ def how(change: Change, view: View) -> Replacement:
         return Replacement(before=marker, swap=_new(change, view), notes={"resume": noted(change)})
     point = _resume_point(change, view)
     gone = members_gone(change, view)
-    deleted = calls.delete_stream(change, name(change))
-    deleted = replace(deleted, before=_as_planned(change, view), effect=f"delete stream {name(change)}")
+    deleted = replace(deletion(change, view), effect=f"delete stream {name(change)}")
     return Replacement(
         before=(_same_source(change, view), *marker, gone, point),
         swap=(deleted, *_new(change, view, point.id)),
         bound={"notes.resume": point.id},
     )
+
+
+def deletion(change: Change, view: View, *, after: tuple[str, ...] = ()) -> Step:
+    """Of the queue as it was planned from: the record is the group's own object, and says nothing about it."""
+    return replace(calls.delete_stream(change, name(change), after=after), before=_as_planned(change, view))
 
 
 def rest(change: Change, view: View) -> Sequence[Step]:
