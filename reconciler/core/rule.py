@@ -141,6 +141,11 @@ class View:
         owned = self.ledger.get(Address.of(*address))
         return owned.topology if owned and owned.topology != self.topology else None
 
+    def protects(self, *address: str) -> bool:
+        """Was this last applied with `protect: true`, by whichever topology?"""
+        owned = self.ledger.get(Address.of(*address))
+        return owned is not None and owned.protected
+
 
 Need = Literal["spec", "live", "neighbours", "facts"]
 Found = Finding | Iterable[Finding] | None

@@ -8,6 +8,7 @@ A case reads:
       limits: {max_streams: 3}  # the account's; `usage: {tiers: …}` for one with tiers
       live: |                   # a topology that was applied before
       owner: orders             # topology that owns what is live; null: nobody
+      records: {stream/S: {topology: other, protected: true}}  # what the ledger says otherwise
       raw: {streams: {S: {state: {messages: 3}}}}   # pieces of raw answers over what is live
       facts:                    # what the server answered to questions; `start` makes it one about sequences
       - {stream: S, filter: ">", answer: {s.a: 3}}
@@ -35,7 +36,19 @@ from tests.support.topologies import Scene, facts, scene
 FOLDER = Path(__file__).parent
 RULES = {rule.code: rule for rule in REGISTRY.rules()}
 CODES = sorted(RULES)
-SETTINGS = ("live", "server", "cluster", "owner", "owner_source", "raw", "source", "ledger_known", "limits", "usage")
+SETTINGS = (
+    "live",
+    "server",
+    "cluster",
+    "owner",
+    "owner_source",
+    "raw",
+    "source",
+    "ledger_known",
+    "limits",
+    "usage",
+    "records",
+)
 FILES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 

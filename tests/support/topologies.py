@@ -139,6 +139,7 @@ def view_of(world: World, snapshot: Snapshot, **more: Any) -> View:
         desired=world.desired,
         live=world.live,
         changes=world.changes,
+        ledger=world.ledger,
         **{"topology": NAME, **more},
     )
 
@@ -185,16 +186,21 @@ def scene(
     cluster: str | None = None,
     owner: str | None = NAME,
     owner_source: str | None = None,
+    records: Mapping[str, Mapping[str, Any]] | None = None,
     raw: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
     usage: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Scene:
-    """`live` owned by `owner` (None: by nobody) beside `desired`, on a server of this version."""
+    """`live` owned by `owner` (None: by nobody) beside `desired`, on a server of this version; `records` stand over the
+    ledger's."""
     there = read(folder / "live", live, owner or NAME) if live else None
     at = target(server, cluster=cluster, limits=limits or {}, usage=usage or {})
     snapshot = overlaid(account(there, at), raw or {})
     ledger = ledger_of(there, snapshot) if owner else {}
     if owner_source:
         ledger = {address: replace(owned, source=owner_source) for address, owned in ledger.items()}
+    for address, said in (records or {}).items():
+        one = Address.parse(address)
+        ledger[one] = replace(ledger.get(one, Owned(topology=NAME)), **said)
     return Scene(desired=read(folder / "desired", desired), snapshot=snapshot, ledger=ledger, **more)

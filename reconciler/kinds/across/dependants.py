@@ -16,50 +16,61 @@ from reconciler.kinds.across.readers import (
     stored_afterwards,
     stored_now,
 )
+from reconciler.kinds.primitives.readers import going_unread
 from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.surplus import state_of
 
 NAMED = 5
 
 
 def _listed(readers: list[Reader]) -> str:
     """Each with whose it is, as far as that matters: somebody else must be asked."""
-    said = [one.label if one.change else f"{one.label} ({_whose(one)})" for one in readers]
+    said = [f"{one.label}{f' ({whose})' if (whose := _whose(one)) else ''}" for one in readers]
     return ", ".join(said[:NAMED]) + (f" and {len(said) - NAMED} more" if len(said) > NAMED else "")
 
 
 def _whose(reader: Reader) -> str:
+    if reader.change:
+        return "protected" if reader.is_protected else ""
     return f"of `{reader.owner}`" if reader.owner else "not of this topology"
 
 
 @rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
-def dependants_left_behind(change: Change, view: View) -> Found:
+def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
     """A stream or bucket is removed that others still copy or divide among the members of a group.
 
     The server does not mind. Mirrors and sources keep what they have and stop; should a stream of that name come back, most
     servers go on behind the old sequence and skip its first messages. Records of groups stay, and their members fail. What
     becomes of plain consumers of a stream is for ST310 to say; here count those of buckets.
 
-    Where one of them is of another topology, this one cannot consent.
+    Where one of them is of another topology, was applied with `protect: true`, or could not be read, no consent covers it.
 
     Instead: remove or redirect them first, in this plan or by their owners; or allow XX231 for this run.
     """
     if change.address.kind not in PREFIXES:
-        return None
+        return
     name = stream_name(change.address) or ""
     left = [*copying(name, view), *grouped(change.address.name, view)]
     if change.address.kind != "stream":
         left += [one for one in consuming(name, view) if not one.is_ephemeral]
-    if not left:
-        return None
-    foreign = any(one.owner for one in left)
-    allowing = f", or allow it for this run: --allow XX231={change.address}"
+        if unread := going_unread(name, state_of(change), view):
+            yield unread
+    if left:
+        yield _left_behind(left, change)
+
+
+def _left_behind(left: list[Reader], change: Change) -> Finding:
+    outcome, fix = Outcome.REFUSED, "let their topologies remove or redirect them first"
+    if not any(one.owner for one in left):
+        fix = "apply what is protected once with protect: false, in a change of its own; then remove or redirect it"
+    if not any(one.owner or one.is_protected for one in left):
+        outcome = Outcome.NEEDS_CONSENT
+        fix = f"remove or redirect that first, or allow it for this run: --allow XX231={change.address}"
     return Finding(
-        outcome=Outcome.REFUSED if foreign else Outcome.NEEDS_CONSENT,
+        outcome=outcome,
         quantities={"dependants": len(left)},
         message=f"what depends on it ({len(left)}) stays behind with nothing to read: {_listed(left)}",
-        fix="let their topologies remove or redirect them first"
-        if foreign
-        else f"remove or redirect that first{allowing}",
+        fix=fix,
     )
 
 

@@ -24,7 +24,8 @@ class Reader:
     """What this plan does about it; None: it is not of this topology."""
     owner: str | None = None
     """The other topology it is of."""
-
+    is_protected: bool = False
+    """It hangs on the stream itself, and was applied with `protect: true`."""
     is_ephemeral: bool = False
 
     @property
@@ -40,9 +41,11 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
     after = afterwards(view)
     for copy in after.copiers.get(stream, ()):
         change = after.made_by.get(copy.stream)
+        group = elastic_groups(view).get(copy.stream)
         yield Reader(
-            label=_called(copy, view), filters=tuple(copy.filters), change=change, owner=_owner(copy.stream, view)
-        )
+            label=_called(copy, view), filters=tuple(copy.filters), change=change, owner=_owner(copy.stream, view),
+            is_protected=group is not None and view.protects(group.kind, *group.names),
+        )  # fmt: skip
 
 
 def _owner(stream: str, view: View) -> str | None:
@@ -88,8 +91,9 @@ def grouped(stream: str, view: View) -> Iterator[Reader]:
         filters = tuple(f"*.{one}" for one in config.get("filters") or (">",))
         owner = view.owner_of(address.kind, *address.names)
         yield Reader(
-            label=f"static group {address.name}", filters=filters, change=view.changes.get(address), owner=owner
-        )
+            label=f"static group {address.name}", filters=filters, change=view.changes.get(address), owner=owner,
+            is_protected=view.protects(address.kind, *address.names),
+        )  # fmt: skip
 
 
 def consuming(stream: str, view: View) -> Iterator[Reader]:
@@ -105,7 +109,10 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
     for name, change in changes.items():
         resource = change.desired or change.live
         if change.action not in GONE and resource:
-            yield Reader(label=f"consumer {name}", filters=filters_of(resource.config), change=change)
+            yield Reader(
+                label=f"consumer {name}", filters=filters_of(resource.config), change=change,
+                is_protected=view.protects("consumer", stream, name),
+            )  # fmt: skip
 
 
 @lru_cache(maxsize=4)

@@ -9,8 +9,8 @@ from functools import lru_cache
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import View
-from reconciler.core.wire import Scope
 from reconciler.kinds.primitives.account import account_limits
+from reconciler.kinds.primitives.readers import unread_consumers
 from reconciler.kinds.primitives.stream_config import canonical
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide
@@ -101,7 +101,7 @@ def _consumers(stream: str, view: View) -> Consumers:
             unfiltered.append(name)
         for one in filters:
             index.add(name, one)
-    return Consumers(names=names, unfiltered=unfiltered, index=index, unknown=_unread(stream, view))
+    return Consumers(names=names, unfiltered=unfiltered, index=index, unknown=unread_consumers(stream, view))
 
 
 def _afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
@@ -131,12 +131,3 @@ def _changes(view: View) -> dict[str, list[Change]]:
 def _is_internal(config: Config) -> bool:
     """Consumers that servers make to copy streams count nowhere."""
     return bool(config.get("direct") or config.get("sourcing"))
-
-
-def _unread(stream: str, view: View) -> dict[str, str]:
-    unknown = view.snapshot.unknown if view.snapshot else {}
-    prefix = Scope.consumer(stream, "")
-    found = {scope.removeprefix(prefix): why for scope, why in unknown.items() if scope.startswith(prefix)}
-    if why := unknown.get(Scope.consumers(stream)):
-        found["some consumers"] = why
-    return found

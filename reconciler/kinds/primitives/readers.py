@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.core.resource import Json
-from reconciler.core.rule import View
+from reconciler.core.rule import Finding, Outcome, View
 from reconciler.core.wire import Scope
 from reconciler.kinds.primitives.subjects import collide
 from reconciler.kinds.primitives.words import Amount, amount, listed, some
@@ -19,6 +19,8 @@ from reconciler.kinds.primitives.words import Amount, amount, listed, some
 Info = Mapping[str, Json]
 NAMED = 3
 """So many consumers are named; the others are counted."""
+SOME = "some consumers"
+"""What is said where not even their names are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,32 @@ def _all(consumers: Mapping[str, Info]) -> str:
 
 def _name(name: str, info: Info) -> str:
     return name if info["config"].get("durable_name") else f"ephemeral {name}"
+
+
+def unread_consumers(stream: str, view: View) -> dict[str, str]:
+    """Those that are there, but could not be read, with why."""
+    unknown = view.snapshot.unknown if view.snapshot else {}
+    prefix = Scope.consumer(stream, "")
+    found = {scope.removeprefix(prefix): why for scope, why in unknown.items() if scope.startswith(prefix)}
+    if why := unknown.get(Scope.consumers(stream)):
+        found[SOME] = why
+    return found
+
+
+def going_unread(stream: str, state: Info, view: View) -> Finding | None:
+    """A stream whose consumers nobody could read does not go: they may be anybody's."""
+    unread = unread_consumers(stream, view) if state.get("consumer_count", 1) else {}
+    if not unread:
+        return None
+    who, why = min(unread.items())
+    called = "its consumers" if who == SOME else f"its consumer {who}"
+    more = f", nor could {some(len(unread) - 1, 'other')}" if len(unread) > 1 else ""
+    return Finding(
+        outcome=Outcome.REFUSED,
+        quantities={"unread": len(unread)},
+        message=f"{called} could not be read ({why}){more}: what goes with it may be anybody's",
+        fix="plan again when all of its consumers can be read, as a user who may list them",
+    )
 
 
 def filters(config: Info) -> list[str]:

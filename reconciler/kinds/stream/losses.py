@@ -10,7 +10,7 @@ from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
 from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.losses import limit_lowered
-from reconciler.kinds.primitives.readers import Going, behind, unread
+from reconciler.kinds.primitives.readers import Going, behind, going_unread, unread
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.words import consent_to, exactly, listed, size, some
 
@@ -116,23 +116,38 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     `removed:` is the consent; this says what it costs. Consumers that the files do not remove need a consent of their own.
 
-    Those of another topology are not for this one to take: it must let them go first.
+    Those of another topology are not for this one to take: it must let them go first. Neither does any consent cover
+    consumers that were applied with `protect: true`, or those that nobody could read.
 
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
-    state, name = surplus.state_of(change), change.address.name
-    messages = state.get("messages", 0)
+    yield from _consumers_lost(change, view)
+    yield from _messages_lost(change, view)
+
+
+def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
+    name = change.address.name
     losing = list(_lose_consumers(name, view))
-    if foreign := [(one, owner) for one in losing if (owner := view.owner_of("consumer", name, one))]:
-        losing = [one for one in losing if one not in dict(foreign)]
+    foreign = {one: owner for one in losing if (owner := view.owner_of("consumer", name, one))}
+    protected = [one for one in losing if one not in foreign and view.protects("consumer", name, one)]
+    if unread := going_unread(name, surplus.state_of(change), view):
+        yield unread
+    if foreign:
         yield Finding(
             outcome=Outcome.REFUSED,
             quantities={"consumers": len(foreign)},
             message=f"{some(len(foreign), 'consumer')} of other topologies would go with it: "
-            + _named([f"{one} (of `{owner}`)" for one, owner in foreign]),
+            + _named([f"{one} (of `{owner}`)" for one, owner in foreign.items()]),
             fix="let their topologies remove or forget them first",
         )
-    if losing:
+    if protected:
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            quantities={"consumers": len(protected)},
+            message=f"{some(len(protected), 'protected consumer')} would go with it, whatever consent says: {_named(protected)}",
+            fix="declare and apply them once with protect: false, in a change of its own",
+        )
+    if losing := [one for one in losing if one not in foreign and one not in protected]:
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT,
             path="",
@@ -140,7 +155,11 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
             message=f"consumers that this topology does not remove go with it: {_named(losing)}",
             fix="write them into `removed` as well, or allow ST310 for this run: --allow ST310=" + str(change.address),
         )
-    if messages:
+
+
+def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
+    state, name = surplus.state_of(change), change.address.name
+    if messages := state.get("messages", 0):
         everything = Going(messages=exactly(messages), before=exactly(state.get("last_seq", messages) + 1))
         late = unread(name, state, everything, view)
         yield Finding(
@@ -156,10 +175,15 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _lose_consumers(name: str, view: View) -> Iterator[str]:
+    """Those that are there, and those of other topologies that may be: they could not be read."""
     removed = {c.address.name for c in view.children(name, "consumer") if c.action is Action.DELETE}
-    for consumer in (view.snapshot.consumers if view.snapshot else {}).get(name, {}):
-        if consumer not in removed:
-            yield consumer
+    if view.snapshot is None:
+        return
+    yield from (one for one in view.snapshot.consumers.get(name, {}) if one not in removed)
+    recorded = [a for a in view.ledger if a.kind == "consumer" and a.stream == name] if view.snapshot.unknown else ()
+    for address in sorted(recorded):
+        if view.snapshot.unknown_consumer(*address.names) and view.owner_of(address.kind, *address.names):
+            yield address.name
 
 
 RULES = (limit_lowered("ST"), interest_retention, subject_removed, stream_deletion)
