@@ -13,6 +13,7 @@ import typer
 from reconciler.cli import common, exits
 from reconciler.cli.apply import followed
 from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.filling import Values, values
 from reconciler.cli.planning import Made, Selection, making
 from reconciler.cli.screen import paper, say, tell
 from reconciler.cli.sharing import takes
@@ -30,9 +31,11 @@ app = common.app()
 
 @app.command(name="adopt")
 @takes(connection)
+@takes(values)
 def adopt_(
     paths: common.Paths,
     connection: Connection,
+    values: Values,
     only: common.Only = None,
     exclude: common.Exclude = None,
     take_over: common.TakeOver = None,
@@ -47,7 +50,8 @@ def adopt_(
     Where anything differs from the file, nothing is adopted, and what differs is shown (exit 4).
     """
     chosen = Selection(
-        only=tuple(only or ()), exclude=tuple(exclude or ()), allow=(), take_over=tuple(take_over or ())
+        only=tuple(only or ()), exclude=tuple(exclude or ()), allow=(), take_over=tuple(take_over or ()),
+        values=values,
     )  # fmt: skip
     arguments = chosen.arguments(paths, connection)
     if not yes and not sys.stdin.isatty():

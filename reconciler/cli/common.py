@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -32,12 +31,6 @@ Allow = Annotated[
 TakeOver = Annotated[
     list[str] | None,
     typer.Option("--take-over", metavar="FROM", help="Own what is declared here and topology FROM owns."),
-]
-
-
-Value = Annotated[
-    list[str] | None,
-    typer.Option("--value", metavar="NAME=VALUE", help="What ${NAME} stands for in the files."),
 ]
 
 
@@ -72,17 +65,6 @@ def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:
         if not (code and "/" in address):
             raise Misused(f"--allow {item}: write a code and an address, for example ST301=stream/ORDERS.")
     return tuple((code.upper(), address) for code, _, address in pairs)
-
-
-def values(said: list[str] | None) -> dict[str, str]:
-    """`--value region=eu` as what `${region}` stands for."""
-    from reconciler.documents.values import NAME  # noqa: PLC0415 - only for who reads files
-
-    pairs = [item.partition("=") for item in said or ()]
-    for (name, equals, _), item in zip(pairs, said or (), strict=True):
-        if not (equals and re.fullmatch(NAME, name)):
-            raise Misused(f"--value {item}: write a name and its value, for example region=eu.")
-    return {name: value for name, _, value in pairs}
 
 
 def app(**more: object) -> typer.Typer:

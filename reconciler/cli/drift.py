@@ -17,14 +17,13 @@ from reconciler.cli import common
 from reconciler.cli.apply import Manner
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.exposing import address, write_file
+from reconciler.cli.filling import NO_VALUES, Values, values
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
 from reconciler.cli.screen import Progress, paper
 from reconciler.cli.settling import accepting, restoring
 from reconciler.cli.sharing import takes
 from reconciler.cli.watching import Outlets, Teller, through
 from reconciler.core.diagnostic import CannotContinue
-from reconciler.documents.files import DISK
-from reconciler.documents.values import Filled
 from reconciler.report.commands import of_restoring
 from reconciler.report.document import Document
 from reconciler.report.drift import drift_text, place, sums
@@ -51,31 +50,25 @@ class Part:
     exclude: tuple[str, ...]
     allow: tuple[str, ...] = ()
     """For what is put back."""
-    values: tuple[tuple[str, str], ...] = ()
+    values: Values = NO_VALUES
     """Of names that stand in the files."""
-
-    @property
-    def tree(self) -> Filled:
-        return Filled(DISK, dict(self.values))
 
     def options(self) -> PlanOptions:
         return PlanOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
 
     def arguments(self, paths: Sequence[Path], connection: Connection, *, consents: bool = False) -> str:
-        values = tuple(f"{name}={value}" for name, value in self.values)
-        allow = self.allow if consents else ()
-        options = (("--value", values), ("--only", self.only), ("--exclude", self.exclude), ("--allow", allow))
-        return connection.arguments(*map(str, paths), options=options)
+        options = (("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow if consents else ()))
+        return connection.arguments(*self.values.files(paths), options=options)
 
 
+@takes(values)
 def part(
+    values: Values,
     only: common.Only = None,
     exclude: common.Exclude = None,
     allow: common.Allow = None,
-    value: common.Value = None,
 ) -> Part:
     common.consents(allow)
-    values = tuple(common.values(value).items())
     return Part(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), values=values)
 
 
@@ -117,7 +110,7 @@ def drift_(
         raise common.Misused("--listen serves metrics while watching; add --watch, or write a file with --metrics.")
     if accept or restore or watch:
         _check_told(format_, reports)
-    if accept and part.values:
+    if accept and part.values.given:
         raise common.Misused(
             "--accept writes live values into the files, and these are filled with others elsewhere; edit them by hand."
         )
@@ -128,13 +121,9 @@ def drift_(
     if watch:
         outlets = Outlets(file=metrics, listen=address(listen) if listen else None)
         teller = Teller(as_json=format_ is Format.JSON, outlets=outlets)
-        at = connection.options()
-        return through(
-            Watch(
-                paths=paths, connecting=at, options=part.options(), every=_seconds(every), tell=teller, tree=part.tree
-            ),
-            teller,
-        )
+        at, often, tree = connection.options(), _seconds(every), part.values.tree()
+        watched = Watch(paths=paths, connecting=at, options=part.options(), every=often, tell=teller, tree=tree)
+        return through(watched, teller)
     made: list[tuple[Looked, float]] = []
     with reports.even_of_errors("drift", format_, paths), _down_where_nothing_is_seen(metrics):
         asyncio.run(_look(made, paths, connection.options(), part))
@@ -170,7 +159,7 @@ def _restore(paths: Sequence[Path], part: Part, connection: Connection, yes: boo
     told = common.Format.JSON if format_ is Format.JSON else common.Format.TEXT
     manner = Manner(yes=yes, partial=False, format=told, paper=look, reports=Reports())
     commands = of_restoring(arguments, part.arguments(paths, connection, consents=True))
-    return restoring(paths, connection.options(), part.options(), manner, arguments, part.tree, commands)
+    return restoring(paths, connection.options(), part.options(), manner, arguments, part.values.tree(), commands)
 
 
 def _check_together(*chosen: bool) -> None:
@@ -206,7 +195,7 @@ async def _look(into: list[tuple[Looked, float]], paths: Sequence[Path], options
     progress, began = Progress(), time.monotonic()
     progress.show("reading files and account …")
     try:
-        async with both(paths, options, part.tree) as here:
+        async with both(paths, options, part.values.tree()) as here:
             found = await attributed(looked(here.topology, here.snapshot, part.options()), here.js)
             whole = replace(found.drift, diagnostics=(*here.loaded.diagnostics, *found.drift.diagnostics))
             into.append((replace(found, drift=whole), time.monotonic() - began))

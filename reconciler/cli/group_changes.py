@@ -13,8 +13,10 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.filling import Values, values
 from reconciler.cli.screen import paper, say, tell
 from reconciler.cli.sharing import takes
+from reconciler.documents.files import Tree
 from reconciler.kinds.groups.membership import Wish
 from reconciler.report.json import json_text
 from reconciler.report.members import members_data, members_text
@@ -39,8 +41,10 @@ class Format(StrEnum):
 
 @app.command(name="plan-members")
 @takes(connection)
+@takes(values)
 def plan_members(
     connection: Connection,
+    values: Values,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")],
     paths: Annotated[
         list[Path] | None, typer.Argument(metavar="PATHS...", help="Files that declare it; left out: as it is live.")
@@ -62,9 +66,9 @@ def plan_members(
 ) -> int:
     """What would move with other members: partitions, what is queued on them, what is delivered again. Sends nothing."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
-    _check(wish, write=write_, offline=offline, paths=paths)
+    _check(wish, write=write_, offline=offline, paths=paths, values=values)
     made: list[Preview] = []
-    asyncio.run(_look(made, group, wish, paths or (), None if offline else connection.options()))
+    asyncio.run(_look(made, group, wish, paths or (), values.tree(), None if offline else connection.options()))
     _show(made[0], format_, offline=offline)
     if write_:
         place = write(made[0])
@@ -77,11 +81,16 @@ def _names(said: list[str] | None) -> Sequence[str]:
     return [name.strip() for one in said or () for name in one.split(",") if name.strip()]
 
 
-def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None) -> None:
+def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, values: Values) -> None:
+    values.need(paths)
     if wish.exactly and (wish.add or wish.drop):
         raise common.Misused("--set says all members; leave out --add and --drop.")
     if not (wish.exactly or wish.add or wish.drop or wish.mapped is not None):
         raise common.Misused("Say what shall be different: --add, --drop, --set, --mappings or --members.")
+    if write and values.given:
+        raise common.Misused(
+            "--write edits files, and these are filled with other values elsewhere; edit them by hand."
+        )
     if write and not paths:
         raise common.Misused("--write edits the files that declare the group; name them.")
     if offline and not paths:
@@ -89,12 +98,12 @@ def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None) 
 
 
 async def _look(
-    into: list[Preview], group: str, wish: Wish, paths: Sequence[Path], options: ConnectOptions | None
+    into: list[Preview], group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
 ) -> None:
     if options is None:
-        into.append(await preview_offline(read(paths), group, wish))
+        into.append(await preview_offline(read(paths, tree), group, wish))
     elif paths:
-        async with both(paths, options) as here:
+        async with both(paths, options, tree) as here:
             into.append(await preview(here.js, here.snapshot, group, wish, here.topology))
     else:
         async with session(options) as js:

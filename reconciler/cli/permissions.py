@@ -9,9 +9,9 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.filling import Values, values
 from reconciler.cli.screen import emit, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.report import permissions as report
 
 if TYPE_CHECKING:
@@ -34,10 +34,12 @@ class Format(StrEnum):
 
 @app.command(name="permissions")
 @takes(connection)
+@takes(values)
 def permissions_(
     purpose: Annotated[Purpose, typer.Argument(help="What the user is to do.", show_default=False)],
     paths: common.Paths,
     connection: Connection,
+    values: Values,
     allow: common.Allow = None,
     backup: Annotated[bool, typer.Option("--backup", help="Also for `apply --backup`.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Also for `drift --watch`.")] = False,
@@ -55,19 +57,18 @@ def permissions_(
     """
     from reconciler.report.diagnostics import report as problems  # noqa: PLC0415 - only for who needs it
     from reconciler.workflow import permissions as asking  # noqa: PLC0415
-    from reconciler.workflow.files import load  # noqa: PLC0415
+    from reconciler.workflow.files import load, topology_of  # noqa: PLC0415
 
     _check_meant(purpose, backup=backup, watch=watch)
     consents = common.consents(allow)
-    loaded = load(paths)
-    if loaded.topology is None:
-        raise CannotContinue(*loaded.diagnostics)
+    loaded = load(paths, values.tree())
+    topology = topology_of(loaded)
     tell(problems(loaded.diagnostics))
     for_what = asking.Purpose(purpose.value)
-    needs = asking.permissions(loaded.topology, for_what, _api(connection), allow=consents, backup=backup, watch=watch)
-    title = f"to {_DOES[purpose]} topology {loaded.topology.name}"
+    needs = asking.permissions(topology, for_what, _api(connection), allow=consents, backup=backup, watch=watch)
+    title = f"to {_DOES[purpose]} topology {topology.name}"
     if format_ is Format.JSON:
-        emit(report.permissions_json(needs, loaded.topology.name, purpose.value))
+        emit(report.permissions_json(needs, topology.name, purpose.value))
     elif format_ is Format.NSC:
         emit(report.nsc_lines(needs, title, for_))
     else:

@@ -13,10 +13,13 @@ import typer
 
 from reconciler.cli import common
 from reconciler.cli.connecting import Connection
+from reconciler.cli.filling import NO_VALUES, Values, values
 from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress
+from reconciler.cli.sharing import takes
+from reconciler.core.plan import Plan
 from reconciler.core.topology import Topology
-from reconciler.documents.files import DISK
+from reconciler.documents.load import Loaded
 from reconciler.documents.values import Filled
 from reconciler.report.commands import Commands
 from reconciler.report.document import Document
@@ -38,8 +41,14 @@ class Selection:
     take_over: tuple[str, ...]
     revision: str | None = None
     """Of git: the files as they were then."""
-    values: tuple[tuple[str, str], ...] = ()
+    values: Values = NO_VALUES
     """Of names that stand in them."""
+
+    def earlier(self, paths: Sequence[Path]) -> Earlier | None:
+        return Earlier.at(self.revision, paths) if self.revision else None
+
+    def tree(self, earlier: Earlier | None) -> Filled:
+        return self.values.tree(earlier.tree if earlier else None)
 
     def options(self, earlier: Earlier | None = None) -> PlanOptions:
         came_from = earlier.came_from if earlier else None
@@ -50,8 +59,7 @@ class Selection:
 
     def files(self, paths: Sequence[Path]) -> list[str]:
         """How a command names them."""
-        values = (part for name, value in self.values for part in ("--value", f"{name}={value}"))
-        return [*(("--revision", self.revision) if self.revision else ()), *values, *map(str, paths)]
+        return [*(("--revision", self.revision) if self.revision else ()), *self.values.files(paths)]
 
     def arguments(self, paths: Sequence[Path], connection: Connection) -> str:
         """What the next command line repeats."""
@@ -61,7 +69,9 @@ class Selection:
         return connection.arguments(*self.files(paths), options=options)
 
 
+@takes(values)
 def selection(
+    values: Values,
     only: common.Only = None,
     exclude: common.Exclude = None,
     allow: common.Allow = None,
@@ -70,14 +80,13 @@ def selection(
         str | None,
         typer.Option("--revision", metavar="OLD", help="To go back: PATHS as they were in this git revision."),
     ] = None,
-    value: common.Value = None,
 ) -> Selection:
     common.consents(allow)
     if revision == "":
         raise common.Misused("--revision: name a revision of git, for example HEAD~1 or v1.2.")
     return Selection(
         only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=tuple(take_over or ()),
-        revision=revision, values=tuple(common.values(value).items()),
+        revision=revision, values=values,
     )  # fmt: skip
 
 
@@ -102,24 +111,26 @@ class Made:
         )  # fmt: skip
 
 
+def with_files(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> Plan:
+    """Together with what the files' own warnings say, and what going back does not bring back."""
+    return replace(plan, diagnostics=(*loaded.diagnostics, *(lasting(plan) if earlier else ()), *plan.diagnostics))
+
+
 @asynccontextmanager
 async def making(
     paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str
 ) -> AsyncIterator[tuple[Made, JetStream]]:
-    """The plan, and the connection to carry it out over. What the files' own warnings say stands in the plan too."""
+    """The plan, and the connection to carry it out over."""
     progress = Progress()
     progress.show("reading files and account …")
     began = time.monotonic()
     try:
-        earlier = Earlier.at(chosen.revision, paths) if chosen.revision else None
-        tree = Filled(earlier.tree if earlier else DISK, dict(chosen.values))
-        async with both(paths, options, tree) as here:
+        earlier = chosen.earlier(paths)
+        async with both(paths, options, chosen.tree(earlier)) as here:
             found = await planned(here.topology, here.snapshot, here.js, chosen.options(earlier))
             progress.clear()
-            said = (*here.loaded.diagnostics, *(lasting(found.plan) if earlier else ()), *found.plan.diagnostics)
-            plan = replace(found.plan, diagnostics=said)
             seconds = time.monotonic() - began
-            whole = replace(found, plan=plan)
+            whole = replace(found, plan=with_files(found.plan, here.loaded, earlier))
             yield Made(planned=whole, topology=here.topology, arguments=arguments, seconds=seconds), here.js
     finally:
         progress.clear()

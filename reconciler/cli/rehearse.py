@@ -14,19 +14,20 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
-from reconciler.cli.planning import Selection, selection
+from reconciler.cli.planning import Selection, selection, with_files
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, carried_out, document, reports
 from reconciler.cli.screen import Progress, paper
 from reconciler.cli.sharing import takes
 from reconciler.core.diagnostic import about
 from reconciler.core.rehearsal import Rehearsal
 from reconciler.core.wire import Snapshot, Version
+from reconciler.documents.git_tree import GitTree
 from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, setting, shown
 from reconciler.server import programs
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
 from reconciler.server.session import session
-from reconciler.workflow.files import read
+from reconciler.workflow.files import load, topology_of
 from reconciler.workflow.rehearse import rehearse as rehearse_
 from reconciler.workflow.revisions import before
 
@@ -63,19 +64,23 @@ def rehearse(
     """Carry the plan out for real on throw-away servers, and say what they answered. The account is only read."""
     progress = Progress()
     with reports.even_of_errors("rehearse", format_, paths):
-        topology = read(paths)
+        earlier = selection.earlier(paths)
+        loaded = load(paths, selection.tree(earlier))
+        topology = topology_of(loaded)
         wanted, then = common.version(on), common.version(server_version)
         with about(topology.name):
             if base:
-                live = before(topology, paths, base, wanted or programs.installed(os.environ))
+                tree = selection.values.tree(GitTree.at(base, paths[0]))
+                live = before(topology, paths, tree, wanted or programs.installed(os.environ))
             else:
                 live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
             fetch = partial(_program, tell=progress.show)
             progress.show(f"rehearsing on nats-server {live.target.version} …")
             try:
-                found = rehearse_(topology, live, selection.options(), fetch, str(then) if then else None)
+                found = rehearse_(topology, live, selection.options(earlier), fetch, str(then) if then else None)
             finally:
                 progress.clear()
+    found = replace(found, plan=with_files(found.plan, loaded, earlier))
     code = _code(found)
     made = document(
         command="rehearse", topology=topology.name, plan=found.plan, declared=topology,

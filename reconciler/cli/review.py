@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
+from reconciler.cli.filling import Values, values
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
 from reconciler.cli.screen import paper
 from reconciler.cli.sharing import takes
@@ -27,8 +28,10 @@ SHOWN = 12
 
 @app.command()
 @takes(reports)
+@takes(values)
 def review(
     reports: Reports,
+    values: Values,
     base: Annotated[
         str, typer.Option("--base", metavar="REV", help="Compare with where this revision and yours parted.")
     ],
@@ -50,20 +53,23 @@ def review(
     """Show what changes to the files would do, judged without an account: for pull requests, also from forks."""
     where = paths or [Path()]
     with reports.even_of_errors("review", format_, where):
-        found = review_files(where, base, head, today=date.today(), server=common.version(for_server))
+        server = common.version(for_server)
+        found = review_files(where, base, head, today=date.today(), server=server, values=dict(values.given))
     look = paper(verbose=verbose, no_color=no_color)
-    reports.say(format_, *_documents(found, where, head, look))
+    reports.say(format_, *_documents(found, where, values, head, look))
     return _code(found, pending=exit_code)
 
 
-def _documents(found: Reviewed, paths: Sequence[Path], head: str | None, look: Paper) -> Iterator[Document]:
+def _documents(
+    found: Reviewed, paths: Sequence[Path], values: Values, head: str | None, look: Paper
+) -> Iterator[Document]:
     since = f"since {found.base[:SHOWN]}" + (f" up to {head}" if head else "")
     beside = found.diagnostics
     for one in found.reviews:
         yield document(
             command="review", topology=one.name, plan=one.plan, declared=one.head, diagnostics=beside, paper=look,
             title=f"{one.name}{'' if one.head else ', whose files are gone,'} {since} ({_judged(one)})",
-            closing=_closing(one, paths), named=tuple(map(str, paths)),
+            closing=_closing(one, paths, values), named=tuple(map(str, paths)),
         )  # fmt: skip
         beside = ()
     if not found.reviews:
@@ -78,12 +84,12 @@ def _judged(one: Review) -> str:
     return f"judged offline for nats-server {' and '.join(version.short for version in one.versions)}"
 
 
-def _closing(one: Review, paths: Sequence[Path]) -> str:
+def _closing(one: Review, paths: Sequence[Path], values: Values) -> str:
     """What nobody could judge here, and who can."""
     if not one.unjudged:
         return ""
     codes = ", ".join(one.unjudged)
-    files = shlex.join(map(str, one.head.files if one.head else paths))
+    files = shlex.join(values.files([*map(Path, one.head.files)] if one.head else paths))
     return f"Not judged offline: {len(one.unjudged)} ({codes}). With the account: reconciler plan {visible(files)}"
 
 

@@ -11,9 +11,9 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.filling import Values, values
 from reconciler.cli.screen import say, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.lease import Held
 from reconciler.report.visible import visible
 from reconciler.workflow import history as asking
@@ -23,8 +23,10 @@ app = common.app()
 
 @app.command()
 @takes(connection)
+@takes(values)
 def unlock(
     connection: Connection,
+    values: Values,
     paths: Annotated[
         list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Files of the topology; left out: every lease.")
     ] = None,
@@ -32,18 +34,14 @@ def unlock(
 ) -> int:
     """Show who holds the lease of a topology, and remove it after confirmation. Whoever applies under it still stops
     writing when its next renewal fails, within 5 seconds."""
-    return asyncio.run(_unlock(connection, _topology(paths or []), yes=yes))
+    values.need(paths)
+    return asyncio.run(_unlock(connection, _topology(paths or [], values), yes=yes))
 
 
-def _topology(paths: list[Path]) -> str | None:
-    from reconciler.workflow.files import load  # noqa: PLC0415 - only for who names files
+def _topology(paths: list[Path], values: Values) -> str | None:
+    from reconciler.workflow.files import read  # noqa: PLC0415 - only for who names files
 
-    if not paths:
-        return None
-    loaded = load(paths)
-    if loaded.topology is None:
-        raise CannotContinue(*loaded.diagnostics)
-    return loaded.topology.name
+    return read(paths, values.tree()).name if paths else None
 
 
 async def _unlock(connection: Connection, topology: str | None, *, yes: bool) -> int:

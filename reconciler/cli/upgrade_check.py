@@ -11,6 +11,7 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
+from reconciler.cli.filling import Values, values
 from reconciler.cli.screen import paper, say, tell
 from reconciler.cli.sharing import takes
 from reconciler.core.wire import Version
@@ -31,8 +32,10 @@ class Format(StrEnum):
 
 @app.command(name="upgrade-check")
 @takes(connection)
+@takes(values)
 def upgrade_check(
     connection: Connection,
+    values: Values,
     server_version: Annotated[
         str, typer.Option("--server-version", metavar="VERSION", help="The nats-server to come, for example 2.14.6.")
     ],
@@ -46,7 +49,8 @@ def upgrade_check(
 ) -> int:
     """Say what another server version would lose, refuse or rewrite of everything live, or of files."""
     after = _version(server_version)
-    found = check_files(paths, after) if paths else asyncio.run(_account(connection, after))
+    values.need(paths)
+    found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
     if found.diagnostics:
         tell(diagnostics.report(found.diagnostics))
     say(_json(found) if format_ is Format.JSON else _text(found, paths, paper(verbose=verbose, no_color=no_color)))

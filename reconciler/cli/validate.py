@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
+from reconciler.cli.filling import Values, values
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
 from reconciler.cli.screen import paper
 from reconciler.cli.sharing import takes
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Version
-from reconciler.documents.files import DISK
-from reconciler.documents.values import Filled
 from reconciler.report.values import counted
 from reconciler.workflow.validate import checked, versions
 
@@ -22,19 +21,20 @@ app = common.app()
 
 @app.command()
 @takes(reports)
+@takes(values)
 def validate(
     paths: common.Paths,
     reports: Reports,
+    values: Values,
     for_server: Annotated[
         str | None, typer.Option("--for-server", metavar="VERSION", help="Judge for this nats-server version alone.")
     ] = None,
-    value: common.Value = None,
     format_: ChosenFormat = Format.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Check files alone, without any server: every problem at once, each with its place and a way out."""
     server = common.version(for_server)
-    found = checked(paths, server, Filled(DISK, common.values(value)))
+    found = checked(paths, server, values.tree())
     is_fine = found.topology is not None and not any(one.is_error for one in found.diagnostics)
     reports.say(format_, document(
         command="validate", topology=found.name, declared=found.topology, diagnostics=found.diagnostics,

@@ -21,6 +21,16 @@ _LITERAL = re.compile(rf"\$(?=\{{{NAME}\}})")
 _COMMENT = re.compile(r"""^(?:[^'"#]|(?<=\S)\#|'[^']*'|"(?:\\.|[^"\\])*")*?(?:^|\s)\#""")
 
 
+class OrItsName(dict[str, str]):
+    """A value that nobody gave is its name: enough to see whose file it is."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
 @dataclass(frozen=True, slots=True)
 class Filled:
     """Files with their values in place."""
@@ -48,10 +58,11 @@ def filled(file: str, text: str, values: Mapping[str, str]) -> tuple[str, list[D
             return found[0].removeprefix("$") if found["own"] else found[0]
         if name not in values:
             problems.append(_missing(name, values, _span(file, text, found)))
-        elif not values[name].isprintable():
+            return ""
+        if not values[name].isprintable():
             said = f"the value of `${{{name}}}` holds a line break, or another character that no line can hold"
             problems.append(complain("XX515", "no-value", said, _span(file, text, found)))
-        return values.get(name, "")
+        return values[name]
 
     whole = _MENTIONED.sub(value, text)
     return (text, problems) if problems else (whole, [])

@@ -19,7 +19,7 @@ from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
 from reconciler.server.pipeline import Window
 from reconciler.server.session import session
-from reconciler.workflow.files import load
+from reconciler.workflow.files import load, topology_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +41,16 @@ async def both(
         looking = asyncio.create_task(_look(stack, options, window))
         try:
             loaded = await asyncio.to_thread(load, paths, tree)
-            if loaded.topology is None:
-                raise CannotContinue(*loaded.diagnostics, topology=loaded.name)  # noqa: TRY301 - what was begun ends the same way
-            with about(loaded.name):
+            topology = topology_of(loaded)
+            with about(topology.name):
                 js, snapshot = await looking
         except BaseException:
             looking.cancel()
             with contextlib.suppress(asyncio.CancelledError, CannotContinue):
                 await looking
             raise
-        with about(loaded.name):
-            yield Both(loaded=loaded, topology=loaded.topology, js=js, snapshot=snapshot)
+        with about(topology.name):
+            yield Both(loaded=loaded, topology=topology, js=js, snapshot=snapshot)
 
 
 async def _look(stack: AsyncExitStack, options: ConnectOptions, window: Window) -> tuple[JetStream, Snapshot]:

@@ -18,9 +18,12 @@ def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
     return load_documents(paths, REGISTRY, tree)
 
 
-def read(paths: Sequence[Path]) -> Topology:
+def read(paths: Sequence[Path], tree: Tree = DISK) -> Topology:
     """The topology alone; without one there is nothing to go on with."""
-    loaded = load(paths)
+    return topology_of(load(paths, tree))
+
+
+def topology_of(loaded: Loaded) -> Topology:
     if loaded.topology is None:
         raise CannotContinue(*loaded.diagnostics, topology=loaded.name)
     return loaded.topology

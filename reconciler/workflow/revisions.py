@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.core.resource import Address, Declared
@@ -16,11 +17,12 @@ from reconciler.documents.complain import complain
 from reconciler.documents.discover import Discovered, Home, discover
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.git_tree import GitTree
-from reconciler.workflow.files import load
+from reconciler.documents.values import Filled, OrItsName
+from reconciler.workflow.files import load, topology_of
 from reconciler.workflow.review import Pair, Review, as_applied, review
 from reconciler.workflow.validate import versions
 
-NO_FILES = "XX520"
+NO_FILES, NO_VALUE = "XX520", "XX515"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +38,16 @@ class Reviewed:
 
 
 def review_files(
-    paths: Sequence[Path], base: str, head: str | None, *, today: date, server: Version | None = None
-) -> Reviewed:
+    paths: Sequence[Path], base: str, head: str | None, *,
+    today: date, server: Version | None = None, values: Mapping[str, str] = MappingProxyType({}),
+) -> Reviewed:  # fmt: skip
     """Topologies of the working tree, or of revision `head`, beside those of the commit both grew from."""
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
     older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
-    then, now = discover(paths, older), discover(paths, newer)
+    then, now = (discover(paths, Filled(tree, OrItsName(values))) for tree in (older, newer))
     elsewhere = list(_of_submodules(now, older))
     same = _untouched(then, older, now, newer)
-    before, after = _read(then, older, same), _read(now, newer, same)
+    before, after = _read(then, Filled(older, values), same), _read(now, Filled(newer, values), same)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
@@ -86,7 +89,10 @@ def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:
 
 
 def _wrong(before: _Read, after: _Read) -> list[Diagnostic]:
-    return [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
+    """A value that only the older files want is wanted too: without it, what they declared would pass for gone."""
+    errors = [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
+    said = {one.message for one in errors}
+    return [*errors, *(one for one in before.problems if one.code == NO_VALUE and one.message not in said)]
 
 
 def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Diagnostic]:
@@ -103,13 +109,10 @@ def _nothing(paths: Sequence[Path]) -> Diagnostic:
     )
 
 
-def before(topology: Topology, paths: Sequence[Path], base: str, server: Version | None) -> Snapshot:
-    """The account as these files left it at an earlier revision; on the newest server they may meet, if on no other. Whether
-    it lives in a cluster, they may not say."""
-    loaded = load(paths, GitTree.at(base, paths[0]))
-    if loaded.topology is None:
-        raise CannotContinue(*loaded.diagnostics)
-    account = as_applied([loaded.topology], topology, versions(topology, server)[-1])
+def before(topology: Topology, paths: Sequence[Path], tree: Tree, server: Version | None) -> Snapshot:
+    """The account as these files left it when they stood in this tree; on the newest server they may meet, if on no other.
+    Whether it lives in a cluster, they may not say."""
+    account = as_applied([topology_of(load(paths, tree))], topology, versions(topology, server)[-1])
     return replace(account, target=replace(account.target, cluster=topology.expect.cluster))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.fates import Fate, Finding, finding, marked, verdicts, worst_first
 from reconciler.core.judging import judged_all
 from reconciler.core.kind import Raw, Registry
@@ -15,13 +15,14 @@ from reconciler.core.resource import Address, Json, Resource
 from reconciler.core.rule import Outcome, View
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Snapshot, Version
+from reconciler.documents.files import DISK, Tree
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives import consumer_config, doomed, stream_config, upgrades
 from reconciler.kinds.primitives.upgrades import OF_ROOM
 from reconciler.kinds.primitives.words import in_words
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
-from reconciler.workflow.files import load
+from reconciler.workflow.files import load, topology_of
 from reconciler.workflow.validate import OFFLINE, nowhere
 
 TOO_YOUNG = "401"
@@ -155,12 +156,10 @@ def _capped(snapshot: Snapshot, after: Version) -> Iterator[Finding]:
             yield Finding(fate=Fate.CAPPED, address=f"stream/{name}", path="max_consumers", message=why, fix=fix)
 
 
-def check_files(paths: Sequence[Path], after: Version) -> Checked:
+def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Checked:
     """What such a server would refuse of the files, judged as if everything were made there anew."""
-    loaded = load(paths)
-    if loaded.topology is None:
-        raise CannotContinue(*loaded.diagnostics)
-    topology = loaded.topology
+    loaded = load(paths, tree)
+    topology = topology_of(loaded)
     oldest = topology.expect.min_server
     before = Version.parse(oldest) if oldest else SUPPORTED[-1]
     return Checked(

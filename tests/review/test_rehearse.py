@@ -188,3 +188,18 @@ def test_a_version_that_does_not_exist(tmp_path: Path) -> None:
     )
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("nats-server 2.12.999 could not be installed: ")
+
+
+def test_an_earlier_revision_and_its_values_are_what_is_rehearsed(tmp_path: Path) -> None:
+    repository = Repository.at(tmp_path / "repository")
+    then = 'reconciler: 1\ntopology: t\nexpect: {min_server: "2.12"}\nstreams:\n  S_${region}: {subjects: [s], max_age: 7d}\n'
+    repository.commit({"t.yaml": then})
+    repository.commit({"t.yaml": then.replace("7d", "3d")})
+    repository.write({"t.yaml": "nothing"})
+    ran = Shell(repository.folder)(
+        "rehearse", "t.yaml", "--revision", "HEAD~1", "--base", "HEAD", "--value", "region=eu", "--on", "2.12.8",
+        RECONCILER_NATS_SERVERS=str(binary("2.12").parents[2]),
+    )  # fmt: skip
+    assert (ran.code, ran.err) == (0, "")
+    assert "max_age  3d → 7d" in ran.out
+    assert "GB103" in ran.out
