@@ -3,7 +3,7 @@
     spark-submit --master yarn --archives env.tar.gz#env --conf spark.pyspark.python=./env/bin/python \\
         --conf spark.executorEnv.US_2_CREDS="$US_2_CREDS" nightly.py s3a://lake/fleet fleet.yaml
 
-env.tar.gz is a packed environment with `reconciler[fleet]`, for the executors; the driver uses its own, and reads
+env.tar.gz is a packed environment with reconciler and its extra `fleet`, for the executors; the driver uses its own, and reads
 fleet.yaml and the topologies where it runs. Credentials are looked up by the executors: files at the same path on each
 node, or variables as above. Whatever spark-submit started is used as it is. Drift is the answer of this job and not its
 failure, so it ends with 0 where `fleet drift` ends with 3; targets that could not be read are named in the page.

@@ -82,7 +82,7 @@ def test_a_pull_request_is_reviewed_and_keeps_one_comment(
     repository: Repository, runner: Runner, comments: Comments
 ) -> None:
     gh(runner, REVIEWED)
-    comments.add(7, "<!-- reconciler:review:orders -->\nquoted by somebody", kind="User")
+    comments.add(7, "<!-- reconciler:review -->\nquoted by somebody", kind="User")
     repository.commit({"streams/orders.yaml": TOPOLOGY.replace("7d", "3d") + "    storage: memory\n"})
     assert (runner.job(WORKFLOWS / "review.yml"), runner.job(WORKFLOWS / "comment.yml")) == (0, 0)
     assert "::error file=streams/orders.yaml,line=7,col=14," in runner.said
@@ -100,10 +100,15 @@ def test_a_pull_request_is_reviewed_and_keeps_one_comment(
 def test_files_that_are_wrong_fail_the_review_and_say_where(
     repository: Repository, runner: Runner, comments: Comments
 ) -> None:
+    """The comment of before would say that all is well."""
     gh(runner, REVIEWED)
+    repository.commit({"streams/orders.yaml": TOPOLOGY.replace("7d", "3d")})
+    assert (runner.job(WORKFLOWS / "review.yml"), runner.job(WORKFLOWS / "comment.yml")) == (0, 0)
     repository.commit({"streams/orders.yaml": TOPOLOGY.replace("subjects", "subjectz")})
-    assert runner.job(WORKFLOWS / "review.yml") == 1
+    assert (runner.job(WORKFLOWS / "review.yml"), runner.job(WORKFLOWS / "comment.yml")) == (1, 0)
     assert "::error file=streams/orders.yaml,line=5,col=5," in runner.said
+    (only,) = comments.bodies(7)
+    assert "did you mean `subjects`?" in only
 
 
 def test_a_comment_never_goes_to_another_pull_request(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,16 @@ def test_every_workflow_says_what_it_may_and_when_it_is_too_long(workflow: Path)
     said = loaded(workflow)
     assert said["permissions"] in ({}, {"contents": "read"})
     assert all("timeout-minutes" in job for job in said["jobs"].values())
+
+
+def test_nobody_is_told_to_install_the_package_that_has_our_name_on_the_index() -> None:
+    """It is somebody else's: ours comes from where it is hosted."""
+    by_name = re.compile(r"\breconciler(\[\w| ?[=~<>!]=)|pip install[^\n]*[\"' ]reconciler(?! @)")
+    told = [
+        path for folder in ("examples", "reconciler", "schemas", ".github") for path in (ROOT / folder).rglob("*.*")
+    ]
+    texts = [path for path in (ROOT / "README.md", *told) if path.suffix in (".md", ".py", ".yml", ".yaml", ".json")]
+    assert [str(path) for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_review_of_forks_has_no_secret_in_reach() -> None:
