@@ -47,7 +47,7 @@ def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, w
 
 def _following(found: Found, which: Which) -> Iterator[str]:
     """What to run next."""
-    if found.drifted:
+    if found.drifted_by_target:
         yield f"What an apply would do about it: `reconciler fleet plan {which.arguments()}`"
     if found.command in ("drift", "snapshot"):
         yield f"All that is kept, as a page: `reconciler fleet report {shlex.quote(str(which.file))} --report html=fleet.html`"
@@ -56,7 +56,7 @@ def _following(found: Found, which: Which) -> Iterator[str]:
 def code(found: Found) -> int:
     """Drift goes before what could not be read, which has a row of its own and is named in the report. A snapshot has done
     its work when it says what it could not read, unless that is everything."""
-    if found.drifted:
+    if found.drifted_by_target:
         return exits.DRIFT
     if found.targets and len(found.unread) == len(found.targets):
         return exits.FAILED

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from reconciler.fleet.history import counts
 
-WORST = ("unreachable", "unknown", "foreign", "missing", "recreated", "changed", "pending", "orphaned")
-"""The order in which drift is taken up by a report that cannot hold all of it."""
+WORST = ("unreachable", "foreign", "missing", "recreated", "changed", "unknown", "pending", "orphaned")
+"""The order in which drift is taken up by a report that cannot hold all of it: what strayed before what nobody could tell."""
 
 
 def targets(snapshots: DataFrame) -> DataFrame:
@@ -37,8 +37,10 @@ def worst(drift: DataFrame, most: int) -> DataFrame:
 
 
 def looked_at(drift: DataFrame) -> DataFrame:
-    """DRIFT of one run → target, standing and how many objects."""
-    return drift.groupBy("target", "standing").agg(F.countDistinct(_thing()).alias("objects"))
+    """DRIFT of one run → target, standing, how many objects, and how many of them drifted."""
+    return drift.groupBy("target", "standing").agg(
+        F.count_distinct(_thing()).alias("objects"), F.count_distinct(F.when(counts(), _thing())).alias("drifted")
+    )
 
 
 def cells(drift: DataFrame, runs: Sequence[str], most: int) -> DataFrame:

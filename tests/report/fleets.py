@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 from reconciler.core.kind import FieldInfo
 from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.seen import Field, Strayed, Target
+from reconciler.report.fleet.seen import Count, Field, Strayed, Target
 
 DAY = 86_400.0
 RUNS = ("2026-11-17", "2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21")
@@ -37,7 +38,7 @@ def everything() -> Found:
     )  # fmt: skip
     return Found(
         command="report", fleet="fleet.yaml", run=RUNS[-1], seconds=3.2, targets=targets, strayed=strayed(),
-        compared=frozenset(one.name for one in targets if not one.error), trend=trend(), by_target=by_target(),
+        counts=counts(strayed()), compared=frozenset(one.name for one in targets if not one.error), trend=trend(), by_target=by_target(),
         history=history(), repairs=repairs(), outliers=outliers(), infos=INFOS, capacity=capacity(),
         following=("To put one target back: `reconciler drift orders --context eu-1 --restore`",),
     )  # fmt: skip
@@ -48,7 +49,7 @@ def well() -> Found:
     found = everything()
     targets = tuple(replace(one, error="", unknown=0) for one in found.targets or ())
     return replace(
-        found, command="drift", targets=targets, strayed=(), compared=frozenset(one.name for one in targets),
+        found, command="drift", targets=targets, strayed=(), counts=(), compared=frozenset(one.name for one in targets),
         trend=None, by_target={}, history=None, repairs=None, outliers=None, capacity=None, following=(),
     )  # fmt: skip
 
@@ -100,6 +101,12 @@ def strayed() -> tuple[Strayed, ...]:
         Strayed(target="ap-1", standing="unreachable", topology="orders",
                 error="nats://ap.example.org:4222 did not answer within 5 s"),
     )  # fmt: skip
+
+
+def counts(all_of_them: Iterable[Strayed]) -> tuple[Count, ...]:
+    return tuple(
+        Count(target=one.target, standing=one.standing, objects=1, drifted=int(one.is_drift)) for one in all_of_them
+    )
 
 
 def trend() -> tuple[dict[str, object], ...]:
@@ -294,7 +301,7 @@ def hostile(trick: str) -> Found:
     found = everything()
     return replace(
         found, fleet=trick, run=trick, targets=(Target(name=trick, labels={trick: trick, "env": trick}, error=trick),),
-        strayed=(bad,), compared=frozenset({trick}), by_target={RUNS[0]: {trick: 2}},
+        strayed=(bad,), counts=counts([bad]), compared=frozenset({trick}), by_target={RUNS[0]: {trick: 2}},
         history=tuple({**one, **rows, "standing": trick} for one in found.history or ()),
         outliers=tuple({**one, **rows, "value": json.dumps(trick)} for one in found.outliers or ()),
         capacity=tuple({**one, **rows} for one in found.capacity or ()),

@@ -56,13 +56,15 @@ def targets(seen: DataFrame) -> tuple[Target, ...]:
     return tuple(told.target(row.asDict()) for row in rows)
 
 
-def strayed_of(rows: DataFrame) -> dict[str, Any]:
-    """Of DRIFT, one look at each target."""
-    worst = told.strayed(collected(summary.worst(rows, MOST)))
-    looked = summary.looked_at(rows).collect()
-    about = sum(row["objects"] for row in looked if row["standing"] != "compared")
+def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
+    """Of DRIFT, one look at each target: so many rows are listed, and all that they are about is counted."""
+    worst = told.strayed(collected(summary.worst(rows, most)))
+    looked = [row.asDict() for row in summary.looked_at(rows).collect()]
+    counts = tuple(told.count(row) for row in looked if row["standing"] != "compared")
+    about = sum(one.objects for one in counts)
     return {
         "strayed": worst,
+        "counts": counts,
         "left_out": {"drift": about - len(worst)} if about > len(worst) else {},
         "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
     }

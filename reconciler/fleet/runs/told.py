@@ -11,7 +11,7 @@ from typing import Any
 from reconciler.core.kind import FieldInfo, Registry
 from reconciler.core.resource import Json
 from reconciler.kinds import REGISTRY
-from reconciler.report.fleet.seen import Field, Strayed, Target
+from reconciler.report.fleet.seen import Count, Field, Strayed, Target
 
 Row = Mapping[str, Any]
 
@@ -23,6 +23,11 @@ def target(row: Row) -> Target:
         name=row["target"], labels=dict(row["labels"] or {}), version=row["version"] or "", error=row["error"] or "",
         seconds=row["seconds"], **counts,
     )  # fmt: skip
+
+
+def count(row: Row) -> Count:
+    """Of a row of how the objects of a target stand."""
+    return Count(target=row["target"], standing=row["standing"], objects=row["objects"], drifted=row["drifted"])
 
 
 def strayed(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[Strayed, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reconciler.core.drift import Standing
 from reconciler.report.fleet.pieces import Cell, Fold, Folds, Grid, Part, Piece, Prose, cells
-from reconciler.report.fleet.seen import UNREACHABLE, Field, Strayed
+from reconciler.report.fleet.seen import UNREACHABLE, Count, Field, Strayed
 from reconciler.report.values import counted, show_side
 
 MARKS = {
@@ -94,18 +95,16 @@ def _since(one: Field) -> Cell:
     return Cell(text="changed outside and in the file" if both else "changed outside", tone="warn")
 
 
-def sums(strayed: Sequence[Strayed], targets: int) -> str:
-    """`drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as declared`"""
-    drifted = [one for one in strayed if one.is_drift]
-    unread = {one.target for one in strayed if one.is_unread}
-    counts = {name: sum(one.standing == name for one in drifted) for name in _ORDER}
-    strayed_targets = {one.target for one in drifted}
-    said = ", ".join(f"{count:_} {name}" for name, count in counts.items() if count)
-    parts = [f"drift on {len(strayed_targets):_} of {counted(targets, 'target')}: {said}" if drifted else "no drift"]
+def sums(counts: Sequence[Count], targets: int) -> str:
+    """`drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as applied`"""
+    objects, drifted = Counter[str](), Counter[str]()
+    for one in counts:
+        objects[one.standing] += one.objects
+        drifted[one.standing] += one.drifted
+    strayed = {one.target for one in counts if one.drifted}
+    unread = {one.target for one in counts if one.standing == UNREACHABLE}
+    said = ", ".join(f"{drifted[name]:_} {name}" for name in _ORDER if drifted[name])
+    parts = [f"drift on {len(strayed):_} of {counted(targets, 'target')}: {said}" if strayed else "no drift"]
     parts += [f"{counted(len(unread), 'target')} not read"] if unread else []
-    unknown = sum(one.standing == Standing.UNKNOWN for one in strayed)
-    parts += [f"{unknown:_} unknown"] if unknown else []
-    pending = sum(one.standing == Standing.PENDING for one in strayed)
-    parts += [f"{pending:_} pending"] if pending else []
-    fine = targets - len(strayed_targets | unread)
-    return " · ".join([*parts, f"{counted(fine, 'target')} as applied"])
+    parts += [f"{objects[name]:_} {name}" for name in (Standing.UNKNOWN, Standing.PENDING) if objects[name]]
+    return " · ".join([*parts, f"{counted(targets - len(strayed | unread), 'target')} as applied"])

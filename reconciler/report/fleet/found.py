@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.core.drift import Standing
 from reconciler.core.kind import FieldInfo
-from reconciler.report.fleet.seen import Strayed, Target
+from reconciler.report.fleet.seen import UNREACHABLE, Count, Strayed, Target
 
 Row = Mapping[str, Any]
 """A row of one of the tables, by column."""
@@ -25,6 +26,9 @@ class Found:
     seconds: float | None = None
     targets: tuple[Target, ...] | None = None
     strayed: tuple[Strayed, ...] | None = None
+    """What is listed; there may be more of it."""
+    counts: tuple[Count, ...] = ()
+    """Of all that strayed, listed or not."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """How many rows of a table (of `drift`: objects) there are beyond what one report takes up; the table has them all."""
     earlier: Rows = ()
@@ -52,6 +56,7 @@ class Found:
 
     @property
     def drifted(self) -> tuple[Strayed, ...]:
+        """Among what is listed."""
         return tuple(one for one in self.strayed or () if one.is_drift)
 
     @property
@@ -60,17 +65,17 @@ class Found:
         unread = {one.name for one in self.targets or () if one.error} | {*self.silent}
         if self.command == "skew":  # in a report, that was another look
             unread |= {str(one["target"]) for one in self.skew or () if one.get("error")}
-        return tuple(sorted(unread | {one.target for one in self.strayed or () if one.is_unread}))
+        return tuple(sorted(unread | {one.target for one in self.counts if one.standing == UNREACHABLE}))
 
     @property
-    def unknown(self) -> tuple[Strayed, ...]:
-        return tuple(one for one in self.strayed or () if one.standing == Standing.UNKNOWN)
+    def unknown(self) -> tuple[Count, ...]:
+        return tuple(one for one in self.counts if one.standing == Standing.UNKNOWN)
 
     @property
     def drifted_by_target(self) -> Mapping[str, int] | None:
         if self.strayed is None:
             return None
-        counts: dict[str, int] = {}
-        for one in self.drifted:
-            counts[one.target] = counts.get(one.target, 0) + 1
-        return counts
+        sums = Counter[str]()
+        for one in self.counts:
+            sums[one.target] += one.drifted
+        return +sums

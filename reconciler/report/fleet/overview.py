@@ -39,7 +39,7 @@ def _tiles(found: Found) -> Iterator[Tile]:
         )
     if found.strayed is not None:
         strayed = found.drifted_by_target or {}
-        note = f"{counted(len(found.drifted), 'object')}" if strayed else "all as applied"
+        note = f"{counted(sum(strayed.values()), 'object')}" if strayed else "all as applied"
         yield Tile(
             label="Targets with drift", value=f"{len(strayed):_} of {len(found.compared):_}", note=note,
             tone="bad" if strayed else "good",
@@ -118,7 +118,7 @@ def _filling(capacity: Sequence[Row]) -> Iterator[str]:
 def totals(found: Found) -> str:
     """All of it in one line."""
     if found.strayed is not None and found.compared | set(found.unread):
-        return sums(found.strayed, len(found.compared | set(found.unread)))
+        return sums(found.counts, len(found.compared | set(found.unread)))
     if found.targets is not None:
         unread = f", {len(found.unread):_} not read" if found.unread else ""
         streams, consumers = sum(one.streams for one in found.targets), sum(one.consumers for one in found.targets)

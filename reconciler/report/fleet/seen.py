@@ -30,6 +30,18 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many objects of a target stand so."""
+
+    target: str
+    standing: str
+    """A `Standing`, or `unreachable`."""
+    objects: int
+    drifted: int = 0
+    """Those among them that strayed, and nobody agreed to overlook that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     path: str
     field_class: str = ""
