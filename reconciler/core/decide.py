@@ -225,7 +225,8 @@ def _managed(desired: Resource) -> Mapping[str, object]:
     managed = {name: value for name, value in desired.config.items() if name not in left}
     own = getattr(desired.terms, "metadata", None) or {}
     if "metadata" in managed:
-        managed["metadata"] = {key: value for key, value in managed["metadata"].items() if key in own}
+        mine = {key for key in own if f"metadata.{key}" not in left}
+        managed["metadata"] = {key: value for key, value in managed["metadata"].items() if key in mine}
     return {name: value for name, value in managed.items() if value != {}}
 
 

@@ -24,8 +24,13 @@ def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Map
             config[name] = value
     _keep_metadata(config, live.config, applied)
     for path in desired.terms.unmanaged:
-        _copy_path(config, live.config, path.split("."))
+        _copy_path(config, live.config, _keys(path))
     return config
+
+
+def _keys(path: str) -> list[str]:
+    """Names of metadata are their writers' own, and hold dots."""
+    return path.split(".", 1) if path.startswith("metadata.") else path.split(".")
 
 
 def keep_order(wanted: Json, found: Json, info: FieldInfo | None) -> Json:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
-from reconciler.server.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, encoded
+from reconciler.server.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, Silence, encoded
 from reconciler.server.pipeline import Reply
 
 STALL = 2.0
@@ -38,15 +38,21 @@ async def entries(
 async def _part(js: JetStream, bucket: str, matching: str, direct: bool) -> dict[str, Entry] | Refusal | NoAnswer:
     if direct:
         found, last = await asyncio.gather(_direct(js, bucket, matching), _last(js, bucket, matching))
+        if not isinstance(last, int):
+            return last
         if found is not None and max((entry.revision for entry in found.values()), default=0) >= last:
             return found
     return await _from_leader(js, bucket, matching)
 
 
-async def _last(js: JetStream, bucket: str, matching: str) -> int:
-    """The leader's last sequence; a copy that has it has everything before it too. Not allowed to ask: no better way."""
+async def _last(js: JetStream, bucket: str, matching: str) -> int | Refusal | NoAnswer:
+    """The leader's last sequence; a copy that has it has everything before it too. Who may not ask has no better way than
+    to believe any copy; a leader that does not answer is no reason to."""
     said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": matching})
-    return int(said["message"]["seq"]) if isinstance(said, Mapping) else 0
+    if isinstance(said, Mapping):
+        return int(said["message"]["seq"])
+    nothing = isinstance(said, Refusal) and said.err_code == NO_MESSAGE
+    return 0 if nothing or (isinstance(said, NoAnswer) and said.why is Silence.DENIED) else said
 
 
 async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | None:

@@ -128,6 +128,11 @@ def test_of_metadata_only_the_files_own_keys_are_remembered(compare: Compare) ->
     assert record(compare(desired, LIVE, raw=raw).plan()).fields["metadata"] == {"ours": "z"}
 
 
+def test_a_metadata_key_left_as_found_is_not_remembered(compare: Compare) -> None:
+    desired = "streams: {A: {subjects: [a], metadata: {ours: z, app.io/name: a}, unmanaged: [metadata.app.io/name]}}"
+    assert record(compare(desired).plan()).fields["metadata"] == {"ours": "z"}
+
+
 def test_nothing_is_remembered_of_someone_elses_stream(compare: Compare) -> None:
     plan = compare("streams: {A: {external: true}}").plan()
     assert [change.record for change in plan.changes] == [None]

@@ -150,6 +150,13 @@ def test_an_unmanaged_metadata_key_is_left_as_found() -> None:
     assert compared(desired, {"metadata": {"team": "a", "state": "2"}}, owned).fields == ()
 
 
+@pytest.mark.parametrize("said", [{"metadata": {"app.kubernetes.io/name": "ours"}}, {}], ids=["said", "not said"])
+def test_an_unmanaged_metadata_key_may_hold_dots(said: dict[str, Any]) -> None:
+    desired = wanted(said, unmanaged=("metadata.app.kubernetes.io/name",))
+    owned = applied({"metadata": {"app.kubernetes.io/name": "ours"}})
+    assert compared(desired, {"metadata": {"app.kubernetes.io/name": "theirs"}}, owned).fields == ()
+
+
 def test_a_difference_deep_inside_is_named_by_its_path() -> None:
     (field,) = compared(
         wanted({"sources": [{"name": "A"}, {"name": "B", "filter_subject": "b.>"}]}),

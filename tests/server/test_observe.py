@@ -12,9 +12,10 @@ from reconciler.core.wire import Entry, Snapshot, SubjectCounts, Unanswered, Ver
 from reconciler.server import settled
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask, observe
-from tests.support.accounts import Account
+from tests.support.accounts import Account, connect
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, make_streams, talk
+from tests.support.lossy import losing
 from tests.support.versions import on_every_version
 
 BUCKET = "static-consumer-groups"
@@ -241,3 +242,20 @@ def test_a_replica_that_lags_behind_is_not_believed(clustered_account: Account) 
         return seen
 
     assert talk(clustered_account, work) == list(range(1, 61))
+
+
+def test_a_copy_that_its_leader_says_nothing_of_is_not_believed(account: Account) -> None:
+    async def work() -> Snapshot:
+        async with losing(account.server.port, *[b"stream_msg_get_response"] * 50) as port:
+            nc = await connect(f"nats://127.0.0.1:{port}", account.user, account.password)
+            js = await JetStream.open(nc, within=0.3)
+            await make_bucket(js, BUCKET)
+            await js.put_entry(BUCKET, "k", b"1", expected_revision=0)
+            snapshot = await observe(js)
+            await js.close()
+            await nc.close()
+        return snapshot
+
+    snapshot = asyncio.run(work())
+    assert "no answer in time" in (snapshot.unknown_bucket(BUCKET) or "")
+    assert BUCKET not in snapshot.entries
