@@ -33,7 +33,10 @@ def element(name: str, /, *children: str | None, **attributes: str | int | bool 
 
 
 def escaped(text: str) -> Markup:
-    return text if isinstance(text, Markup) else Markup(html.escape(shortened(visible(text), MOST)))
+    """Nor is `##[` left, which a runner of GitHub obeys where a page is printed."""
+    if isinstance(text, Markup):
+        return text
+    return Markup(html.escape(shortened(visible(text), MOST)).replace("##[", "##&#91;"))
 
 
 def prose(text: str) -> Markup:

@@ -14,7 +14,7 @@ from reconciler.report.formats import FORMATS
 from reconciler.report.json import json_line, json_text
 from reconciler.report.visible import inert
 from tests.report.hostile import HUGE, TRICKS, hostile
-from tests.report.plans import everything, plan
+from tests.report.plans import create, everything, plan
 
 every_format = pytest.mark.parametrize("name", FORMATS)
 every_trick = pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
@@ -53,6 +53,12 @@ def test_a_report_without_a_plan_obeys_nobody_either(name: str, trick: str) -> N
 def test_what_a_report_says_in_a_form_of_its_own_is_obeyed_no_more(name: str) -> None:
     own = Document(own={name: lambda _: "  ::error file=a,line=1::pwned\nand ##[add-mask]x\n"})
     assert FORMATS[name](own) == "  \\::error file=a,line=1::pwned\nand ##\\[add-mask]x\n"
+
+
+@every_format
+def test_no_format_holds_what_a_runner_obeys_anywhere_in_a_line(name: str) -> None:
+    found = Document(topology="##[add-mask]x", plan=plan(create("stream/##[error]x"), topology="##[add-mask]x"))
+    assert "##[" not in FORMATS[name](found)
 
 
 @every_trick
