@@ -87,8 +87,8 @@ def _alone(paths: Sequence[Path], selection: Selection) -> None:
         raise common.Misused(f"{paths[0]} is a saved plan; apply it alone, without files beside it.")
     if selection != Selection(only=(), exclude=(), allow=(), take_over=()):
         raise common.Misused(
-            f"{paths[0]} is a saved plan; --only, --exclude, --allow, --take-over and --revision belong to the `plan` "
-            "that saves it."
+            f"{paths[0]} is a saved plan; --only, --exclude, --allow, --take-over, --revision and --value belong to "
+            "the `plan` that saves it."
         )
 
 

@@ -46,6 +46,13 @@ class Misused(typer.BadParameter):
         return self.message
 
 
+def never(*wrong: tuple[object, str]) -> None:
+    """What makes no sense together, each with the sentence that says so: nothing is taken and then not kept."""
+    for is_said, sentence in wrong:
+        if is_said:
+            raise Misused(sentence)
+
+
 def version(text: str | None) -> Version | None:
     try:
         return Version.parse(text) if text else None

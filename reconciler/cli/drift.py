@@ -40,6 +40,7 @@ from reconciler.workflow.plan import PlanOptions
 from reconciler.workflow.watch import Watch
 
 app = common.app()
+EVERY = "15m"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +93,8 @@ def drift_(
         bool, typer.Option("--watch", help="Stay, and tell what changes as soon as it does. Ctrl-C ends it.")
     ] = False,
     every: Annotated[
-        str, typer.Option("--every", metavar="TIME", help="While watching, look at everything this often.")
-    ] = "15m",
+        str | None, typer.Option("--every", metavar="TIME", help="While watching, look at everything this often. [15m]")
+    ] = None,
     metrics: Annotated[
         Path | None, typer.Option("--metrics", metavar="FILE.prom", help="Write Prometheus metrics into this file.")
     ] = None,
@@ -105,23 +106,26 @@ def drift_(
     no_color: common.NoColor = False,
 ) -> int:
     """Show what is live and no longer as it was last applied: exit 3. What is merged and not applied yet is no drift."""
-    _check_together(accept, restore, watch)
-    if listen and not watch:
-        raise common.Misused("--listen serves metrics while watching; add --watch, or write a file with --metrics.")
-    if accept or restore or watch:
-        _check_told(format_, reports)
-    if accept and part.values.given:
-        raise common.Misused(
-            "--accept writes live values into the files, and these are filled with others elsewhere; edit them by hand."
-        )
-    if part.allow and not restore:
-        raise common.Misused("--allow is consent to what --restore changes; add that, or leave it out.")
+    in_words = format_ in (Format.TEXT, Format.JSON) and not reports.wanted
+    common.never(
+        (accept + restore + watch > 1, "--accept, --restore and --watch are different things to do; choose one of them."),
+        (listen and not watch, "--listen serves metrics while watching; add --watch, or write a file with --metrics."),
+        (every and not watch, "--every says how often --watch looks at everything; add that, or leave it out."),
+        ((accept or restore or watch) and not in_words,
+         "--accept, --restore and --watch tell what happens as text, or with --format json."),
+        (accept and part.values.given,
+         "--accept writes live values into the files, and these are filled with others elsewhere; edit them by hand."),
+        (part.allow and not restore, "--allow is consent to what --restore changes; add that, or leave it out."),
+        (yes and not restore, "--yes answers what --restore asks; add that, or leave it out."),
+        (metrics and (accept or restore),
+         "--metrics tells what was seen, and --accept and --restore change that; write it by a look afterwards."),
+    )  # fmt: skip
     if restore:
         return _restore(paths, part, connection, yes, format_, paper(verbose=verbose, no_color=no_color))
     if watch:
         outlets = Outlets(file=metrics, listen=address(listen) if listen else None)
         teller = Teller(as_json=format_ is Format.JSON, outlets=outlets)
-        at, often, tree = connection.options(), _seconds(every), part.values.tree()
+        at, often, tree = connection.options(), _seconds(every or EVERY), part.values.tree()
         watched = Watch(paths=paths, connecting=at, options=part.options(), every=often, tell=teller, tree=tree)
         return through(watched, teller)
     made: list[tuple[Looked, float]] = []
@@ -160,16 +164,6 @@ def _restore(paths: Sequence[Path], part: Part, connection: Connection, yes: boo
     manner = Manner(yes=yes, partial=False, format=told, paper=look, reports=Reports())
     commands = of_restoring(arguments, part.arguments(paths, connection, consents=True))
     return restoring(paths, connection.options(), part.options(), manner, arguments, part.values.tree(), commands)
-
-
-def _check_together(*chosen: bool) -> None:
-    if sum(chosen) > 1:
-        raise common.Misused("--accept, --restore and --watch are different things to do; choose one of them.")
-
-
-def _check_told(format_: Format, reports: Reports) -> None:
-    if format_ not in (Format.TEXT, Format.JSON) or reports.wanted:
-        raise common.Misused("--accept, --restore and --watch tell what happens as text, or with --format json.")
 
 
 def _seconds(text: str) -> float:

@@ -26,7 +26,7 @@ class Format(StrEnum):
 @app.command()
 def explain(
     code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="ST101, or a rule's name; left out: all codes.")
+        str | None, typer.Argument(metavar="CODE", help="ST101, or a name such as storage-change; left out: all codes.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
     format_: Annotated[Format, typer.Option("--format", help="Markdown is for --all.")] = Format.TEXT,
@@ -43,24 +43,28 @@ def explain(
         others = [other_page_text(code, one, paper()) for code, one in PAGES.items()]
         say("\n".join([*(page_text(rule, paper()) for rule in rules), *others]))
     elif code is None:
-        listed = [(rule.code, rule.name) for rule in rules] + [(code, one.name) for code, one in PAGES.items()]
-        say("\n".join(f"{code}  {name}" for code, name in listed) + "\n")
+        say("".join(f"{code}  {name}\n" for code, name in _all(rules)))
     else:
         say(_pages(code, rules))
     return exits.FINE
 
 
 def _pages(code: str, rules: list[Rule]) -> str:
-    wanted = [rule for rule in rules if code.upper() == rule.code or code.lower() == rule.name]
-    if not wanted and (other := page(code.upper())):
+    found = [page_text(rule, paper()) for rule in rules if code.upper() == rule.code or code.lower() == rule.name]
+    found += [other_page_text(number, one, paper()) for number, one in PAGES.items() if code.lower() == one.name]
+    if not found and (other := page(code.upper())):
         return other_page_text(code.upper(), other, paper())
-    if not wanted:
+    if not found:
         raise common.Misused(_unknown(code, rules))
-    return "\n".join(page_text(rule, paper()) for rule in wanted)
+    return "\n".join(found)
+
+
+def _all(rules: list[Rule]) -> list[tuple[str, str]]:
+    return [*((rule.code, rule.name) for rule in rules), *((code, one.name) for code, one in PAGES.items())]
 
 
 def _unknown(code: str, rules: list[Rule]) -> str:
-    known = [word for rule in rules for word in (rule.code, rule.name)]
+    known = {word for one in _all(rules) for word in one}
     close = get_close_matches(code.upper(), known, n=3) or get_close_matches(code.lower(), known, n=3)
     meant = f" Did you mean {' or '.join(close)}?" if close else ""
-    return f"There is no rule {code}.{meant} `reconciler explain` lists all of them."
+    return f"There is no code or name {code}.{meant} `reconciler explain` lists all of them."

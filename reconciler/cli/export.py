@@ -41,7 +41,9 @@ def export_(
     into: Annotated[
         Path | None, typer.Option("--into", metavar="DIR", help="A folder with a file for each owner or stream.")
     ] = None,
-    layout: Annotated[Layout, typer.Option("--layout", help="With --into: a file for each of these.")] = Layout.OWNER,
+    layout: Annotated[
+        Layout | None, typer.Option("--layout", help="With --into: a file for each of these. [owner]")
+    ] = None,
     overwrite: Overwrite = False,
     only: common.Only = None,
     exclude: common.Exclude = None,
@@ -51,11 +53,15 @@ def export_(
     The same account gives the same bytes. Owners are the topologies that bucket `reconciler` remembers; what nobody
     owns yet goes to --topology, else to `exported`.
     """
-    if output is not None and into is not None:
-        raise common.Misused("--output names one file and --into a folder; give one of them.")
+    common.never(
+        (output is not None and into is not None, "--output names one file and --into a folder; give one of them."),
+        (layout and into is None, "--layout is that of a folder; name one with --into, or leave it out."),
+        (overwrite and into is None and output is None,
+         "--overwrite is about files; name one with --output or a folder with --into, or leave it out."),
+    )  # fmt: skip
     wanted = _Wanted(connection.options(), topology, tuple(only or ()), tuple(exclude or ()))
     if into is not None:
-        folder = asyncio.run(wanted.folder(layout))
+        folder = asyncio.run(wanted.folder(layout or Layout.OWNER))
         _write_folder(folder, into, connection, overwrite=overwrite)
         return _ended(folder.left_out)
     found = asyncio.run(wanted.file())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,12 +27,15 @@ def write_file(path: Path, text: str) -> None:
         raise common.cannot_write(path, error) from None
 
 
+_ADDRESS = re.compile(r"(\[(?P<six>[^\[\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-9]{1,5})")
+
+
 def address(said: str) -> tuple[str, int]:
     """`127.0.0.1:9099`, `:9099`, `[::1]:9099`"""
-    host, colon, port = said.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65_535:
-        raise common.Misused(f"--listen {said}: write HOST:PORT, for example 127.0.0.1:9099.")
-    return host.strip("[]") or "127.0.0.1", int(port)
+    found = _ADDRESS.fullmatch(said)
+    if not found or int(found["port"]) > 65_535:
+        raise common.Misused(f"--listen {said}: write HOST:PORT, for example 127.0.0.1:9099 or [::1]:9099.")
+    return found["six"] or found["host"] or "127.0.0.1", int(found["port"])
 
 
 @contextmanager
@@ -56,23 +61,30 @@ def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Who fetches metrics is no news."""
 
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
+        daemon_threads = True
+
     try:
-        server = ThreadingHTTPServer(at, Page)
-    except OSError as error:
+        server = Server(at, Page)
+    except (OSError, TypeError) as error:  # the latter for what can be no name of a host
         raise CannotContinue(_taken(at, error)) from None
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
     thread.start()
     try:
-        yield f"http://{at[0]}:{server.server_address[1]}/metrics"
+        yield f"http://{_shown(at[0], server.server_port)}/metrics"
     finally:
         server.shutdown()
         server.server_close()
 
 
-def _taken(at: tuple[str, int], error: OSError) -> Diagnostic:
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _taken(at: tuple[str, int], error: OSError | TypeError) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR112", name="cannot-listen",
-        message=f"Cannot listen on {at[0]}:{at[1]}: {(error.strerror or str(error)).lower()}.",
+        message=f"Cannot listen on {_shown(*at)}: {(getattr(error, 'strerror', None) or str(error)).lower()}.",
         fix="Choose another port, or end what uses it.",
     )  # fmt: skip

@@ -98,14 +98,23 @@ def where(
     partitions: Annotated[
         int | None, typer.Option("--partitions", min=1, metavar="N", help="Offline: how many.")
     ] = None,
-    filter_: Annotated[str, typer.Option("--filter", metavar="SUBJECT", help="Offline: which filter.")] = ">",
+    filter_: Annotated[
+        str | None, typer.Option("--filter", metavar="SUBJECT", help="Offline: which filter. [>]")
+    ] = None,
     wildcard: Annotated[
         list[int] | None, typer.Option("--wildcard", min=1, metavar="K", help="Offline: which `*` decide, in order.")
     ] = None,
     format_: As = Format.TEXT,
 ) -> int:
     """The partition of a key, and who works there. With --partitions it is computed without any server."""
+    common.never(
+        (partitions is None and (filter_ or wildcard),
+         "--filter and --wildcard compute a partition without any server; say with --partitions how many there are."),
+        (partitions is not None and wanted,
+         f"--partitions asks no server, so it knows no group; leave out {' '.join(wanted or ())}, or --partitions."),
+    )  # fmt: skip
     if partitions is not None:
+        filter_ = filter_ or ">"
         pattern = Pattern(filter=filter_, wildcards=_within(filter_, wildcard or []), partitions=partitions)
         at = asking.offline(key, pattern)
         found = [at] if at else []

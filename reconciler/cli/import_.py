@@ -34,6 +34,9 @@ def import_(
     Read are `nats stream info --json` and `nats consumer info --json`, backups (backup.json), a terraform.tfstate of
     version 4, and manifests of jetstream.nats.io/v1beta2. What cannot be carried over is named with its place.
     """
+    common.never(
+        (overwrite and output is None, "--overwrite is about a file; name it with --output, or leave it out."),
+    )
     found = imported(sources, topology)
     if output is None:
         emit(found.text)

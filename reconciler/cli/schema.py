@@ -23,6 +23,7 @@ from reconciler.report.plan_schema import plan_schema
 from reconciler.report.rehearsal_schema import rehearsal_schema
 
 app = common.app()
+ALONE = "--plan, --apply, --drift, --groups, --rehearse, --fleet-file and --fleet"
 
 
 @app.command()
@@ -43,10 +44,10 @@ def schema(
     """Print the JSON Schema of files, for editors, or of plans, outcomes, drift and answers about groups, for tools."""
     said = {"plan": plan, "apply": apply, "drift": drift, "groups": groups, "rehearse": rehearse, "fleet": fleet_file}
     asked = [*(name for name, wanted in said.items() if wanted), *([_of_fleet(fleet)] if fleet is not None else [])]
-    if len(asked) > 1:
-        raise common.Misused(
-            "--plan, --apply, --drift, --groups, --rehearse, --fleet-file and --fleet are schemas of their own; ask for one of them."
-        )
+    common.never(
+        (len(asked) > 1, f"{ALONE} are schemas of their own; ask for one of them."),
+        (asked and write, f"--write writes all schemas; leave out {ALONE}, or --write."),
+    )
     if write is None:
         emit(SCHEMAS[asked[0] if asked else "topology"]())
         return exits.FINE

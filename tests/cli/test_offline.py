@@ -52,6 +52,12 @@ def test_without_a_code_explain_lists_every_rule_once(shell: Shell) -> None:
     assert len(lines) == len(set(lines)) == len(REGISTRY.rules()) + len(PAGES)
 
 
+def test_a_name_that_no_rule_has_is_found_wherever_it_stands(shell: Shell) -> None:
+    assert [line for line in shell("explain", "made-anew").out.splitlines() if line.endswith(" made-anew")] == [
+        "GB102 made-anew", "DR204 made-anew",
+    ]  # fmt: skip
+
+
 def test_a_rule_is_explained_by_code_and_by_name(shell: Shell) -> None:
     by_code, by_name = shell("explain", "co121"), shell("explain", "priority-policy-switch")
     assert by_code == by_name
