@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
+import shutil
 import sys
 import tempfile
 import time
@@ -19,7 +21,7 @@ from reconciler.cli.screen import paper, say
 from reconciler.report.paper import Paper, Role
 from reconciler.server import embedded
 from reconciler.server.options import ConnectOptions
-from reconciler.workflow.demo import STORY, Scene, edited, publish, stage
+from reconciler.workflow.demo import STORY, Scene, edited, example, publish, stage
 
 app = common.app()
 
@@ -50,8 +52,22 @@ def demo(
         failed = [
             scene for number, scene in enumerate(STORY, 1) if not _played(number, scene, folder, running, paper())
         ]
-    say("\nThe server is gone with everything on it. Your turn: reconciler plan examples/orders --dev\n")
+    said = shlex.join((*_called(), "plan", _from_here(example("orders")), "--dev"))
+    say(f"\nThe server is gone with everything on it. Your turn: {said}\n")
     return exits.FAILED if failed else exits.FINE
+
+
+def _called() -> tuple[str, ...]:
+    """As this program can be run here: an environment that nobody activated is not on the PATH."""
+    if shutil.which("reconciler"):
+        return ("reconciler",)
+    python = Path(sys.executable)
+    beside = python.with_name("reconciler")
+    return (_from_here(beside),) if beside.is_file() else (_from_here(python), "-m", "reconciler")
+
+
+def _from_here(path: Path) -> str:
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 @contextlib.contextmanager

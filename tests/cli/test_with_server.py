@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pty
+import shlex
 import shutil
 import signal
 import subprocess
@@ -205,11 +206,27 @@ def test_the_embedded_server_lasts_between_commands_until_it_is_stopped(shell: S
         shell("dev", "wipe", "--yes")
 
 
-def test_the_demo_tells_its_story_to_the_end(shell: Shell) -> None:
-    ran = shell("demo")
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
+    """Where it was run, and what it told: of an installation that is not on the PATH."""
+    folder = tmp_path_factory.mktemp("demo")
+    return folder, Shell(folder)("demo", PATH=os.defpath)
+
+
+def test_the_demo_tells_its_story_to_the_end(demo: tuple[Path, Ran]) -> None:
+    folder, ran = demo
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.index("Applied 10 steps") < ran.out.index("partitions move with") < ran.out.index("CO121")
-    assert not (shell.folder / ".reconciler").exists()
+    assert not (folder / ".reconciler").exists()
+
+
+def test_the_demo_ends_with_a_command_that_can_be_typed_where_it_was_run(demo: tuple[Path, Ran]) -> None:
+    folder, ran = demo
+    *program, first, files, last = shlex.split(ran.out.rpartition("Your turn: ")[2])
+    typed = subprocess.run(
+        [*program, "validate", files], cwd=folder, env=environment(folder, PATH=os.defpath), check=False
+    )
+    assert (typed.returncode, first, last) == (0, "plan", "--dev")
 
 
 def test_the_demo_needs_nothing_of_the_folder_it_is_run_in(shell: Shell, tmp_path: Path) -> None:
