@@ -40,6 +40,8 @@ class _May:
     spec: Json = None
     """As declared; None: it is to be removed."""
     replaced: bool = False
+    origin: Address | None = None
+    """What it is called until now, where it may be made anew in that one's place."""
     queued: bool = False
     """A consumer with others on a work queue: filters may go from one to another."""
     retention: str = ""
@@ -85,14 +87,17 @@ def permissions(
 def _about(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_May]:
     retention = {d.address.name: getattr(d.spec, "retention", None) or "" for d in topology.resources if _is_stream(d)}
     consumers = [d.address.stream for d in topology.resources if d.address.kind == "consumer"]
+    moves = {moved.address: moved for moved in topology.moved}
     for declared in topology.resources:
         address, spec = declared.address, declared.spec
         if getattr(spec, "external", False):
             continue
-        kept = retention.get(address.stream, "")
+        kind, kept = registry.of(address), retention.get(address.stream, "")
+        replaced = bool(spec.allow) or any(fnmatchcase(str(address), pattern) for pattern in patterns)
+        moved = moves.get(address) if kind.renames else None
         yield _May(
-            address=address, kind=registry.of(address), spec=spec, retention=kept,
-            replaced=bool(spec.allow) or any(fnmatchcase(str(address), pattern) for pattern in patterns),
+            address=address, kind=kind, spec=spec, retention=kept, replaced=replaced,
+            origin=moved.origin if moved and (moved.reason or replaced) else None,
             queued=address.kind == "consumer" and kept == "workqueue" and consumers.count(address.stream) > 1,
         )  # fmt: skip
     for removed in topology.removed:
@@ -144,9 +149,12 @@ def _stream(one: _May, raw: Raw) -> Iterator[Step]:
     yield _step(Call.STREAM_CREATE, raw.on)
     if not one.kind.place.within:
         yield _step(Call.STREAM_UPDATE, raw.on)
-    elif one.replaced:
-        feeding = {"from": one.address.stream}
-        for call in (Call.QUEUE_READ, Call.GATE_CONSUMERS_GONE, Call.STREAM_DELETE, Call.QUEUE_SETTLE):
+        return
+    feeding = {"from": one.address.stream}
+    yield _step(Call.STREAM_UPDATE, raw.on)  # the replicas of a group's queue, which follow those of its source
+    yield _step(Call.QUEUE_SETTLE, raw.on, feeding)  # what an earlier apply had consent to make, and could not settle
+    if one.replaced:
+        for call in (Call.QUEUE_READ, Call.GATE_CONSUMERS_GONE, Call.STREAM_DELETE):
             yield _step(call, raw.on, feeding)
 
 
@@ -161,9 +169,12 @@ def _consumer(one: _May, raw: Raw) -> Iterator[Step]:
         yield _step(Call.CONSUMER_DELETE, raw.on)
     if one.replaced:
         yield _step(Call.CONSUMER_UNPIN, raw.on)
-        if one.retention != "limits":
-            stands_in = (raw.on[0], placeholder(raw.on[1]))
-            yield from (_step(call, stands_in) for call in (Call.CONSUMER_CREATE, Call.CONSUMER_DELETE))
+    if one.origin:
+        for call in (Call.CONSUMER_READ, Call.CONSUMER_PAUSE, Call.CONSUMER_DELETE, Call.CONSUMER_CREATE):
+            yield _step(call, one.origin.names)
+    if (one.replaced or one.origin) and one.retention != "limits":
+        stands_in = (raw.on[0], placeholder(raw.on[1]))
+        yield from (_step(call, stands_in) for call in (Call.CONSUMER_CREATE, Call.CONSUMER_DELETE))
 
 
 def _entry(raw: Raw) -> Iterator[Step]:

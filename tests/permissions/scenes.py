@@ -40,6 +40,7 @@ streams:
       c: {ack_policy: explicit}
       pinned: {ack_policy: explicit, priority_policy: pinned_client, priority_groups: [g], priority_timeout: 2m}
       paused: {ack_policy: explicit}
+      before: {ack_policy: explicit}
 """
     + queue("w.1", "w.2")
     + """  JOBS:
@@ -66,6 +67,7 @@ streams:
       c: {ack_policy: explicit, deliver_policy: new}
       pinned: {ack_policy: explicit, priority_policy: overflow, priority_groups: [g]}
       paused: {ack_policy: explicit, pause_until: "2099-01-01T00:00:00Z", description: stands still}
+      after: {ack_policy: explicit}
 """
     + queue("w.2", "w.1")
     + """  JOBS:
@@ -74,6 +76,8 @@ streams:
       g: {type: elastic, max_members: 6, partitioning_filters: [{filter: jobs.*, partitioning_wildcards: [1]}], members: [a, b, c]}
 kv_buckets: {CONFIG: {ttl: 1h}}
 object_stores: {FILES: {description: of people}}
+moved:
+  - {from: consumer/A/before, to: consumer/A/after, reason: said better}
 removed:
   - {address: elastic_group/JOBS/old, reason: done}
   - {address: static_group/JOBS/fixed, reason: done}

@@ -14,8 +14,9 @@ from reconciler.core import remembered
 from reconciler.core.decide import Options, decide, questions
 from reconciler.core.permissions import Granted, Need, covers, lacking
 from reconciler.core.reconcile import reconcile
+from reconciler.core.resource import Address
 from reconciler.core.rule import View
-from reconciler.core.topology import Topology
+from reconciler.core.topology import Moved, Topology
 from reconciler.core.wire import Call, MessagesFrom, Snapshot, Target, Version
 from reconciler.kinds import REGISTRY
 from reconciler.server import reach
@@ -23,6 +24,7 @@ from reconciler.server.reach import Api
 from reconciler.workflow.permissions import Purpose, permissions
 from tests.convergence.drawing import drawn, topology
 from tests.convergence.running import CONSENTED, TODAY, apply_offline, plan_offline
+from tests.support.topologies import scene
 
 API = Api()
 SERVER = Path(__file__).parents[2] / "reconciler"
@@ -41,12 +43,42 @@ def test_no_drawn_plan_has_a_step_that_is_not_foreseen(version: Version) -> None
         first = topology("drawn", case.first)
         then = topology("drawn", case.then, tuple(case.removed), tuple(case.forget))
         there = apply_offline(plan_offline(first, empty), empty)
-        for wanted, snapshot in ((first, empty), (then, there)):
+        for wanted, snapshot in ((first, empty), (then, there), (moved(first), there)):
             consented = may(wanted, Purpose.APPLY, CONSENTED)
             assert not lacking(done(plan_offline(wanted, snapshot).steps), consented)
             assert not lacking(asked(wanted, snapshot), may(wanted, Purpose.PLAN))
             bare = [s for s in steps_without_consent(wanted, snapshot) if s.address]
             assert not lacking(done(bare), may(wanted, Purpose.APPLY))
+
+
+def moved(wanted: Topology) -> Topology:
+    """The same, with another name for each of its consumers."""
+    names = {a: Address.of(a.kind, a.stream, f"{a.name}-anew") for a in (d.address for d in wanted.resources)}
+    moves = [Moved(origin=a, address=to, reason="drawn") for a, to in names.items() if a.kind == "consumer"]
+    other = {entry.origin: entry.address for entry in moves}
+    resources = (replace(d, address=other.get(d.address, d.address)) for d in wanted.resources)
+    return replace(wanted, resources=tuple(resources), moved=tuple(moves))
+
+
+GROUP = (
+    "groups: {g: {type: elastic, max_members: 2, partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}]}}"
+)
+SPREAD = [{"src": "j.*", "dest": "{{Partition(2,1)}}.j.{{Wildcard(1)}}"}]
+OF_THE_QUEUE = {
+    "raised": {"num_replicas": 1},
+    "settled": {"sources": [{"name": "J", "opt_start_seq": 7, "subject_transforms": SPREAD}]},
+}
+
+
+@pytest.mark.parametrize("found", OF_THE_QUEUE.values(), ids=OF_THE_QUEUE.keys())
+def test_what_a_queue_needs_without_any_consent_is_foreseen(tmp_path: Path, found: dict[str, object]) -> None:
+    text = f"streams: {{J: {{subjects: [j.*], num_replicas: 3, {GROUP}}}}}"
+    there = scene(
+        tmp_path, text, text, cluster="C", raw={"streams": {"J-g": {"config": found, "state": {"last_seq": 9}}}}
+    )
+    steps = [step for step in there.plan().steps if step.on == ("J-g",)]
+    assert steps
+    assert not lacking(done(steps), may(there.desired, Purpose.APPLY))
 
 
 def done(steps: Iterable[object]) -> list[Need]:

@@ -21,11 +21,14 @@ from reconciler.workflow.backup import back_up, to_back_up
 from reconciler.workflow.permissions import Purpose, permissions
 from reconciler.workflow.plan import PlanOptions, plan
 from reconciler.workflow.preflight import check, forgetful
+from tests.kinds.test_across_harms import until
 from tests.permissions.scenes import CONSENTED, denied, needs, published, topologies, users
 from tests.support.accounts import User
-from tests.support.jetstream import talk
+from tests.support.jetstream import done, talk
 from tests.support.servers import NatsServer
+from tests.support.topologies import read
 
+GROUP = "{type: elastic, max_members: 4, partitioning_filters: [{filter: jobs.*, partitioning_wildcards: [1]}]}"
 OPTIONS = PlanOptions(allow=CONSENTED)
 
 
@@ -55,6 +58,24 @@ def test_whoever_has_them_applies_everything_and_uses_all_of_them(tmp_path: Path
         used = published(server.log)
     unused = {shape(n.subject) for own in bounded.values() for n in own.publish} - {shape(one) for one in used}
     assert unused == set()
+
+
+def test_a_queue_that_an_earlier_apply_made_anew_is_settled_without_any_consent(tmp_path: Path) -> None:
+    wanted = read(tmp_path, f"streams:\n  JOBS:\n    subjects: [jobs.*]\n    groups: {{g: {GROUP}}}\n")
+
+    async def made_anew(js: JetStream) -> None:
+        config = done(await js.read("STREAM.INFO.JOBS-g"))["config"]
+        done(await js.write("STREAM.DELETE.JOBS-g"))
+        starting = {**config, "sources": [{**config["sources"][0], "opt_start_seq": 1}]}
+        done(await js.write("STREAM.CREATE.JOBS-g", starting))
+        await some_messages(js)
+        await until(js, "JOBS-g", 1)
+
+    with NatsServer(config=users({"ci": permissions(wanted, Purpose.APPLY, Api())})) as server:
+        assert talk(User(server, "ci"), lambda js: applied(js, wanted)).is_success
+        talk(User(server, "admin"), made_anew)
+        settled = talk(User(server, "ci"), lambda js: applied(js, wanted))
+        assert ([one.step.id for one in settled.done], denied(server)) == (["settle stream/JOBS-g"], set()), settled
 
 
 _SHAPE = re.compile(r"\$JS\.API\.(?:INFO|DIRECT\.GET|STREAM\.MSG\.GET|[A-Z]+\.[A-Z]+)|\$KV\.[^.]+|\$SYS.*")
