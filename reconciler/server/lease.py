@@ -61,6 +61,8 @@ class _Lease:
     until: float
     unanswered: float | None = None
     """When the first renewal was sent of those that nobody answered since."""
+    refused: str = ""
+    """What was said to the last renewal, and what to do about it."""
 
 
 MEND = (
@@ -92,7 +94,7 @@ class Leases:
     def lost(self) -> str | None:
         for topology, lease in self._held.items():
             if self._lost is None and now() >= lease.until:
-                self._lost = f"the lease of topology {topology} was not renewed in time"
+                self._lost = f"the lease of topology {topology} was not renewed in time{lease.refused}"
         return self._lost
 
     async def take(self, tell: Callable[[str], None]) -> Unavailable | None:
@@ -114,6 +116,9 @@ class Leases:
                 if isinstance(said, Stored):
                     self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
                     return None
+                self.waited = self.waited or isinstance(
+                    said, Conflict
+                )  # who came in between may be gone by the next look
                 if why := _never(said):
                     return Unavailable(why, way_out(said, MEND))
             elif isinstance(there, Held) and str(there.holder) != told:
@@ -138,8 +143,9 @@ class Leases:
         lease, before = self._held[topology], now()
         said = await self._put(topology, lease.revision)
         if isinstance(said, Stored):
-            lease.revision, lease.until, lease.unanswered = said.revision, before + self._terms.trusted, None
+            self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
             return True
+        lease.refused = _refused(said)
         if isinstance(said, NoAnswer) and said.outcome_unknown and lease.unanswered is None:
             lease.unanswered = before
         if isinstance(said, Conflict) or (isinstance(said, NoAnswer) and said.outcome_unknown):
@@ -205,6 +211,13 @@ async def leased(
         await asyncio.gather(keeping, return_exceptions=True)
         await leases.give_back()
         await beside.close()
+
+
+def _refused(said: Put) -> str:
+    """Behind "not renewed in time"; what a conflict means is seen in the bucket."""
+    if why := _never(said):
+        return f": {why}; {way_out(said, MEND)}"
+    return f": {said}" if isinstance(said, NoAnswer) else ""
 
 
 def _never(said: Put | Refusal | NoAnswer) -> str | None:

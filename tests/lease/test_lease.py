@@ -22,6 +22,7 @@ from reconciler.server.read_kv import entry
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import plan
 from tests.cli.running import environment
+from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.lease.conftest import Applier, streams
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, make_bucket, make_stream, talk
@@ -154,6 +155,48 @@ def test_whoever_was_taken_over_learns_it_and_gives_nothing_back(account: Accoun
     assert lost == "the lease of topology t was taken over by bob on h (process 0)"
     assert told
     assert b'"bob"' in value
+
+
+def test_somebody_who_was_there_for_a_moment_between_two_looks_was_waited_for(account: Account) -> None:
+    """Two leases: the second was free when it was looked at, and is free again at the next look."""
+
+    async def work() -> bool:
+        second = Point(Request(f"$KV.reconciler.{lease_key('u')}", 1), Side.REQUEST)
+        async with wire(lambda: account.server.port, second) as between:
+            near = await account.connect()
+            far = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
+            other, js = await JetStream.open(near), await JetStream.open(far)
+            await bucket(other)
+
+            async def comes_and_goes(_moment: Moment) -> Goes:
+                async with leased(other, [holder("b", "u")]):
+                    return Goes.ON
+
+            between.act = comes_and_goes
+            async with leased(js, [holder("a", "t"), holder("a", "u")]) as leases:
+                waited = held(leases).waited
+            await near.close()
+            await far.close()
+        return waited
+
+    assert asyncio.run(work())
+
+
+def test_why_a_lease_could_not_be_renewed_is_said_with_the_way_out(account: Account) -> None:
+    async def work(js: JetStream) -> str | None:
+        await bucket(js)
+        gone = asyncio.Event()
+        async with leased(js, [holder("a")], terms=Terms(ttl=2, every=0.2), stop=gone) as leases:
+            config = done(await js.request("STREAM.INFO.KV_reconciler"))["config"]
+            done(await js.request("STREAM.UPDATE.KV_reconciler", {**config, "max_bytes": 1}))
+            await asyncio.wait_for(gone.wait(), 5)
+            return held(leases).lost()
+
+    lost = talk(account, work)
+    assert lost is not None
+    assert lost.startswith(
+        "the lease of topology t was not renewed in time: maximum bytes exceeded (10077); give bucket reconciler room"
+    )
 
 
 def test_without_ttl_in_the_bucket_there_are_no_leases(account: Account) -> None:
