@@ -78,7 +78,7 @@ APPLY = {
     "LE204": Page("journal-unreadable", "The journal or a lease could not be read, or has no such run.", "see `reconciler history`, or allow the subject the message names"),
     "LE205": Page("lease-changed-hands", "While you were asked, the lease went to somebody else; it was left alone.", "look again with `reconciler unlock`"),
     "LE206": Page("lease-needed", "The plan deletes, replaces, or takes messages or a position away as was consented to, and no lease can be had in bucket `reconciler`: it is full, sealed, or was made by hand without `allow_msg_ttl`. Nothing was changed.", "mend the bucket as the message says; creates and updates work without"),
-    "LE103": Page("record-not-written", "Applied, but not remembered as ours.", "apply again; it will be adopted"),
+    "LE103": Page("record-not-written", "Done, but what is remembered could not be changed: what was applied is not remembered as ours, or what was removed or let go still is.", "apply again: what is there is adopted, and what is gone is forgotten"),
     "AP311": Page("backup-exists", "`apply --backup DIR` found a backup of one of the streams in that folder already. None is ever written over, and nothing was changed.", "name another folder"),
     "AP312": Page("backup-failed", "A stream could not be written down whole, so nothing was changed: servers before 2.15 have no snapshots of memory streams, this user may not take one, or it broke off.", "mend what the message names; or leave the stream out with --exclude, or apply without --backup"),
 }  # fmt: skip

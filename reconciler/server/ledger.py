@@ -96,11 +96,11 @@ async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping
     """
     writes = (_write(js, address, record, known.get(address, 0)) for address, record in records.items())
     said = await asyncio.gather(*writes)
-    unwritten: dict[object, list[tuple[Address, NotStored]]] = {}
-    for address, put in zip(records, said, strict=True):
+    unwritten: dict[tuple[bool, object], list[tuple[Address, NotStored]]] = {}
+    for (address, record), put in zip(records.items(), said, strict=True):
         if not isinstance(put, Stored):
-            unwritten.setdefault(_sort(put), []).append((address, put))
-    return [_not_written(those) for those in unwritten.values()]
+            unwritten.setdefault((record is None, _sort(put)), []).append((address, put))
+    return [_not_written(those, is_left=is_left) for (is_left, _), those in unwritten.items()]
 
 
 def _sort(said: NotStored) -> object:
@@ -119,11 +119,17 @@ async def _write(js: JetStream, address: Address, record: Record, revision: int)
     return await settled.put(js, BUCKET, key, value, expected_revision=revision, whoever=True)
 
 
-def _not_written(those: Sequence[tuple[Address, NotStored]]) -> Diagnostic:
-    """One for all of a sort, in the words of the first: a lost lease is one, however much was applied."""
-    (address, said), again = those[0], "apply again; what is not remembered will be adopted"
-    others = f" (nor are {len(those) - 1:_} others)" if those[1:] else ""
+def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -> Diagnostic:
+    """One for all of a sort, in the words of the first: a lost lease is one, however much was applied. `is_left`: it is a
+    record that was to go."""
+    address, said = those[0]
+    what, nor, again = (
+        ("done, but still remembered as ours", "so are", "apply again, which forgets it")
+        if is_left
+        else ("applied, but not remembered as ours", "nor are", "apply again; what is not remembered will be adopted")
+    )
+    others = f" ({nor} {len(those) - 1:_} others)" if those[1:] else ""
     return Diagnostic(
         severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
-        message=f"applied, but not remembered as ours{others}: {said}", fix=way_out(said, again),
+        message=f"{what}{others}: {said}", fix=way_out(said, again),
     )  # fmt: skip

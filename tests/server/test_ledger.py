@@ -22,7 +22,7 @@ from tests.support.jetstream import done, make_stream, talk
 from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
 
-ORDERS = Address.of("stream", "ORDERS")
+ORDERS, OTHER = Address.of("stream", "ORDERS"), Address.of("stream", "OTHER")
 RECORD = Owned(
     topology="orders", source="git@host:orders", git_revision="abc", fields={"max_age": 1, "subjects": ["o"]}
 )
@@ -146,6 +146,18 @@ def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Ac
     (problem,), found = talk(account, work)
     assert problem.message == ("applied, but not remembered as ours: expected revision 0, but wrong last sequence: 2")
     assert found.records[ORDERS].topology == "theirs"
+
+
+def test_a_record_that_could_not_be_dropped_is_told_as_still_there(account: Account) -> None:
+    async def work(js: JetStream) -> list[Diagnostic]:
+        await kept(js)
+        await ledger.write(js, {ORDERS: RECORD}, {})
+        return await ledger.write(js, {ORDERS: None, OTHER: RECORD}, {ORDERS: 99, OTHER: 98})
+
+    forgotten, made = talk(account, work)
+    assert forgotten.message.startswith("done, but still remembered as ours: expected revision 99, but")
+    assert forgotten.fix == "apply again, which forgets it"
+    assert made.message.startswith("applied, but not remembered as ours: expected revision 98, but")
 
 
 def test_what_keeps_many_records_from_being_written_is_told_once(account: Account) -> None:
