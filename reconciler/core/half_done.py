@@ -14,7 +14,7 @@ from reconciler.core.at_stake import removes
 from reconciler.core.intents import Intent, decode_intent, intent_key
 from reconciler.core.plan import PlannedChange
 from reconciler.core.records import BUCKET
-from reconciler.core.resource import Address, Json
+from reconciler.core.resource import Address, Config, Json
 from reconciler.core.wire import Call, Entry, Step
 
 Begun = Mapping[Address, Intent | str]
@@ -61,6 +61,12 @@ def is_continued(change: PlannedChange, mine: Sequence[Step], needed: Iterable[S
     is_same = isinstance(there, Intent) and any(step.revision == there.revision for step in ends)
     planned = {step.id for step in mine}
     return is_same and not any(removes(step) for step in needed if step.id not in planned)
+
+
+def kept_start(change: PlannedChange, begun: Begun) -> Config | None:
+    """Where the replacement under way goes on, once that is kept; what is there by then may begin there, too."""
+    there = begun.get(Address.parse(change.address))
+    return there.start if isinstance(there, Intent) and there.ready else None
 
 
 def _deed(intent: Intent) -> tuple[object, ...]:

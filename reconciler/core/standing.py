@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from reconciler.core.at_stake import removes
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, FieldChange
 from reconciler.core.events import Failed, Settled, Skipped, Strayed
 from reconciler.core.growth import beyond
-from reconciler.core.half_done import Begun, is_continued, is_other, is_rest, is_resumed, left_over, own
+from reconciler.core.half_done import Begun, is_continued, is_other, is_rest, is_resumed, kept_start, left_over, own
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.resource import Json
 from reconciler.core.rule import Verdict
@@ -153,7 +154,7 @@ def _judged(change: PlannedChange, beside: _Beside) -> Judged:
         return _stopped(change, "AP204", "no-longer-possible", hindered)
     if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
         return Judged(change=found, standing=Standing.TO_DO)  # made, or gone, and not yet remembered so
-    return _compared(change, found, beside)
+    return (_resumed if _is_under_way(change, beside) else _compared)(change, found, beside)
 
 
 def _is_kept(change: PlannedChange, found: PlannedChange | None, now: Plan) -> str | None:
@@ -171,12 +172,10 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     mine = beside.planned_steps.get(change.address, [])
     version = beside.now.target.version
     needed = beside.needed.get(change.address, [])
-    begun = beside.begun
-    if is_resumed(change, mine, begun) or is_continued(change, mine, needed, begun) or is_rest(mine, needed):
+    if is_rest(mine, needed):
         return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed))
     if what := next((w for s in mine if (w := recreated(s, beside.saved.seen, beside.seen, version))), None):
-        why = f"{what} was deleted and created again after the plan was made; it was left alone"
-        return _stopped(change, "AP201", "recreated", why)
+        return _made_anew(change, what)
     strayed = tuple(_strayed(change, found, mine, beside.steps))
     if strayed or found.action is not change.action:
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
@@ -187,6 +186,33 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
         return _stopped(change, "AP103", "changed-since-plan", why)
     waits_otherwise = _gates(mine) != _gates(needed)
     return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed) if waits_otherwise else None)
+
+
+def _is_under_way(change: PlannedChange, beside: _Beside) -> bool:
+    mine, needed = beside.planned_steps.get(change.address, []), beside.needed.get(change.address, [])
+    return is_resumed(change, mine, beside.begun) or is_continued(change, mine, needed, beside.begun)
+
+
+def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
+    """A replacement goes on where it was cut off: what it has yet to remove must still be what the plan was made from, or
+    what it made again itself where the position was kept."""
+    mine = [step for step in beside.planned_steps[change.address] if removes(step)]
+    left = [step for step in mine if step.id in beside.steps]
+    start = kept_start(change, beside.begun)
+    anew = (recreated(step, beside.saved.seen, beside.seen, beside.now.target.version) for step in left)
+    if start is None and (what := next(filter(None, anew), None)):
+        return _made_anew(change, what)
+    raw = [one for step in left for one in _raw(step, beside.steps[step.id])]
+    if strayed := tuple(one for one in raw if not (start and one.now == start.get(one.path, one))):
+        return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, change)), strayed=strayed)
+    if left == mine and (more := next(beyond(change, found, beside.saved), None)):
+        return _stopped(change, "AP202", "more-than-consented", more)
+    return Judged(change=change, standing=Standing.TO_DO, rest=tuple(beside.needed.get(change.address, [])))
+
+
+def _made_anew(change: PlannedChange, what: str) -> Judged:
+    why = f"{what} was deleted and created again after the plan was made; it was left alone"
+    return _stopped(change, "AP201", "recreated", why)
 
 
 def _gates(steps: Iterable[Step]) -> set[str]:

@@ -17,7 +17,8 @@ from tests.support.jetstream import done
 
 FIRST = "streams: {S: {subjects: [s], consumers: {c: {ack_policy: explicit}}}}\n"
 ALLOW = "allow: [{code: CO105, to: original, reason: slower}]"
-THEN = FIRST.replace("explicit}", f"explicit, max_deliver: 5, replay_policy: original, {ALLOW}}}")
+THEN_SAYS = f"explicit, max_deliver: 5, replay_policy: original, {ALLOW}}}"
+THEN = FIRST.replace("explicit}", THEN_SAYS)
 WRITES = {"the deletion": b"$JS.API.CONSUMER.DELETE.S.c ", "the creation": b"$JS.API.CONSUMER.CREATE.S.c "}
 
 
@@ -45,6 +46,31 @@ def test_a_replacement_that_was_killed_is_finished_by_the_same_plan(
     live = done(someone.ask(lambda js: js.read("CONSUMER.INFO.S.c")))["config"]
     assert (live["max_deliver"], live["replay_policy"]) == (5, "original")
     assert someone("plan", "topology.yaml", "--exit-code").code == 0
+
+
+NOTED = b"$KV.reconciler.intent.consumer.S.c "
+RESUMED_AT_ONCE = "streams: {S: {subjects: [s], retention: workqueue, consumers: {c: {ack_policy: explicit}}}}\n"
+
+
+@pytest.mark.parametrize("first", [FIRST, RESUMED_AT_ONCE], ids=["limits", "workqueue"])
+def test_what_somebody_edits_after_the_cut_is_not_replaced_unseen(
+    someone: Someone, account: Account, first: str
+) -> None:
+    someone.applied(first)
+    assert someone.plan(first.replace("explicit}", THEN_SAYS), "--out", "plan.json").code == 0
+    killed_at(someone, account, NOTED, sent=True)
+    someone.ask(lambda js: edited(js, max_ack_pending=7))
+    ran = someone("apply", "plan.json", "--yes", "--format", "json")
+    (failed,) = json.loads(ran.out)["failed"]
+    assert (ran.code, failed["reason"]["code"]) == (1, "AP103"), ran
+    assert {"path": "max_ack_pending", "planned": 1000, "now": 7} in failed["strayed"]
+    assert done(someone.ask(lambda js: js.read("CONSUMER.INFO.S.c")))["config"]["max_ack_pending"] == 7
+
+
+async def edited(js: JetStream, **fields: object) -> None:
+    config = done(await js.read("CONSUMER.INFO.S.c"))["config"]
+    body = {"stream_name": "S", "action": "update", "config": {**config, **fields}}
+    done(await js.write("CONSUMER.CREATE.S.c", body))
 
 
 def test_what_another_plan_is_replacing_is_left_alone(someone: Someone, account: Account) -> None:
@@ -85,3 +111,24 @@ def test_a_group_whose_new_queue_stores_its_first_message_meanwhile_is_finished(
     ran = someone("apply", "plan.json", "--yes", "--format", "json")
     assert (ran.code, json.loads(ran.out)["failed"]) == (0, []), ran
     assert someone("plan", "topology.yaml", "--exit-code").code == 0
+
+
+def test_a_queue_that_somebody_edits_when_the_members_have_ended_is_not_made_anew_unseen(
+    someone: Someone, account: Account
+) -> None:
+    someone.applied(GROUP % (4, ""))
+    assert someone.plan(GROUP % (6, AGREED), "--out", "plan.json").code == 0
+    killed_at(someone, account, RECORD, sent=True)
+
+    async def edit(js: JetStream) -> None:
+        config = done(await js.read("STREAM.INFO.E-g"))["config"]
+        done(await js.write("STREAM.UPDATE.E-g", {**config, "max_age": 10**12}))
+
+    someone.ask(edit)
+    ran = someone("apply", "plan.json", "--yes", "--format", "json")
+    (failed,) = json.loads(ran.out)["failed"]
+    assert (failed["reason"]["code"], failed["strayed"]) == (
+        "AP103",
+        [{"path": "max_age", "planned": 0, "now": 10**12}],
+    )
+    assert done(someone.ask(lambda js: js.read("STREAM.INFO.E-g")))["config"]["max_age"] == 10**12
