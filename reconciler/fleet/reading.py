@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -75,20 +75,87 @@ class SharedWindow:
 
     def __init__(self, total: asyncio.Semaphore, own: int = WINDOW) -> None:
         self._total, self._own = total, asyncio.Semaphore(own)
+        self._waiting = self._entered = 0
+        self._waited, self._noted = 0.0, 0.0
 
     async def __aenter__(self) -> None:
         await self._own.acquire()
+        self._note(waiting=1)
         try:
             await self._total.acquire()
         except BaseException:  # interrupted while it waited: nobody leaves what nobody entered
             self._own.release()
             raise
+        else:
+            self._note(entered=1)
+        finally:
+            self._note(waiting=-1)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._note(entered=-1)
         self._total.release()
         self._own.release()
+
+    def waited(self) -> float:
+        """Seconds that others cost this target: all of the time in which none of its requests was under way because of
+        them, and half of that in which half of them were not."""
+        self._note()
+        return self._waited
+
+    def _note(self, *, waiting: int = 0, entered: int = 0) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._waiting:
+            self._waited += (now - self._noted) * self._waiting / (self._waiting + self._entered)
+        self._noted, self._waiting, self._entered = now, self._waiting + waiting, self._entered + entered
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """How long a target takes: neither while whoever takes its rows does, nor while others keep it waiting."""
+
+    window: SharedWindow
+    before: float = 0.0
+    """Seconds that an earlier attempt took."""
+    since: float | None = None
+    """None: it does not run."""
+
+    def start(self) -> None:
+        self.since = asyncio.get_running_loop().time()
+
+    def stop(self) -> None:
+        if self.since is not None:
+            self.before, self.since = self.before + asyncio.get_running_loop().time() - self.since, None
+
+    def seconds(self) -> float:
+        running = 0.0 if self.since is None else asyncio.get_running_loop().time() - self.since
+        return max(0.0, self.before + running - self.window.waited())
+
+    @asynccontextmanager
+    async def within(self, deadline: float) -> AsyncGenerator[None, None]:
+        """Runs meanwhile; interrupts what takes longer."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(None) as limit:
+
+            def look() -> None:
+                nonlocal timer
+                left = deadline - self.seconds()
+                if left <= 0 and self.since is not None:
+                    limit.reschedule(loop.time())
+                else:
+                    timer = loop.call_later(max(left, _MOMENT), look)
+
+            timer = loop.call_later(max(deadline - self.seconds(), 0.0), look)
+            self.start()
+            try:
+                yield
+            finally:
+                timer.cancel()
+                self.stop()
+
+
+_MOMENT = 0.05
 
 
 def dealt(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]]:
@@ -125,29 +192,27 @@ class Reading:
     part: Part
     emit: Emit
     seconds: float = 0.0
-    """Spent on it so far."""
+    """Spent on it so far, without what others cost it."""
     told: bool = False
     error: Exception | None = None
 
     async def succeeds(self, ask: Ask, total: asyncio.Semaphore) -> bool:
         target, at, self.error = self.part.target, datetime.now(UTC), None
-        clock = asyncio.get_running_loop().time
-        began = clock()
+        watch = Stopwatch(SharedWindow(total), self.seconds)
         try:
             async with (
-                asyncio.timeout(target.deadline - self.seconds) as limit,
-                session(target.options(), window=SharedWindow(total)) as js,
+                watch.within(target.deadline),
+                session(target.options(), window=watch.window) as js,
                 aclosing(ask(js, self.part)) as found,
             ):
                 async for columns in found:
-                    self.seconds += clock() - began
-                    limit.reschedule(None)
+                    watch.stop()
+                    self.seconds = watch.seconds()
                     await self.tell(columns, at)
-                    began = clock()
-                    limit.reschedule(began + target.deadline - self.seconds)
+                    watch.start()
         except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
             self.error = error
-        self.seconds += clock() - began
+        self.seconds = watch.seconds()
         return self.error is None
 
     async def tell(self, columns: Columns, at: datetime) -> None:
