@@ -136,6 +136,7 @@ class Stopwatch:
     async def within(self, deadline: float) -> AsyncGenerator[None, None]:
         """Runs meanwhile; interrupts what takes longer."""
         loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
         async with asyncio.timeout(None) as limit:
 
             def look() -> None:
