@@ -1,6 +1,7 @@
 """Rows of one target → rows of drift: the look that `reconciler drift` takes, with rows on both sides of it.
 
-A target that could not be read, or whose topology could not be rendered, becomes one row that says so.
+A target that could not be read, or whose topology could not be rendered, becomes one row that says so; so does one that
+is to hold nothing.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from reconciler.kinds import REGISTRY
 Row = Mapping[str, Any]
 Drifted = dict[str, Any]
 """Columns of DRIFT by name; what is not in it is null."""
-COMPARED, UNREACHABLE = "compared", "unreachable"
-UNREMEMBERED = f"bucket {BUCKET} could not be read, so everything was compared with the file alone"
+COMPARED, UNREACHABLE, UNDECLARED, UNREMEMBERED = "compared", "unreachable", "undeclared", "unremembered"
+ALL_UNREMEMBERED = f"bucket {BUCKET} could not be read, so everything was compared with the file alone"
 
 
 def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = REGISTRY) -> Iterator[Drifted]:
@@ -41,7 +42,9 @@ def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = RE
     for rows in _by_topology(wanted):
         header = next((row for row in rows if row["address"] is None), rows[0])
         around = {name: header[name] for name in ("run", "day", "target", "labels", "topology")} | {"at": at}
-        yield from ({**around, **found} for found in _looked(header, rows, snapshot, registry))
+        is_nothing = header["topology"] is None and header["error"] is None
+        told = [{"standing": UNDECLARED}] if is_nothing else _looked(header, rows, snapshot, registry)
+        yield from ({**around, **found} for found in told)
 
 
 def _snapshot(live: Sequence[Row]) -> Snapshot | str:
@@ -102,13 +105,14 @@ def _found(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]
 
 
 def _unsure(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
-    """Where nobody knows what was applied, what differs from the file is shown, and no history is made of it."""
+    """Where nobody knows what was applied, what differs from the file is shown, and no history is made of it. A record that
+    cannot be used leaves nothing unread: what it is about may be another topology's, or as the file says."""
     if not drift.ledger_known:
-        yield {"standing": Standing.UNKNOWN.value, "reason": UNREMEMBERED}
+        yield {"standing": Standing.UNKNOWN.value, "reason": ALL_UNREMEMBERED}
     for one in drift.diagnostics:
         if one.address:
-            unknown = {"standing": Standing.UNKNOWN.value, "reason": one.message, "codes": [one.code]}
-            yield _about(one.address, team) | unknown
+            lost = {"standing": UNREMEMBERED, "reason": one.message, "codes": [one.code]}
+            yield _about(one.address, team) | lost
 
 
 def _about(address: str, team: Callable[[str], str | None]) -> Drifted:

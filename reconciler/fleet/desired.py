@@ -61,22 +61,22 @@ class Texts:
 
 
 def wanted(targets: Iterable[Target]) -> tuple[list[Row], dict[str, Texts]]:
-    """Rows of WANTED, and the texts they refer to. A target without a topology is only looked at."""
+    """Rows of WANTED, and the texts they refer to. A target without a topology has no files."""
     rows: list[Row] = []
     texts: dict[str, Texts] = {}
     for target in targets:
-        if target.topology:
-            key = "\n".join(map(str, target.topology))
-            if key not in texts:
-                texts[key] = Texts.of(target.topology)
-            rows.append({
-                "target": target.name, "labels": dict(target.labels), "files": key, "values": dict(target.values),
-            })  # fmt: skip
+        key = "\n".join(map(str, target.topology))
+        if key and key not in texts:
+            texts[key] = Texts.of(target.topology)
+        rows.append({
+            "target": target.name, "labels": dict(target.labels), "files": key, "values": dict(target.values),
+        })  # fmt: skip
     return rows, texts
 
 
 def desired(wanted: DataFrame, texts: Mapping[str, Texts], *, run: str, day: date) -> DataFrame:
-    """WANTED → DESIRED: a row per resource of every target, or one that says why there is none."""
+    """WANTED → DESIRED: a row per resource of every target, or one that says why there is none; where nothing is to be, one
+    without a topology."""
     return wanted.select(*WANTED.names).mapInArrow(rendering(texts, run=run, day=day), DESIRED)
 
 
@@ -102,6 +102,8 @@ def rendering(
 
 
 def _rendered(texts: Mapping[str, Texts], files: str, values: Pairs, labels: Pairs) -> Sequence[Row]:
+    if not files:
+        return [{}]
     own = texts[files]
     loaded = load((), REGISTRY, Filled(own, dict(values)))
     if loaded.topology is None:

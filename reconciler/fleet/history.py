@@ -1,12 +1,13 @@
 """How drift came and went: from what each look found to stretches of time, each open or closed.
 
 Only looks that compared something count, in the order in which they were made: a run that could not reach a target, or
-never was, neither opens nor closes anything there; nor does a look for an object that it could not tell.
+never was, neither opens nor closes anything there; nor does a look for an object that it could not tell. What is declared
+no longer has not been repaired: the object, or its whole topology, which its target's next look knows nothing of.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from reconciler.fleet.tables import DRIFT_HISTORY, fitted
@@ -16,22 +17,25 @@ THING = (*PAIR, "address", "spot")
 """One thing that can drift; its `spot` is the path, and empty for the object as a whole."""
 ABOUT = ("labels", "kind", "team", "class", "standing", "live", "desired", "applied", "codes")
 """What was said of it when it was last seen."""
+LOST = ("unknown", "unremembered")
+"""Nobody can tell how such an object stands to what was applied."""
 PAST = ("occurrence", "clean", "opened", "opened_run", "last_seen", "last_seen_run", "looks", "closed")
 
 
-def drift_history(drift: DataFrame, before: DataFrame | None = None) -> DataFrame:
-    """DRIFT of all runs → DRIFT_HISTORY. `before`, an earlier result, spares the looks that went into it: where it was
-    made of the very looks there are (none written anew, none come late), only later ones are gone through."""
+def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None = None) -> DataFrame:
+    """DRIFT of all runs, and of DESIRED as many as there are → DRIFT_HISTORY. `before`, an earlier result, spares the looks
+    that went into it: where it was made of the very looks there are (none written anew, none come late), only later ones
+    are gone through."""
     looks = _looks(drift)
     before = fitted(drift.select("target").limit(0), DRIFT_HISTORY) if before is None else before
     known = _known(looks, before)
     fresh = _numbered(looks, known)
-    past = before.where("address is not null").join(known.select(*PAIR), [*PAIR], "leftsemi")
-    episodes = _dated(_episodes(_marks(drift, fresh, past)), fresh)
+    past = _past(before, known)
+    episodes = _ended(_dated(_episodes(_marks(drift, fresh, past)), fresh), desired)
     rows = episodes.unionByName(past.where("closed is not null"), allowMissingColumns=True)
-    newest = drift.groupBy("target").agg(F.max_by("run", _order()).alias("newest"))  # it may be about a few targets
-    told = rows.join(newest, "target", "left").withColumn("state", _state())
-    return told.unionByName(_watched(looks), allowMissingColumns=True).select(*DRIFT_HISTORY.names)
+    return (
+        _stated(rows, drift, looks).unionByName(_watched(looks), allowMissingColumns=True).select(*DRIFT_HISTORY.names)
+    )
 
 
 def counts() -> Column:
@@ -43,52 +47,92 @@ def _is_ignored() -> Column:
     return F.coalesce("ignored", F.lit("")) != ""
 
 
-def _looks(drift: DataFrame) -> DataFrame:
-    """One row per run that compared a topology on a target with what was applied there; `mark` tells this look from every
-    other, and from itself where the same snapshot was compared anew with another outcome."""
+def looks_of(drift: DataFrame) -> DataFrame:
+    """One row per run that compared a topology on a target with what was applied there."""
     is_look = F.col("standing") == "compared"
     whole = drift.where(is_look | ((F.col("standing") == "unknown") & F.col("address").isNull()))
     looks = whole.groupBy("run", *PAIR).agg(
         F.max("at").alias("at"), F.first("labels").alias("labels"), F.max(F.to_json("quantities")).alias("found"),
         F.bool_and(is_look).alias("is_sure"),
-    ).where("is_sure").drop("is_sure")  # fmt: skip
-    return looks.withColumn("mark", F.xxhash64("run", "at", "found"))
+    )  # fmt: skip
+    return looks.where("is_sure").drop("is_sure")
+
+
+def lost(drift: DataFrame) -> DataFrame:
+    """Objects that a run could tell nothing of, as far as history goes."""
+    return drift.where(F.col("standing").isin(*LOST) & F.col("address").isNotNull()).select("run", *PAIR, "address")
+
+
+def _looks(drift: DataFrame) -> DataFrame:
+    """And those by which a topology is gone. `mark` tells a look from every other, from itself where the same snapshot was
+    compared anew with another outcome, and from itself where its topology was not gone before."""
+    looks = looks_of(drift).withColumn("gone", F.lit(False))
+    both = looks.unionByName(_gone(drift, looks), allowMissingColumns=True)
+    so_far = _in_order().rowsBetween(Window.unboundedPreceding, 0)
+    gone = F.bit_xor(F.when(F.col("gone"), F.xxhash64("run", "at"))).over(so_far)
+    return both.withColumn("mark", F.xxhash64("run", "at", "found", gone))
+
+
+def _gone(drift: DataFrame, looks: DataFrame) -> DataFrame:
+    """Looks at a target that was to hold other topologies than one looked at in other runs, or none. Where a topology could
+    not even be named, nobody knows which it was."""
+    named = F.col("topology").isNotNull() | (F.col("standing") == "undeclared")
+    each = drift.where("address is null").groupBy("run", "target").agg(
+        F.max("at").alias("at"), F.collect_set("topology").alias("named"), F.bool_and(named).alias("is_sure")
+    )  # fmt: skip
+    pairs = looks.select(*PAIR).distinct()
+    other = each.where("is_sure and at is not null").join(pairs, "target").where("not array_contains(named, topology)")
+    return other.select("run", *PAIR, "at", F.lit(True).alias("gone"))
 
 
 def _watched(looks: DataFrame) -> DataFrame:
     """Per topology and target: since when, until when, how often; the digest knows which looks these were."""
-    return looks.groupBy(*PAIR).agg(
-        F.max_by("labels", _order()).alias("labels"),
-        F.lit("watched").alias("state"),
-        F.min("at").alias("opened"),
-        F.min_by("run", _order()).alias("opened_run"),
-        F.max("at").alias("last_seen"),
-        F.max_by("run", _order()).alias("last_seen_run"),
-        F.count("*").alias("looks"),
-        F.bit_xor("mark").alias("digest"),
+    return (
+        looks.where("not gone")
+        .groupBy(*PAIR)
+        .agg(
+            F.max_by("labels", _order()).alias("labels"),
+            F.lit("watched").alias("state"),
+            F.min("at").alias("opened"),
+            F.min_by("run", _order()).alias("opened_run"),
+            F.max("at").alias("last_seen"),
+            F.max_by("run", _order()).alias("last_seen_run"),
+            F.count("*").alias("looks"),
+            F.bit_xor("mark").alias("digest"),
+        )
     )
 
 
-def _order() -> Column:
-    return F.struct("at", "run")
+def _order(at: str = "at", run: str = "run") -> Column:
+    return F.struct(F.col(at).alias("at"), F.col(run).alias("run"))
+
+
+def _in_order() -> WindowSpec:
+    return Window.partitionBy(*PAIR).orderBy("at", "run")
 
 
 def _known(looks: DataFrame, before: DataFrame) -> DataFrame:
     """The last look that went into `before`, where all looks up to it are still the same ones."""
-    was = before.where("state = 'watched'").select(
-        *PAIR, F.struct(F.col("last_seen").alias("at"), F.col("last_seen_run").alias("run")).alias("last"), "digest"
-    )
-    old = looks.join(was, [*PAIR], "inner").where(_order() <= F.col("last"))
+    was = before.where("state = 'watched'").select(*PAIR, _order("last_seen", "last_seen_run").alias("last"), "digest")
+    old = looks.where("not gone").join(was, [*PAIR], "inner").where(_order() <= F.col("last"))
     same = old.groupBy(*PAIR, "last", "digest").agg(F.bit_xor("mark").alias("now"))
     return same.where("now = digest").select(*PAIR, "last")
 
 
+def _past(before: DataFrame, known: DataFrame) -> DataFrame:
+    """What those looks left. What is gone since the last of them may turn out not to be: that is gone through again."""
+    past = before.where("address is not null").join(known, [*PAIR])
+    is_told = _order("closed", "closed_run") <= F.col("last")
+    return past.withColumn("closed", F.when(is_told, F.col("closed"))).drop("last")
+
+
 def _numbered(looks: DataFrame, known: DataFrame) -> DataFrame:
     """Looks to go through, from 1 on; the last known one, at which everything open still stood, counts as 0."""
-    in_order = Window.partitionBy(*PAIR).orderBy("at", "run")
-    all_of_them = looks.withColumn("before", F.lag("at").over(in_order))
+    in_order = _in_order()
+    all_of_them = looks.withColumn("before", F.lag(F.when(~F.col("gone"), F.col("at"))).over(in_order))
     later = all_of_them.join(known, [*PAIR], "left").where(F.col("last").isNull() | (_order() > F.col("last")))
-    return later.select("run", *PAIR, F.col("at").alias("look_at"), "before", F.row_number().over(in_order).alias("n"))
+    number = F.row_number().over(in_order).alias("n")
+    return later.select("run", *PAIR, F.col("at").alias("look_at"), "before", "gone", number)
 
 
 def _marks(drift: DataFrame, fresh: DataFrame, past: DataFrame) -> DataFrame:
@@ -114,17 +158,19 @@ def spot() -> Column:
 
 def _spread(said: DataFrame) -> DataFrame:
     """What is said of an object as a whole is said of each thing in it: one that is gone or somebody else's hides its
-    fields; one that could not be read, or waits to be made, deleted or finished, hides itself too."""
+    fields; one that could not be read, or waits to be made, deleted or finished, hides itself too. Where nobody knows what
+    was applied, what is said to have drifted did so from the file alone: no history is made of it."""
     is_thing = F.col("about").isNotNull() | F.col("past").isNotNull()
     things = F.collect_set(F.when(is_thing, F.col("spot"))).over(Window.partitionBy(*PAIR, "address"))
     itself = F.array("spot")
     reaches = F.when(F.col("whole").isNotNull(), F.array_union(itself, "things")).otherwise(itself)
     each = said.withColumn("things", things).withColumn("reached", F.explode(reaches))
     own, whole = F.col("reached") == F.col("spot"), F.col("whole")
-    hides = whole.isin("unknown", "pending") | (whole.isin("missing", "foreign") & (F.col("reached") != ""))
+    hides = whole.isin(*LOST, "pending") | (whole.isin("missing", "foreign") & (F.col("reached") != ""))
+    is_lost = F.coalesce(F.bool_or(whole.isin(*LOST)), F.lit(False))
     why = F.coalesce(F.when(own, F.col("why")), F.when(whole == "orphaned", "undeclared"))
     return each.groupBy(*PAIR, "address", F.col("reached").alias("spot"), "n").agg(
-        F.first(F.when(own, F.col("about")), ignorenulls=True).alias("about"),
+        F.when(~is_lost, F.first(F.when(own, F.col("about")), ignorenulls=True)).alias("about"),
         F.first(F.when(own, F.col("past")), ignorenulls=True).alias("past"),
         F.coalesce(F.bool_or(hides), F.lit(False)).alias("hides"),
         F.min(why).alias("why"),
@@ -155,12 +201,12 @@ def _episodes(marks: DataFrame) -> DataFrame:
 
 def _dated(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
     """When and in which runs, from the numbers of the looks."""
-    in_order = F.sort_array(F.collect_list(F.struct("n", F.col("look_at").alias("at"), "run", "before")))
+    in_order = F.sort_array(F.collect_list(F.struct("n", F.col("look_at").alias("at"), "run", "before", "gone")))
     row = episodes.join(fresh.groupBy(*PAIR).agg(in_order.alias("looks_here")), [*PAIR], "left")
     for what in ("first", "last", "closed"):
         row = row.withColumn(what, F.get("looks_here", F.col(f"{what}_n") - 1))
     took = F.col("closed.at").cast("double") - F.coalesce("past.opened", "first.at").cast("double")
-    ended = F.when(F.col("closed").isNotNull(), F.coalesce("why", F.lit("repaired")))
+    ended = F.when(F.col("closed.gone"), "undeclared").otherwise(F.coalesce("why", F.lit("repaired")))
     return row.select(
         "target", "topology", "address", "occurrence",
         F.nullif("spot", F.lit("")).alias("path"),
@@ -174,14 +220,34 @@ def _dated(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
         (F.col("times") + F.coalesce("past.looks", F.lit(0))).alias("looks"),
         F.col("closed.at").alias("closed"),
         F.col("closed.run").alias("closed_run"),
-        ended.alias("ended"),
-        F.when(ended == "repaired", took).alias("seconds"),
+        F.when(F.col("closed").isNotNull(), ended).alias("ended"),
+        took.alias("seconds"),
     )  # fmt: skip
 
 
-def _state() -> Column:
-    return (
-        F.when(F.col("closed").isNotNull(), "closed")
-        .when(F.col("last_seen_run") == F.col("newest"), "open")
-        .otherwise("unseen")
+def _ended(dated: DataFrame, desired: DataFrame) -> DataFrame:
+    """What was not found again because nothing declares it any more has not been repaired. Of a run whose DESIRED is there
+    no longer nobody can tell."""
+    look = ["closed_run", *PAIR]
+    closed = F.broadcast(dated.where("ended = 'repaired'").select(*look).distinct())
+    was = desired.withColumnRenamed("run", "closed_run").join(closed, look, "leftsemi")
+    kept = was.where("address is null").select(*look, F.lit(True).alias("is_kept")).distinct()
+    declared = was.where("address is not null").select(*look, "address", F.lit(True).alias("is_declared")).distinct()
+    both = dated.join(kept, look, "left").join(declared, [*look, "address"], "left")
+    is_let_go = (F.col("ended") == "repaired") & F.col("is_kept") & F.col("is_declared").isNull()
+    told = both.withColumn("ended", F.when(is_let_go, "undeclared").otherwise(F.col("ended")))
+    took = F.when(F.col("ended") == "repaired", F.col("seconds"))
+    return told.withColumn("seconds", took).drop("is_kept", "is_declared")
+
+
+def _stated(rows: DataFrame, drift: DataFrame, looks: DataFrame) -> DataFrame:
+    """What is not closed is open where its target's newest run could tell of the object, however it stands there."""
+    newest = F.broadcast(drift.groupBy("target").agg(F.max_by("run", _order()).alias("run")))
+    seen = looks.where("not gone").join(newest, ["target", "run"]).select(*PAIR, F.lit(True).alias("is_seen"))
+    unsure = (
+        lost(drift).join(newest, ["target", "run"]).select(*PAIR, "address", F.lit(True).alias("is_lost")).distinct()
     )
+    both = rows.join(seen, [*PAIR], "left").join(unsure, [*PAIR, "address"], "left")
+    is_open = F.col("is_seen") & F.col("is_lost").isNull()
+    state = F.when(F.col("closed").isNotNull(), "closed").when(is_open, "open").otherwise("unseen")
+    return both.withColumn("state", state).drop("is_seen", "is_lost")

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from reconciler.fleet.history import counts
 
-WORST = ("unreachable", "foreign", "missing", "recreated", "changed", "unknown", "pending", "orphaned")
+WORST = ("unreachable", "foreign", "missing", "recreated", "changed", "unknown", "unremembered", "pending", "orphaned")
 """The order in which drift is taken up by a report that cannot hold all of it: what strayed before what nobody could tell."""
 
 
@@ -33,13 +33,20 @@ def targets(snapshots: DataFrame) -> DataFrame:
 def worst(drift: DataFrame, most: int) -> DataFrame:
     """DRIFT of one run → its rows that are about something, worst first, at most so many."""
     rank = F.array_position(F.array(*map(F.lit, WORST)), F.col("standing"))
-    return drift.where("standing != 'compared'").orderBy(rank, "target", "address", "path").limit(most)
+    return (
+        drift.where("standing not in ('compared', 'undeclared')").orderBy(rank, "target", "address", "path").limit(most)
+    )
 
 
 def looked_at(drift: DataFrame) -> DataFrame:
-    """DRIFT of one run → target, standing, how many objects, and how many of them drifted."""
-    return drift.groupBy("target", "standing").agg(
-        F.count_distinct(_thing()).alias("objects"), F.count_distinct(F.when(counts(), _thing())).alias("drifted")
+    """DRIFT of one run → target, standing, how many objects, and how many of them drifted. One that nothing is known of but
+    that its record cannot be used is `unremembered`, any other stands as it does."""
+    known = F.max(F.when(F.col("standing") != "unremembered", F.col("standing")))
+    objects = drift.where("standing != 'undeclared'").groupBy("target", "topology", "address").agg(
+        F.coalesce(known, F.lit("unremembered")).alias("standing"), F.bool_or(counts()).alias("drifted")
+    )  # fmt: skip
+    return objects.groupBy("target", "standing").agg(
+        F.count("*").alias("objects"), F.count_if("drifted").alias("drifted")
     )
 
 

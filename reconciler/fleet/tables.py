@@ -90,14 +90,14 @@ MESSAGES = _table(
 )
 
 WANTED = _table(target=TEXT, labels=LABELS, files=TEXT, values=LABELS)
-"""Which files each target is to hold, and its values."""
+"""Which files each target is to hold (none: an empty text), and its values."""
 
 DESIRED = StructType(
     [
         *_table(
             target=TEXT,
             labels=LABELS,
-            topology=TEXT,
+            topology=TEXT,  # null without an error: nothing is declared for this target
             repository=TEXT,
             address=TEXT,  # null in the row of the topology itself
             kind=TEXT,
@@ -119,10 +119,10 @@ DRIFT = StructType(
             target=TEXT,
             labels=LABELS,
             topology=TEXT,
-            address=TEXT,  # null in the row of the look itself (compared, unreachable)
+            address=TEXT,  # null in the row of the look itself (compared, unreachable, undeclared)
             kind=TEXT,
             team=TEXT,
-            # unknown | foreign | missing | recreated | changed | pending | orphaned | unreachable | compared
+            # unknown | foreign | missing | recreated | changed | pending | orphaned, or one of those told below
             standing=TEXT,
             path=TEXT,  # null where it is the whole object
             **{"class": TEXT},
@@ -144,8 +144,10 @@ DRIFT = StructType(
     ]
 )
 """A row per differing field, or per object that strayed as a whole, and one per look at a topology on its target:
-`unreachable` with its error where nothing could be compared, else `compared`, with the number of objects by standing in
-its quantities. By that row everybody can tell what was looked at and is well from what nobody looked at."""
+`unreachable` with its error where nothing could be compared, `undeclared` where the target is to hold nothing, else
+`compared`, with the number of objects by standing in its quantities. By that row everybody can tell what was looked at and
+is well from what nobody looked at. `unremembered` is said of an object whose record of what was applied cannot be used,
+beside what else is said of it."""
 
 DRIFT_HISTORY = _table(
     target=TEXT,
@@ -158,7 +160,7 @@ DRIFT_HISTORY = _table(
     field=TEXT,  # the path without its indexes
     **{"class": TEXT},
     standing=TEXT,  # when last seen
-    state=TEXT,  # open | unseen: its target's newest run could not look | closed | watched: the row without an address
+    state=TEXT,  # open | unseen: its target's newest run could not tell | closed | watched: the row without an address
     occurrence=IntegerType(),  # 1: never before; 2: it came back
     clean=TimestampType(),  # the look before, which did not find it; null: it was there from the first look on
     opened=TimestampType(),  # the first look that found it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from reconciler.fleet.history import counts, spot
+from reconciler.fleet.history import PAIR, counts, looks_of, lost, spot
 from reconciler.fleet.tables import REPAIRS, TREND, fitted
 
 
@@ -34,26 +34,39 @@ def repairs(history: DataFrame) -> DataFrame:
 
 
 def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
-    """DRIFT and DRIFT_HISTORY of all runs → TREND. What a run could not look at stays open in it, and is counted apart."""
+    """DRIFT and DRIFT_HISTORY of all runs → TREND. What a run could not tell stays open in it, and is counted apart."""
     compared, strayed = F.col("standing") == "compared", counts() & F.col("address").isNotNull()
-    thing, target = F.struct("target", "topology", "address", spot()), F.struct("target", "topology")
+    target = F.struct("target", "topology")
     runs = drift.groupBy("run").agg(
         F.max("day").alias("day"),
         F.min("at").alias("at"),
         F.count_if(compared).alias("compared"),
         F.count_distinct(F.when(F.col("standing") == "unreachable", target)).alias("unreachable"),
-        F.count_distinct(F.when(strayed, thing)).alias("seen"),
         F.count_distinct(F.when(strayed, F.struct("target", "address"))).alias("objects"),
     )
+    runs = runs.join(_seen(drift, history), "run", "left")
     for what in ("opened", "closed"):
         episodes = history.where(f"state != 'watched' and {what}_run is not null")
         runs = runs.join(
             episodes.groupBy(F.col(f"{what}_run").alias("run")).agg(F.count("*").alias(what)), "run", "left"
         )
-    runs = runs.fillna(0, ["opened", "closed"])
+    runs = runs.fillna(0, ["seen", "opened", "closed"])
     so_far = Window.orderBy("at", "run")
     open_then = F.sum(F.col("opened") - F.col("closed")).over(so_far)
     return fitted(
         runs.withColumn("open", open_then).withColumn("unseen", F.greatest(F.col("open") - F.col("seen"), F.lit(0))),
         TREND,
     )
+
+
+def _seen(drift: DataFrame, history: DataFrame) -> DataFrame:
+    """Per run, how much of what is open it could tell of: what it found drifted, and what an object that is gone, somebody
+    else's or not finished hides."""
+    sure = drift.where("address is not null").join(looks_of(drift).select("run", *PAIR), ["run", *PAIR], "leftsemi")
+    told = sure.join(lost(drift), ["run", *PAIR, "address"], "leftanti")
+    found = told.where(counts()).select("run", *PAIR, "address", spot().alias("spot"))
+    whole = told.where(F.col("path").isNull() & F.col("standing").isin("missing", "foreign", "pending"))
+    open_ = history.where("state != 'watched'").select(*PAIR, "address", spot().alias("spot"), "opened", "closed")
+    hidden = whole.join(open_, [*PAIR, "address"]).where("opened < at and (closed is null or closed > at)")
+    both = found.unionByName(hidden.select(*found.columns))
+    return both.groupBy("run").agg(F.count_distinct(F.struct(*PAIR, "address", "spot")).alias("seen"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.tables import DRIFT, made
+from reconciler.fleet.tables import DESIRED, DRIFT, made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,15 +20,19 @@ def night(number: float) -> datetime:
     return MIDNIGHT + timedelta(days=number)
 
 
-def look(run: str, at: datetime, *found: Row, target: str) -> list[Row]:
+def look(run: str, at: datetime, *found: Row, target: str, topology: str = "orders") -> list[Row]:
     """One look that could compare, and what it found."""
-    topology = "orders"
     common = {"run": run, "at": at, "day": at.date(), "target": target, "topology": topology, "labels": {"env": "prod"}}
     return [{**common, "standing": "compared", "drifted": False}, *({**common, **one} for one in found)]
 
 
-def unreachable(run: str, at: datetime, target: str) -> list[Row]:
-    return [{"run": run, "at": at, "day": at.date(), "target": target, "topology": "orders",
+def undeclared(run: str, at: datetime, target: str) -> list[Row]:
+    """A look at a target that is to hold nothing."""
+    return [{"run": run, "at": at, "day": at.date(), "target": target, "standing": "undeclared"}]
+
+
+def unreachable(run: str, at: datetime, target: str, topology: str | None = "orders") -> list[Row]:
+    return [{"run": run, "at": at, "day": at.date(), "target": target, "topology": topology,
              "standing": "unreachable", "drifted": False, "error": "no answer within 5s"}]  # fmt: skip
 
 
@@ -53,3 +57,13 @@ def _at(address: str) -> Row:
 
 def frame(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
     return made(spark, rows, DRIFT)
+
+
+def wanted(spark: SparkSession, looks: Iterable[tuple[str, str, Iterable[str]]]) -> DataFrame:
+    """DESIRED: the addresses that a run knew of on a target."""
+    rows = [
+        {"run": run, "target": target, "topology": "orders", "address": address}
+        for run, target, addresses in looks
+        for address in (None, *addresses)
+    ]
+    return made(spark, rows, DESIRED)

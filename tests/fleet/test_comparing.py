@@ -13,6 +13,7 @@ from reconciler.core.looking import Part, look
 from reconciler.core.records import encode_key, encode_owned
 from reconciler.core.topology import Topology
 from reconciler.fleet.comparing import compared
+from reconciler.fleet.desired import _rendered
 from reconciler.fleet.rendering import rendered, topology_in
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT
@@ -146,11 +147,13 @@ def test_where_nobody_knows_what_was_applied_that_is_said_beside_what_differs_fr
     assert "stream/ORDERS" in {row.get("address") for row in told}
 
 
-def test_a_record_that_cannot_be_read_makes_its_object_unknown_and_no_other(tmp_path: Path) -> None:
+def test_what_a_record_that_cannot_be_used_is_about_is_said_and_leaves_nothing_unread(tmp_path: Path) -> None:
     found = scene(tmp_path, APPLIED, APPLIED, raw=OUTSIDE)
     rubbish = [row | {"value": b"{"} if row["scope"] == "reconciler/owned.stream.GONE" else row for row in live(found)]
-    told = [row for row in compared(rubbish, wanted(found.desired)) if row["standing"] == "unknown"]
-    assert [(row["address"], row["codes"]) for row in told] == [("stream/GONE", ["LE101"])]
+    told = [row for row in compared(rubbish, wanted(found.desired)) if row["standing"] in ("unknown", "unremembered")]
+    assert [(row["address"], row["standing"], row["codes"]) for row in told] == [
+        ("stream/GONE", "unremembered", ["LE101"])
+    ]
 
 
 def unreachable(live: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> str:
@@ -188,8 +191,10 @@ def test_rows_that_make_no_sense_end_the_look_at_their_target_alone(calm: Scene)
     assert unreachable(torn, wanted(calm.desired)).startswith("its snapshot cannot be read")
 
 
-def test_a_target_that_is_to_hold_nothing_has_no_rows(calm: Scene) -> None:
-    assert list(compared(live(calm), [])) == []
+def test_a_target_that_is_to_hold_nothing_says_so_even_where_it_is_not_read(calm: Scene) -> None:
+    (header,) = _rendered({}, "", (), ())
+    nothing = {**dict.fromkeys(DESIRED.names), **EACH, **header}
+    assert [[row["standing"] for row in compared(rows, [nothing])] for rows in (live(calm), [])] == [["undeclared"]] * 2
 
 
 def test_rows_have_no_columns_of_their_own(strayed: list[dict[str, Any]], calm: Scene) -> None:

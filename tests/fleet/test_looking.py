@@ -11,7 +11,7 @@ from reconciler.cli.fleet_telling import code
 from reconciler.fleet.runs.looking import strayed_of
 from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.overview import totals
-from tests.fleet.drift_rows import Row, field, frame, look, night, whole
+from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +29,11 @@ def crowded(spark: SparkSession) -> Found:
         ("shut", "locked"), unknown
     )
     rows = [row for name, these in found.items() for row in look("r0", night(0), *these, target=name)]
-    return Found(command="drift", fleet="f", **strayed_of(frame(spark, rows), most=LISTED))
+    return found_in(spark, rows, most=LISTED)
+
+
+def found_in(spark: SparkSession, rows: list[Row], **said: int) -> Found:
+    return Found(command="drift", fleet="f", **strayed_of(frame(spark, rows), **said))
 
 
 def test_all_that_strayed_is_counted_however_much_is_listed(crowded: Found) -> None:
@@ -44,3 +48,28 @@ def test_what_is_not_listed_ends_as_drift_all_the_same(crowded: Found) -> None:
 def test_what_strayed_is_listed_before_what_nobody_could_tell(crowded: Found) -> None:
     assert {one.standing for one in crowded.strayed or ()} == {"missing"}
     assert len(crowded.strayed or ()) + crowded.left_out["drift"] == 31
+
+
+def test_an_object_whose_record_cannot_be_used_is_one_object_and_stands_as_it_does(spark: SparkSession) -> None:
+    lost = whole("stream/S", "unremembered", reason="its record is torn", codes=["LE101"])
+    (one,) = (
+        found := found_in(spark, look("r0", night(0), lost, field("stream/S", "max_age"), target="eu"))
+    ).strayed or ()
+    assert (one.standing, one.reason, [each.path for each in one.fields]) == (
+        "changed",
+        "its record is torn",
+        ["max_age"],
+    )
+    assert totals(found) == "drift on 1 of 1 target: 1 changed · 0 targets as applied"
+    assert code(found) == exits.DRIFT
+
+
+def test_a_record_of_something_that_does_not_differ_fails_no_night(spark: SparkSession) -> None:
+    found = found_in(spark, look("r0", night(0), whole("stream/S", "unremembered"), target="eu"))
+    assert totals(found) == "no drift · 1 unremembered · 1 target as applied"
+    assert code(found) == exits.FINE
+
+
+def test_a_target_that_is_to_hold_nothing_is_not_among_those_compared(spark: SparkSession) -> None:
+    found = found_in(spark, [*look("r0", night(0), target="eu"), *undeclared("r0", night(0), "us")])
+    assert (found.compared, found.strayed, found.counts) == (frozenset({"eu"}), (), ())

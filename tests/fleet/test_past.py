@@ -34,7 +34,7 @@ A, B, C = (f"{night(number):%Y-%m-%d}" for number in range(3))
 @dataclass(frozen=True, slots=True)
 class Shops:
     """Tables of three nights. A looked at eu, us and gone, where everything strayed; B took snapshots of eu and us; C was
-    a look at eu alone, where all is well again."""
+    a look at eu alone, where all is well again. A also looked at bare, which by now is to hold nothing."""
 
     spark: SparkSession
     kept: Store
@@ -43,7 +43,7 @@ class Shops:
         for number, names in enumerate((("eu", "us", "gone"), ("eu", "us"), ("eu",))):
             rows = [row for name in names for row in at(night(number), name, *_holds(name, 1_000 + 100 * number))]
             self.kept.write("snapshots", snapshot_rows.frame(self.spark, rows), (A, B, C)[number])
-        strayed = [row for name in ("eu", "us", "gone") for row in look(A, night(0), AGE, target=name)]
+        strayed = [row for name in ("eu", "us", "gone", "bare") for row in look(A, night(0), AGE, target=name)]
         self.kept.write("drift", drift_rows.frame(self.spark, strayed), A)
         self.kept.write("drift", drift_rows.frame(self.spark, look(C, night(2), target="eu")), C)
 
@@ -61,11 +61,12 @@ class Shops:
         )  # fmt: skip
 
 
-AGE, FLEET = field("stream/S", "max_age"), ("eu", "us", "new")
+AGE, FLEET = field("stream/S", "max_age"), ("eu", "us", "new", "bare")
 
 
 def target(name: str) -> Target:
-    return Target(name=name, settings=Settings(url="nats://127.0.0.1:1"), topology=(Path("shop.yaml"),))
+    files = () if name == "bare" else (Path("shop.yaml"),)
+    return Target(name=name, settings=Settings(url="nats://127.0.0.1:1"), topology=files)
 
 
 def _holds(name: str, size: int) -> list[Row]:
@@ -85,7 +86,8 @@ def whole(shops: Shops) -> Found:
 
 
 def test_of_each_target_the_run_that_compared_it_last_counts(whole: Found) -> None:
-    """The newest run may have looked at some, taken a snapshot only, or have been killed in the middle."""
+    """The newest run may have looked at some, taken a snapshot only, or have been killed in the middle; and what is to hold
+    nothing any more strays from nothing."""
     assert whole.run == C
     assert {(one.target, one.address) for one in whole.drifted} == {("us", "stream/S")}
     assert {one.name for one in whole.targets or ()} == {"eu", "us"}
@@ -93,7 +95,7 @@ def test_of_each_target_the_run_that_compared_it_last_counts(whole: Found) -> No
 
 def test_what_the_newest_run_was_not_about_is_told_with_the_run_that_was(whole: Found) -> None:
     assert [*whole.earlier] == [
-        {"what": "read", "targets": ["new"]},
+        {"what": "read", "targets": ["bare", "new"]},
         {"what": "read", "run": B, "at": night(1), "targets": ["us"]},
         {"what": "compared", "targets": ["new"]},
         {"what": "compared", "run": A, "at": night(0), "targets": ["us"]},

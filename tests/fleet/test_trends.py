@@ -10,7 +10,7 @@ from reconciler.fleet.history import drift_history
 from reconciler.fleet.summary import cells
 from reconciler.fleet.tables import REPAIRS, TREND
 from reconciler.fleet.trends import repairs, trend
-from tests.fleet.drift_rows import Row, field, frame, look, night, unreachable, whole
+from tests.fleet.drift_rows import Row, field, frame, look, night, unreachable, unremembered, wanted, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +29,7 @@ def nights(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
         rows += look(run, at, *eu, target="eu")
         rows += unreachable(run, at, "us") if us is None else look(run, at, *us, target="us")
     drift = frame(spark, rows)
-    return drift, drift_history(drift).localCheckpoint()
+    return drift, drift_history(drift, wanted(spark, [])).localCheckpoint()
 
 
 def test_a_run_tells_what_opened_what_closed_and_what_it_could_not_look_at(nights: tuple[DataFrame, DataFrame]) -> None:
@@ -43,6 +43,20 @@ def test_a_run_tells_what_opened_what_closed_and_what_it_could_not_look_at(night
         ("r3", 2, 0, 1, 1, 2, 0, 2),
         ("r4", 2, 0, 0, 1, 1, 0, 1),
     ]
+
+
+def test_what_a_run_could_not_tell_is_made_up_for_by_nothing_it_found(spark: SparkSession) -> None:
+    """What is gone hides its fields, and was looked at; what differs from a file alone opens nothing."""
+    other, gone = field("stream/T", "max_age"), whole("stream/S", "missing")
+    rows = [*look("r0", night(0), AGE, SUBJECTS, target="eu"), *look("r0", night(0), AGE, SUBJECTS, target="us"),
+            *unreachable("r1", night(1), "eu"), *look("r1", night(1), AGE, SUBJECTS, other, unremembered(), target="us"),
+            *look("r2", night(2), gone, target="eu"),
+            *look("r2", night(2), whole("stream/S", "unremembered"), AGE, SUBJECTS, target="us")]  # fmt: skip
+    drift = frame(spark, rows)
+    told = trend(drift, drift_history(drift, wanted(spark, [])).localCheckpoint())
+    assert [tuple(row) for row in told.orderBy("at").select("run", "open", "unseen").collect()] == [
+        ("r0", 4, 0), ("r1", 4, 4), ("r2", 5, 2),
+    ]  # fmt: skip
 
 
 def test_repairs_are_seen_from_every_side(nights: tuple[DataFrame, DataFrame]) -> None:

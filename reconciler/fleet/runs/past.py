@@ -64,7 +64,9 @@ def report(look: Look) -> Found:
     look.say("Putting the report together …")
     found = look.shown(**_past(look), outliers=_outliers(look, read), capacity=_capacity(look))
     names = {one.name for one in look.fleet.targets}
-    read, compared = (tuple(one for one in rows if one["target"] in names) for rows in (read, look.newest("drift")))
+    declared = {one.name for one in look.fleet.targets if one.topology}
+    read = tuple(one for one in read if one["target"] in names)
+    compared = tuple(one for one in look.newest("drift") if one["target"] in declared)
     return look.found(
         "report", found, _also(look), strayed_of(look.latest("drift", compared)) if compared else {},
         targets=targets(look.latest("snapshots", read)), earlier=_earlier(look, read, compared),
@@ -90,7 +92,8 @@ def at_newest(look: Look) -> tuple[Look, Rows]:
 def _past(look: Look) -> dict[str, DataFrame]:
     """Kept of all targets, told of those that were asked for."""
     drifted = look.store.read("drift")
-    episodes = look.whole("drift_history", drift_history(drifted, look.store.read("drift_history")))
+    desired, before = look.store.read("desired"), look.store.read("drift_history")
+    episodes = look.whole("drift_history", drift_history(drifted, desired, before))
     look.whole("repairs", repairs(episodes))
     mine = look.mine(episodes)
     return {"trend": trend(look.mine(drifted), mine), "history": mine, "repairs": repairs(mine)}

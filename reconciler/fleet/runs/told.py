@@ -11,7 +11,7 @@ from typing import Any
 from reconciler.core.kind import FieldInfo, Registry
 from reconciler.core.resource import Json
 from reconciler.kinds import REGISTRY
-from reconciler.report.fleet.seen import Count, Field, Strayed, Target
+from reconciler.report.fleet.seen import UNREMEMBERED, Count, Field, Strayed, Target
 
 Row = Mapping[str, Any]
 
@@ -38,13 +38,14 @@ def strayed(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[Strayed
 
 
 def _strayed(rows: Sequence[Row], registry: Registry) -> Strayed:
-    """A row without a path says what became of the whole."""
-    first = next((row for row in rows if row["path"] is None), rows[0])
-    whole = [row for row in rows if row["path"] is None]
+    """A row without a path says what became of the whole; that its record cannot be used is said beside that."""
+    first = min(rows, key=lambda row: (row["standing"] == UNREMEMBERED, row["path"] is not None))
+    whole = [row for row in rows if row["path"] is None and row["standing"] == first["standing"]]
+    reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
     verdicts = {one["code"]: one["message"] for row in rows for one in row["verdicts"] or ()}
     return Strayed(
         target=first["target"], standing=first["standing"], address=first["address"] or "", topology=first["topology"] or "",
-        team=first["team"] or "", reason=first["reason"] or "", ignored=(whole[0]["ignored"] or "") if whole else "",
+        team=first["team"] or "", reason="; ".join(reasons), ignored=(whole[0]["ignored"] or "") if whole else "",
         verdicts=tuple(verdicts.items()), place=_place(first), error=first["error"] or "",
         fields=tuple(_field(row, registry) for row in rows if row["path"] is not None),
     )  # fmt: skip

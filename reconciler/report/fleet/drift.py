@@ -7,18 +7,19 @@ from collections.abc import Iterable, Sequence
 
 from reconciler.core.drift import Standing
 from reconciler.report.fleet.pieces import Cell, Fold, Folds, Grid, Part, Piece, Prose, cells
-from reconciler.report.fleet.seen import UNREACHABLE, Count, Field, Strayed
+from reconciler.report.fleet.seen import UNREACHABLE, UNREMEMBERED, Count, Field, Strayed
 from reconciler.report.values import counted, show_side
 
 MARKS = {
-    UNREACHABLE: "?", Standing.UNKNOWN: "?", Standing.FOREIGN: "!", Standing.MISSING: "-", Standing.RECREATED: "±",
+    UNREACHABLE: "?", Standing.UNKNOWN: "?", UNREMEMBERED: "?", Standing.FOREIGN: "!", Standing.MISSING: "-", Standing.RECREATED: "±",
     Standing.CHANGED: "~", Standing.PENDING: "·", Standing.ORPHANED: "*",
 }  # fmt: skip
 STYLES = {
-    UNREACHABLE: "unknown", Standing.UNKNOWN: "unknown", Standing.FOREIGN: "refused", Standing.MISSING: "delete",
+    UNREACHABLE: "unknown", Standing.UNKNOWN: "unknown", UNREMEMBERED: "unknown", Standing.FOREIGN: "refused", Standing.MISSING: "delete",
     Standing.RECREATED: "replace", Standing.CHANGED: "update", Standing.PENDING: "waits", Standing.ORPHANED: "orphan",
 }  # fmt: skip
 _ORDER = [*STYLES]
+_UNTOLD = (Standing.UNKNOWN, UNREMEMBERED)
 _NAMES = 12
 MOST = 300
 """So many entries a report shows."""
@@ -28,7 +29,7 @@ def drift_part(
     strayed: Sequence[Strayed], left_out: int = 0, title: str = "What strayed", since: Sequence[str] = ()
 ) -> Part:
     """`left_out`: objects that are not among them; `since`: what is not from this run, a sentence each."""
-    groups = alike(one for one in strayed if one.is_drift or one.is_unread or one.standing == Standing.UNKNOWN)
+    groups = alike(one for one in strayed if one.is_drift or one.is_unread or one.standing in _UNTOLD)
     if not groups:
         return Part(
             title=title,
@@ -106,5 +107,5 @@ def sums(counts: Sequence[Count], targets: int) -> str:
     said = ", ".join(f"{drifted[name]:_} {name}" for name in _ORDER if drifted[name])
     parts = [f"drift on {len(strayed):_} of {counted(targets, 'target')}: {said}" if strayed else "no drift"]
     parts += [f"{counted(len(unread), 'target')} not read"] if unread else []
-    parts += [f"{objects[name]:_} {name}" for name in (Standing.UNKNOWN, Standing.PENDING) if objects[name]]
+    parts += [f"{objects[name]:_} {name}" for name in (*_UNTOLD, Standing.PENDING) if objects[name]]
     return " · ".join([*parts, f"{counted(targets - len(strayed | unread), 'target')} as applied"])

@@ -9,7 +9,7 @@ from reconciler.core.diff import FieldClass
 from reconciler.core.drift import Standing
 from reconciler.core.kind import Unit
 from reconciler.report.fleet.json import FORMAT
-from reconciler.report.fleet.seen import UNREACHABLE
+from reconciler.report.fleet.seen import UNREACHABLE, UNREMEMBERED
 from reconciler.report.plan_schema import plan_schema
 from reconciler.report.schema_parts import (
     CODE,
@@ -110,7 +110,7 @@ def _parts() -> dict[str, Schema]:
 
 def _looked() -> dict[str, Schema]:
     counts = dict.fromkeys(("streams", "consumers", "messages", "bytes", "unknown"), COUNT)
-    standings = (*(one.value for one in Standing), UNREACHABLE)
+    standings = (*(one.value for one in Standing), UNREACHABLE, UNREMEMBERED)
     return {
         "target": fixed({"target": TEXT, "labels": LABELS}, version=TEXT, error=TEXT, **counts),
         "strayed": fixed(

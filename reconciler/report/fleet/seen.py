@@ -11,6 +11,8 @@ from reconciler.core.resource import Json
 
 UNREACHABLE = "unreachable"
 """The standing of a target that could not be read."""
+UNREMEMBERED = "unremembered"
+"""Of an object of which nothing is known but that its record of what was applied cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Count:
 
     target: str
     standing: str
-    """A `Standing`, or `unreachable`."""
+    """A `Standing`, `unreachable` or `unremembered`."""
     objects: int
     drifted: int = 0
     """Those among them that strayed, and nobody agreed to overlook that."""
@@ -63,7 +65,7 @@ class Strayed:
 
     target: str
     standing: str
-    """A `Standing`, or `unreachable`."""
+    """A `Standing`, `unreachable` or `unremembered`."""
     address: str = ""
     topology: str = ""
     team: str = ""
