@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -12,10 +13,12 @@ from reconciler.report.fleet import html, markdown, text
 from reconciler.report.fleet import json as as_json
 from reconciler.report.fleet.drift import alike
 from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.overview import overview, totals
 from reconciler.report.fleet.past import past_part
-from reconciler.report.fleet.pieces import Heat
+from reconciler.report.fleet.pieces import Heat, Tile, Tiles
 from reconciler.report.fleet.report import report_of
 from reconciler.report.fleet.schema import COMMANDS, fleet_schema
+from reconciler.report.fleet.seen import Count
 from reconciler.report.paper import Paper
 from tests.report import fleets
 from tests.report.golden import same_as_golden
@@ -76,6 +79,37 @@ def test_a_target_that_nobody_looked_at_in_a_run_is_not_shown_as_well() -> None:
     trend = tuple({**one, "opened": 0, "open": 0} for one in fleets.trend())
     (heat,) = [one for one in past_part(trend, {fleets.RUNS[0]: {"eu-1": 2}}).pieces if isinstance(one, Heat)]
     assert heat.values == ((2, None, None, None, None),)
+
+
+def test_who_sees_that_something_strayed_is_not_told_that_all_is_well() -> None:
+    many = tuple(Count(target=f"eu-{n}", standing="changed", objects=30, drifted=30) for n in range(9))
+    said = shown(with_counts(*many, Count(target="us", standing="foreign", objects=1, drifted=1)))
+    assert "Nothing wants attention" not in said
+    assert "270 objects were changed outside on eu-0, eu-1, eu-2 and 6 more." in said
+    assert "1 object belongs to somebody else on us." in said
+
+
+def test_what_nobody_could_tell_is_neither_drift_nor_as_it_was_applied() -> None:
+    found = with_counts(*(Count(target=f"eu-{n}", standing="unknown", objects=1) for n in range(1_000)))
+    said = shown(found)
+    assert totals(found) == "no drift found · 1_000 unknown · 0 targets as applied"
+    assert "Not everything could be told on eu-0, eu-1, eu-10 and 997 more: 1_000 unknown." in said
+    (tile,) = [one for one in tiles(found) if one.label == "Targets with drift"]
+    assert (tile.value, tile.note, tile.tone) == ("0 of 1_000", "1_000 unknown", "odd")
+
+
+def with_counts(*counts: Count) -> Found:
+    return replace(
+        fleets.well(), command="report", counts=counts, compared=frozenset(one.target for one in counts), trend=()
+    )
+
+
+def shown(found: Found) -> str:
+    return " ".join(FORMATS["txt"](found).split())
+
+
+def tiles(found: Found) -> list[Tile]:
+    return [tile for piece in overview(found).pieces if isinstance(piece, Tiles) for tile in piece.tiles]
 
 
 def test_equal_drift_of_many_targets_is_one_entry() -> None:

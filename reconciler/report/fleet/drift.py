@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from reconciler.core.drift import Standing
 from reconciler.report.fleet.pieces import Cell, Fold, Folds, Grid, Part, Piece, Prose, cells
@@ -97,15 +97,21 @@ def _since(one: Field) -> Cell:
 
 
 def sums(counts: Sequence[Count], targets: int) -> str:
-    """`drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as applied`"""
+    """`drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as applied`: those of which that is
+    known of all that they hold."""
     objects, drifted = Counter[str](), Counter[str]()
     for one in counts:
         objects[one.standing] += one.objects
         drifted[one.standing] += one.drifted
     strayed = {one.target for one in counts if one.drifted}
     unread = {one.target for one in counts if one.standing == UNREACHABLE}
+    unsure = unread | {one.target for one in counts if one.standing == Standing.UNKNOWN}
     said = ", ".join(f"{drifted[name]:_} {name}" for name in _ORDER if drifted[name])
-    parts = [f"drift on {len(strayed):_} of {counted(targets, 'target')}: {said}" if strayed else "no drift"]
+    parts = [f"drift on {len(strayed):_} of {counted(targets, 'target')}: {said}" if strayed else _none(unsure)]
     parts += [f"{counted(len(unread), 'target')} not read"] if unread else []
     parts += [f"{objects[name]:_} {name}" for name in (*_UNTOLD, Standing.PENDING) if objects[name]]
-    return " · ".join([*parts, f"{counted(targets - len(strayed | unread), 'target')} as applied"])
+    return " · ".join([*parts, f"{counted(targets - len(strayed | unsure), 'target')} as applied"])
+
+
+def _none(unsure: Collection[str]) -> str:
+    return "no drift found" if unsure else "no drift"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.core.drift import Standing
 from reconciler.report.fleet.drift import sums
 from reconciler.report.fleet.found import Found, Row
 from reconciler.report.fleet.others import refuses_in, show_days
@@ -16,6 +17,13 @@ _SOON = 14
 """Days."""
 _EARLIER = 5
 """Other runs that are named."""
+_HOW = {
+    Standing.FOREIGN: ("belongs to somebody else", "belong to somebody else"),
+    Standing.MISSING: ("is missing", "are missing"),
+    Standing.RECREATED: ("was made anew", "were made anew"),
+    Standing.CHANGED: ("was changed outside", "were changed outside"),
+}
+"""What became of one object, or of several."""
 _DRIFT = "`reconciler fleet drift` does that"
 NOT_COMPARED = f"What strayed is not known: nothing was compared with what was applied; {_DRIFT}."
 
@@ -38,12 +46,7 @@ def _tiles(found: Found) -> Iterator[Tile]:
             label="Targets read", value=f"{read:_} of {len(targets):_}", note=note, tone="odd" if unread else "good"
         )
     if found.strayed is not None:
-        strayed = found.drifted_by_target or {}
-        note = f"{counted(sum(strayed.values()), 'object')}" if strayed else "all as applied"
-        yield Tile(
-            label="Targets with drift", value=f"{len(strayed):_} of {len(found.compared):_}", note=note,
-            tone="bad" if strayed else "good",
-        )  # fmt: skip
+        yield _drift(found)
     if found.trend:
         last = found.trend[-1]
         note = f"{last['opened']:_} new, {last['closed']:_} closed in this run"
@@ -72,25 +75,55 @@ def _tiles(found: Found) -> Iterator[Tile]:
         yield Tile(label="Stored", value=show_size(held), note=note)
 
 
+def _drift(found: Found) -> Tile:
+    strayed, unknown = found.drifted_by_target or {}, sum(one.objects for one in found.unknown)
+    note = f"{counted(sum(strayed.values()), 'object')}" if strayed else "" if unknown else "all as applied"
+    return Tile(
+        label="Targets with drift", value=f"{len(strayed):_} of {len(found.compared):_}",
+        note=", ".join(filter(None, (note, f"{unknown:_} unknown" if unknown else ""))),
+        tone="bad" if strayed else "odd" if unknown else "good",
+    )  # fmt: skip
+
+
 def _attention(found: Found) -> Iterator[str]:
     """At most a handful of sentences, the worst first."""
     for one in [one for one in found.targets or () if one.error][:5]:
         yield f"`{one.name}` could not be read: {one.error}"
     yield from earlier(found, "read")
     yield from [NOT_COMPARED] if found.strayed is None else earlier(found, "compared")
-    gone = [one for one in found.drifted if one.standing == "missing"]
-    for strayed in gone[:5]:
-        yield f"`{strayed.address}` is missing on `{strayed.target}`."
+    yield from _strayed(found)
     yield from _filling(found.capacity or ())
+
+
+def _strayed(found: Found) -> Iterator[str]:
+    """`stream/A` is missing on `eu-1`. 287 objects were changed outside on `eu-1`, `eu-2` and 3 more."""
+    for standing, how in _HOW.items():
+        of = {one.target: one.drifted for one in found.counts if one.standing == standing and one.drifted}
+        number = sum(of.values())
+        name = (
+            next((f"`{one.address}`" for one in found.drifted if one.standing == standing), "") if number == 1 else ""
+        )
+        if number:
+            yield f"{name or counted(number, 'object')} {how[number > 1]} on {_named(_most_first(of))}."
+    unknown = {one.target: one.objects for one in found.unknown}
+    if unknown:
+        yield f"Not everything could be told on {_named(_most_first(unknown))}: {sum(unknown.values()):_} unknown."
+
+
+def _most_first(numbers: Mapping[str, int]) -> list[str]:
+    return sorted(numbers, key=lambda name: (-numbers[name], name))
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3:_} more" if len(names) > 3 else ""
+    return ", ".join(f"`{name}`" for name in names[:3]) + more
 
 
 def earlier(found: Found, what: str) -> Iterator[str]:
     """`eu-1`, `eu-2` and 3 more were last compared in run `a` (2026-11-20 02:00 UTC)."""
     for one in [one for one in found.earlier if one["what"] == what][:_EARLIER]:
         names = one["targets"]
-        said = ", ".join(f"`{name}`" for name in names[:3]) + (
-            f" and {len(names) - 3:_} more" if len(names) > 3 else ""
-        )
+        said = _named(names)
         was = "was" if len(names) == 1 else "were"
         when = f"in run `{one['run']}` ({show_time(one['at'])})" if one.get("run") else ""
         yield f"{said} {was} last {what} {when}." if when else f"{said} {was} never {what}; {_DRIFT}."
@@ -103,9 +136,7 @@ def _filling(capacity: Sequence[Row]) -> Iterator[str]:
     for days, one in sorted(soon, key=lambda it: it[0]):
         streams.setdefault((one["stream"], days > 0), []).append((days, one))
     for (stream, is_later), same in [*streams.items()][:5]:
-        names = ", ".join(f"`{one['target']}`" for _, one in same[:3]) + (
-            f" and {len(same) - 3} more" if len(same) > 3 else ""
-        )
+        names = _named([one["target"] for _, one in same])
         within = "in" if len(same) == 1 else "first in"
         full = (
             f"full {within} {show_days(same[0][0])} and refuses new messages then"
