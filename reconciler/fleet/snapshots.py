@@ -19,7 +19,12 @@ def snapshots(configs: DataFrame, *, run: str, day: date) -> DataFrame:
     return fitted(configs.withColumns({"run": f.lit(run), "day": f.lit(day)}), SNAPSHOTS)
 
 
-def heavy(snapshots: DataFrame, run: str) -> DataFrame:
-    """SNAPSHOTS → targets that held enough in that run to be worth several tasks in the next, with how much it was."""
-    counted = snapshots.where(f.col("run") == run).groupBy("target").agg(f.count("*").alias("objects"))
-    return counted.where(f.col("objects") >= HEAVY).select("target", "objects")
+def heavy(snapshots: DataFrame, *, since: date) -> DataFrame:
+    """SNAPSHOTS → targets that held enough, when they were last read as a whole, to be worth several tasks in the next
+    look, with how much it was. A look that could not read all of a target tells nothing about its size."""
+    recent = snapshots.where(f.col("day") >= f.lit(since))
+    looks = recent.groupBy("target", "run").agg(
+        f.count("*").alias("objects"), f.max("at").alias("at"), f.count_if(f.col("row") == "error").alias("unread")
+    )
+    whole = looks.where("unread = 0").groupBy("target").agg(f.max_by("objects", f.struct("at", "run")).alias("objects"))
+    return whole.where(f.col("objects") >= HEAVY)

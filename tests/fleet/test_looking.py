@@ -8,9 +8,12 @@ import pytest
 
 from reconciler.cli import exits
 from reconciler.cli.fleet_telling import code
-from reconciler.fleet.runs.looking import strayed_of
+from reconciler.fleet.runs.looking import LOST, each, strayed_of
+from reconciler.fleet.targets import Target as Asked
 from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.overview import totals
+from reconciler.report.fleet.seen import Target
+from reconciler.server.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, whole
 
 if TYPE_CHECKING:
@@ -73,3 +76,8 @@ def test_a_record_of_something_that_does_not_differ_fails_no_night(spark: SparkS
 def test_a_target_that_is_to_hold_nothing_is_not_among_those_compared(spark: SparkSession) -> None:
     found = found_in(spark, [*look("r0", night(0), target="eu"), *undeclared("r0", night(0), "us")])
     assert (found.compared, found.strayed, found.counts) == (frozenset({"eu"}), (), ())
+
+
+def test_a_target_of_which_no_row_is_kept_was_not_read() -> None:
+    asked = [Asked(name=name, settings=Settings(url="x"), labels={"env": name}) for name in ("eu", "us")]
+    assert each(asked, [Target(name="us")]) == (Target(name="eu", labels={"env": "eu"}, error=LOST), Target(name="us"))

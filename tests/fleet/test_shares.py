@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ from reconciler.fleet.targets import HEAVY, Target
 from reconciler.server.settings import Settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def target(name: str = "eu", parts: int = 1) -> Target:
@@ -56,10 +58,21 @@ def test_what_was_large_at_the_last_look_is_split() -> None:
     assert [len(list(split(target(), objects))) for objects in (0, 30_000, 100_000, 10_000_000)] == [1, 1, 5, 16]
 
 
-def test_how_large_is_counted_run_by_run(spark: SparkSession) -> None:
-    rows = spark.range(HEAVY + 5).selectExpr(f"if(id < {HEAVY}, 'big', 'small') as target", "'2' as run")
-    earlier = spark.range(3 * HEAVY).selectExpr("'small' as target", "'1' as run")
-    assert [tuple(row) for row in heavy(rows.union(earlier), "2").collect()] == [("big", HEAVY)]
+def test_how_large_a_target_is_tells_its_newest_look_that_read_all_of_it(spark: SparkSession) -> None:
+    """Whatever runs are called."""
+
+    def look(name: str, run: str, day: int, objects: int, *, failed: bool = False) -> DataFrame:
+        rows = f"if({failed} and id = 0, 'error', 'stream') as row"
+        on = f"date'2026-11-{day:02}' as day, timestamp'2026-11-{day:02} 02:00' as at"
+        return spark.range(objects).selectExpr(f"'{name}' as target", f"'{run}' as run", rows, *on.split(", "))
+
+    looks = [
+        look("big", "test", 10, 5), look("big", "2026-11-19", 19, HEAVY), look("big", "2026-11-20", 20, 1, failed=True),
+        look("shrunk", "z", 18, HEAVY), look("shrunk", "a", 19, HEAVY - 1),
+        look("long ago", "2026-11-01", 1, HEAVY),
+    ]  # fmt: skip
+    found = heavy(reduce(type(looks[0]).unionByName, looks), since=date(2026, 11, 7))
+    assert [tuple(row) for row in found.collect()] == [("big", HEAVY)]
 
 
 def test_subjects_of_a_stream_are_read_once(fleet: Callable[..., Path]) -> None:

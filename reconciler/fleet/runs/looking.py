@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from operator import itemgetter
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet import summary
@@ -14,17 +16,18 @@ from reconciler.fleet.runs.look import MOST, Look, collected
 from reconciler.fleet.snapshots import heavy, snapshots
 from reconciler.fleet.tables import WANTED, made
 from reconciler.report.fleet.found import Found
+from reconciler.report.fleet.seen import Target
 from reconciler.report.values import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from reconciler.report.fleet.seen import Target
+    from reconciler.fleet.targets import Target as Asked
 
 
 def snapshot(look: Look) -> Found:
     """What each target holds, kept as this run's."""
-    return look.found("snapshot", targets=targets(_seen(look)))
+    return look.found("snapshot", targets=each(look.fleet.targets, targets(_seen(look))))
 
 
 def compare(look: Look) -> Found:
@@ -35,7 +38,7 @@ def compare(look: Look) -> Found:
     named = made(look.spark, rows, WANTED)
     meant = look.seen("desired", desired(named, texts, run=look.run, day=look.day))
     strayed = look.seen("drift", drift(seen, meant, parts=parts_for(len(rows))))
-    return look.found("drift", targets=targets(seen), **strayed_of(strayed))
+    return look.found("drift", targets=each(look.fleet.targets, targets(seen)), **strayed_of(strayed))
 
 
 def _seen(look: Look) -> DataFrame:
@@ -43,10 +46,13 @@ def _seen(look: Look) -> DataFrame:
     return look.seen("snapshots", snapshots(look.live(sizes=_sizes(look)), run=look.run, day=look.day))
 
 
+RECENT = 14
+"""Days in which a target was once read as a whole, for its size to be known."""
+
+
 def _sizes(look: Look) -> str:
-    """Of what was large at the last look: several tasks share the reading of it."""
-    runs = look.store.runs("snapshots")
-    found = heavy(look.store.read("snapshots"), runs[-1]).collect() if runs else []
+    """Of what was large of late: several tasks share the reading of it."""
+    found = heavy(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
     return json.dumps({row["target"]: row["objects"] for row in found})
 
 
@@ -54,6 +60,16 @@ def targets(seen: DataFrame) -> tuple[Target, ...]:
     """Of SNAPSHOTS of one run."""
     rows = sorted(summary.targets(seen).collect(), key=itemgetter("target"))
     return tuple(told.target(row.asDict()) for row in rows)
+
+
+LOST = "What was read of it is not among what is kept. Do all executors write to one and the same store?"
+
+
+def each(asked: Iterable[Asked], found: Sequence[Target]) -> tuple[Target, ...]:
+    """Every look leaves a row of each target; one without any was lost between reading and keeping it."""
+    there = {one.name for one in found}
+    lost = (Target(name=one.name, labels=one.labels, error=LOST) for one in asked if one.name not in there)
+    return tuple(sorted((*found, *lost), key=attrgetter("name")))
 
 
 def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:

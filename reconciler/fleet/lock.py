@@ -1,0 +1,134 @@
+"""One command at a time writes to a folder of tables: two at once would lose each other's rows.
+
+Whoever writes leaves a file there that says who it is, and takes it away in the end. One that was killed is noticed: by its
+process, which is gone, or on another machine by the age of its file.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+
+NAME = ".lock"
+LASTS = timedelta(hours=24)
+"""No command takes that long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """Of one folder, on any file system that Hadoop knows."""
+
+    jvm: Any
+    system: Any
+    place: Any
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        self.system.mkdirs(self.place.getParent())
+        if not self._made():
+            if self.another_holds():
+                raise CannotContinue(self._in_use())
+            self.system.delete(self.place, False)  # of one that was killed
+            if not self._made():
+                raise CannotContinue(self._in_use())
+        try:
+            yield
+        finally:
+            self._gone()
+
+    def another_holds(self) -> bool:
+        """One that may well be running."""
+        if not self.system.exists(self.place):
+            return False
+        made = self.system.getFileStatus(self.place).getModificationTime() / 1000
+        is_old = datetime.now(UTC) - datetime.fromtimestamp(made, UTC) > LASTS
+        holder = self._holder()
+        is_gone = holder.get("host") == socket.gethostname() and not _runs(holder.get("pid"))
+        return not (is_old or is_gone)
+
+    def is_ours(self) -> bool:
+        return {"host": socket.gethostname(), "pid": os.getpid()}.items() <= self._holder().items()
+
+    def _made(self) -> bool:
+        """False: there is one. Java looks first and makes it then, where the disk is this machine's."""
+        said = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": _user(), "since": _now()})
+        if path := self._local():
+            try:
+                with path.open("x", encoding="utf-8") as file:
+                    file.write(said)
+            except FileExistsError:
+                return False
+            return True
+        if self.system.exists(self.place):
+            return False
+        stream = self.system.create(self.place, False)
+        stream.write(said.encode())
+        stream.close()
+        return True
+
+    def _gone(self) -> None:
+        """By this machine's own means, where it can: Java may be gone before us."""
+        if path := self._local():
+            path.unlink(missing_ok=True)
+        else:
+            self.system.delete(self.place, False)
+
+    def _local(self) -> Path | None:
+        return Path(self.place.toUri().getPath()) if self.system.getUri().getScheme() == "file" else None
+
+    def _holder(self) -> dict[str, Any]:
+        """Nothing, where it is still being written down."""
+        if not self.system.exists(self.place):
+            return {}
+        stream = self.system.open(self.place)
+        try:
+            said = json.loads(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        except ValueError:
+            return {}
+        finally:
+            stream.close()
+        return said if isinstance(said, dict) else {}
+
+    def _in_use(self) -> Diagnostic:
+        holder = self._holder()
+        who = f"{holder.get('user', 'somebody')} on {holder.get('host', 'some machine')}"
+        since = f", process {holder['pid']}, since {holder['since']}" if {"pid", "since"} <= holder.keys() else ""
+        return Diagnostic(
+            severity=Severity.ERROR, code="FL116", name="store-in-use",
+            message=f"Another command writes to the tables in {self.place.getParent()}: of {who}{since}.",
+            fix=f"Wait until it has ended. Where it was killed on another machine, remove {self.place}; after "
+                f"{LASTS.total_seconds() / 3600:g} hours that is no longer needed.",
+        )  # fmt: skip
+
+
+def _runs(pid: object) -> bool:
+    if not isinstance(pid, int):
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return str(os.getuid())
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
