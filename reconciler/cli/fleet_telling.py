@@ -32,7 +32,7 @@ def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, w
         from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         try:
-            with reasons():
+            with reasons(), look.store.alone():
                 found = work(look)
         finally:
             look.say.clear()

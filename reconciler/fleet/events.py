@@ -5,7 +5,7 @@ Every pipeline about events starts from this table, which has each event once ev
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType
 
@@ -73,8 +73,11 @@ def events(messages: DataFrame) -> DataFrame:
 
 
 def together(known: DataFrame, new: DataFrame) -> DataFrame:
-    """EVENTS of two looks, each once."""
-    return known.unionByName(new).dropDuplicates([*_ONCE])
+    """EVENTS of two looks, each once. Of what somebody merely looked at only the newest stays: it tells how far was read."""
+    whole = known.unionByName(new).dropDuplicates([*_ONCE])
+    newest = F.max("at").over(Window.partitionBy("target", "capture"))
+    is_look = (F.col("type") == "api_audit") & F.col("deed").isNull()
+    return whole.withColumn("newest", newest).where(~is_look | (F.col("at") == F.col("newest"))).drop("newest")
 
 
 def positions(known: DataFrame) -> Offsets:

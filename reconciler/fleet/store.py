@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +17,7 @@ from pyspark.sql import functions as F
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.fleet import tables
+from reconciler.fleet.lock import NAME, Lock
 from reconciler.fleet.tables import fitted, made
 
 if TYPE_CHECKING:
@@ -26,6 +28,16 @@ RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """What is a folder's name on every file system, and needs no quoting in SQL."""
 CATALOG = "table:"
 """`table:lake.fleet` are tables of that schema; everything else is a folder."""
+
+
+ATOMIC = frozenset({"file", "hdfs", "abfs", "abfss"})
+"""Where a folder is moved in one step; in Azure's, where the account has a hierarchical namespace."""
+
+
+AT_ONCE = frozenset({"delta", "iceberg", "hudi", "paimon"})
+"""Formats of tables that are written anew in one step, or not at all."""
+NEW, WAS = "__new", "__was"
+"""Beside a table that is being written anew."""
 
 
 class Store(Protocol):
@@ -44,12 +56,32 @@ class Store(Protocol):
         """Those that were written; in a catalog, those that left a row."""
         ...
 
+    def alone(self) -> AbstractContextManager[None]:
+        """For a command that writes: nobody else does meanwhile. Whose tables are in a catalog sees to that himself."""
+        ...
+
 
 def store(spark: SparkSession, where: str) -> Store:
-    """A folder (`fleet-data`, `s3a://bucket/fleet`) or a catalog's schema (`table:lake.fleet`)."""
+    """A folder (`fleet-data`, `hdfs:///fleet`) or a catalog's schema (`table:lake.fleet`)."""
     if where.startswith(CATALOG):
         return Tables(spark=spark, schema=where.removeprefix(CATALOG))
-    return Folder(spark=spark, path=where.rstrip("/") or "/")
+    folder = Folder(spark=spark, path=where.rstrip("/") or "/")
+    if why := unfit(folder.scheme(), str(spark.sparkContext.master)):
+        fix = "Name with --store a folder that all of them share (hdfs://…), or Delta or Iceberg tables: table:CATALOG.SCHEMA."
+        message = f"Tables cannot be kept in {where}: {why}."
+        raise CannotContinue(
+            Diagnostic(severity=Severity.ERROR, code="FL115", name="store-unfit", message=message, fix=fix)
+        )
+    return folder
+
+
+def unfit(scheme: str, master: str) -> str | None:
+    """Why a folder there would lose rows without a word."""
+    if scheme not in ATOMIC:
+        return f"{scheme}:// moves a folder file by file, and one that is cut off in between leaves half a table"
+    if scheme == "file" and not master.startswith("local"):
+        return f"each executor of {master} would write to a disk of its own"
+    return None
 
 
 def columns(name: str) -> StructType:
@@ -119,6 +151,20 @@ class Folder:
             child.removeprefix("run=") for child in self._children(self._table(name)) if child.startswith("run=")
         )
 
+    def alone(self) -> AbstractContextManager[None]:
+        return self._lock().held()
+
+    def _lock(self) -> Lock:
+        return Lock(jvm=self.spark.sparkContext._jvm, system=self._system(), place=self._hadoop(f"{self.path}/{NAME}"))
+
+    def scheme(self) -> str:
+        """Of its file system, which may not even be installed."""
+        jvm: Any = self.spark.sparkContext._jvm
+        configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
+        uri = self._hadoop(self.path).toUri()
+        usual = jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(configuration)
+        return str(uri.getScheme() or usual.getScheme() or "file").lower()
+
     def _table(self, name: str) -> str:
         return f"{self.path}/{name}"
 
@@ -132,12 +178,17 @@ class Folder:
         system.delete(self._hadoop(_aside(folder, leaf)), True)
 
     def _settle(self, name: str) -> None:
-        """Of all that lies aside: the new one takes the place it was made for, and the old one goes."""
-        for folder in (self.path, self._table(name)):
-            for child in self._names(folder):
-                leaf = child.removeprefix(_ASIDE)
-                if leaf != child and (leaf == name or folder != self.path):
-                    self._settled(folder, leaf)
+        """Of all that lies aside: the new one takes the place it was made for, and the old one goes. Whoever is writing
+        does so himself."""
+        aside = [
+            (folder, child.removeprefix(_ASIDE))
+            for folder in (self.path, self._table(name))
+            for child in self._names(folder)
+            if child.startswith(_ASIDE) and (folder != self.path or child == f"{_ASIDE}{name}")
+        ]
+        if aside and (not (lock := self._lock()).another_holds() or lock.is_ours()):
+            for folder, leaf in aside:
+                self._settled(folder, leaf)
 
     def _settled(self, folder: str, leaf: str) -> None:
         system, place = self._system(), self._hadoop(f"{folder}/{leaf}")
@@ -159,7 +210,7 @@ class Folder:
         return [child.getPath().getName() for child in system.listStatus(place)] if system.exists(place) else []
 
     def _system(self) -> Any:
-        """The file system of the path, whichever it is: local, HDFS, an object store."""
+        """The file system of the path, whichever it is: local, HDFS, Azure's."""
         configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
         return self._hadoop(self.path).getFileSystem(configuration)
 
@@ -177,6 +228,7 @@ class Tables:
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
         wanted = _rows_of(rows, name, run)
+        self._settle(name)
         if not self._exists(name):
             made = wanted.limit(0).writeTo(self._table(name))
             (made if run is None else made.partitionedBy(F.col("run"))).create()
@@ -187,18 +239,52 @@ class Tables:
             wanted = _with_others(wanted, self.read(name), run, targets)
         settled = wanted if run is not None and targets is None else wanted.localCheckpoint()
         settled = settled if run is None else settled.drop("run")
-        self.spark.sql(
-            f"INSERT OVERWRITE TABLE {self._table(name)} {partition} BY NAME SELECT * FROM {{rows}}", rows=settled
-        )
+        if run is None and self._format(name) not in AT_ONCE:
+            self._swapped(name, settled)
+        else:
+            self._insert("OVERWRITE TABLE", f"{self._table(name)} {partition}", settled)
 
     def read(self, name: str) -> DataFrame:
         schema = columns(name)
+        self._settle(name)
         if not self._exists(name):
             return made(self.spark, (), schema)
         return fitted(self.spark.table(self._table(name)), schema)
 
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def runs(self, name: str) -> Sequence[str]:
         return sorted(row[0] for row in self.read(name).select("run").distinct().collect())
+
+    def _swapped(self, name: str, rows: DataFrame) -> None:
+        """Formats that are only files delete a table before they write it anew. So it is written beside, whole, and takes
+        the name then."""
+        table, new, was = map(self._table, (name, name + NEW, name + WAS))
+        self.spark.sql(f"DROP TABLE IF EXISTS {new}")
+        self.spark.sql(f"CREATE TABLE {new} LIKE {table}")
+        self._insert("INTO", new, rows)
+        self._renamed(name, name + WAS)
+        self._renamed(name + NEW, name)
+        self.spark.sql(f"DROP TABLE {was}")
+
+    def _settle(self, name: str) -> None:
+        """What somebody began who was cut off: where the old one was put away, the new one is whole."""
+        if not self._exists(name + WAS):
+            return
+        if not self._exists(name):
+            self._renamed(name + NEW if self._exists(name + NEW) else name + WAS, name)
+        self.spark.sql(f"DROP TABLE IF EXISTS {self._table(name + WAS)}")
+
+    def _renamed(self, old: str, new: str) -> None:
+        self.spark.sql(f"ALTER TABLE {self._table(old)} RENAME TO {self._table(new)}")
+
+    def _insert(self, how: str, where: str, rows: DataFrame) -> None:
+        self.spark.sql(f"INSERT {how} {where} BY NAME SELECT * FROM {{rows}}", rows=rows)
+
+    def _format(self, name: str) -> str:
+        said = self.spark.sql(f"DESCRIBE TABLE EXTENDED {self._table(name)}").where("col_name = 'Provider'").first()
+        return str(said["data_type"]).lower() if said else ""
 
     def _table(self, name: str) -> str:
         return ".".join(f"`{part}`" for part in (*self.schema.split("."), name))

@@ -12,13 +12,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.cli.run import run
-from reconciler.fleet.events import positions, unbroken
+from reconciler.fleet.events import positions, together, unbroken
 from reconciler.fleet.source import live
 from reconciler.fleet.store import store
 from reconciler.fleet.tables import MESSAGES
 from reconciler.report.fleet.schema import fleet_schema
 from reconciler.server.api import JetStream
-from tests.fleet.told import Heard, event, events
+from tests.fleet.told import Heard, audit, event, events
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 
@@ -113,6 +113,19 @@ def test_the_place_to_go_on_from_is_the_newest_event_of_each_stream(spark: Spark
     known = events(spark, *(event(at, kind, sequence=sequence, capture="T") for at, kind, sequence in rows))
     assert positions(known) == {"east": {"T": {"sequence": 2, "time": "2026-11-20T12:00:03.000000Z"}}}
     assert positions(events(spark)) == {}
+
+
+def test_of_what_was_merely_looked_at_only_the_newest_is_kept(spark: SparkSession) -> None:
+    """By that one the next night knows how far was read."""
+    before = events(spark, audit(1, "create", capture="T"), event(2, "api_audit", capture="T"))
+    tonight = events(
+        spark, event(3, "api_audit", capture="T"), event(4, "api_audit", capture="T"), event(1, "nak", capture="T")
+    )
+    known = together(before, tonight)
+    assert sorted((row.type, row.sequence) for row in known.collect()) == [
+        ("api_audit", 1000), ("api_audit", 4000), ("nak", 1000),
+    ]  # fmt: skip
+    assert positions(known)["east"]["T"]["sequence"] == 4000
 
 
 def test_what_lies_behind_a_gap_is_left_for_the_next_night(spark: SparkSession) -> None:

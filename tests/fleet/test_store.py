@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +16,7 @@ from pyspark.sql import functions as F
 
 from reconciler.cli.fleet_options import folder_of
 from reconciler.core.diagnostic import CannotContinue
-from reconciler.fleet.store import Folder, Store, store
+from reconciler.fleet.store import Folder, Store, store, unfit
 from reconciler.fleet.tables import DRIFT
 from tests.fleet import drift_rows
 from tests.fleet.drift_rows import frame, look, night
@@ -215,3 +220,79 @@ class Steps:
 def test_a_run_has_the_name_of_a_folder(spark: SparkSession, tmp_path: Path, run: str) -> None:
     with pytest.raises(CannotContinue, match="cannot be the name of a run"):
         store(spark, str(tmp_path)).write("drift", _run(spark, "a", 1), run)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "master", "why"),
+    [
+        ("file", "local[2]", None),
+        ("hdfs", "yarn", None),
+        ("abfss", "k8s://x", None),
+        ("file", "yarn", "each executor of yarn would write to a disk of its own"),
+        (
+            "s3a",
+            "local[2]",
+            "s3a:// moves a folder file by file, and one that is cut off in between leaves half a table",
+        ),
+    ],
+)
+def test_where_rows_would_be_lost_no_folder_is_accepted(scheme: str, master: str, why: str | None) -> None:
+    assert unfit(scheme, master) == why
+
+
+def test_what_kind_of_folder_it_is_shows_before_anything_is_read(spark: SparkSession) -> None:
+    with pytest.raises(CannotContinue, match="Tables cannot be kept in s3a://lake/fleet"):
+        store(spark, "s3a://lake/fleet/")
+
+
+def test_one_command_at_a_time_writes(spark: SparkSession, tmp_path: Path) -> None:
+    one, another = (store(spark, str(tmp_path / "fleet")) for _ in range(2))
+    with (
+        one.alone(),
+        pytest.raises(CannotContinue, match=f"Another command writes .* process {os.getpid()}, since"),
+        another.alone(),
+    ):
+        pass
+    with another.alone():
+        assert (tmp_path / "fleet" / ".lock").exists()
+    assert [*(tmp_path / "fleet").iterdir()] == []
+
+
+@pytest.mark.parametrize("host", ["this", "another"])
+def test_one_that_was_killed_keeps_nobody_waiting(spark: SparkSession, tmp_path: Path, host: str) -> None:
+    """Whose process is gone, or who left a file of two days on a machine that nobody can look at."""
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    lock = tmp_path / ".lock"
+    if host == "this":
+        lock.write_text(json.dumps({"host": socket.gethostname(), "pid": gone.pid}), encoding="utf-8")
+    else:
+        lock.write_text(json.dumps({"host": "another", "pid": 1}), encoding="utf-8")
+        with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).alone():
+            pass
+        os.utime(lock, (time.time() - 2 * 86_400,) * 2)
+    with store(spark, str(tmp_path)).alone():
+        assert json.loads(lock.read_text(encoding="utf-8"))["pid"] == os.getpid()
+
+
+def test_what_another_is_about_to_move_in_is_left_to_it(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / ".was=drift_history").mkdir()
+    (tmp_path / ".lock").write_text(json.dumps({"host": "another", "pid": 1}), encoding="utf-8")
+    assert store(spark, str(tmp_path)).read("drift_history").count() == 0
+    assert (tmp_path / ".was=drift_history").exists()
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["new", "old"])
+def test_a_table_of_a_catalog_is_there_though_writing_it_anew_was_cut_off(
+    spark: SparkSession, tmp_path: Path, whole: bool
+) -> None:
+    """Between one name and the other; the next one to come ends what was begun."""
+    schema = f"cut_{whole}"
+    spark.sql(f"CREATE DATABASE {schema} LOCATION '{tmp_path}'")
+    two = store(spark, f"table:{schema}")
+    for looks, aside in ((1, "__was"), (2, "__new"))[: 1 + whole]:
+        store(spark, f"table:{schema}").write("trend", spark.createDataFrame([(looks,)], "opened int"))
+        spark.sql(f"ALTER TABLE {schema}.trend RENAME TO {schema}.drift_history{aside}")
+    assert two.read("drift_history").count() == 1
+    assert [row.opened for row in spark.table(f"{schema}.drift_history").collect()] == [2 if whole else 1]
+    assert [row.tableName for row in spark.sql(f"SHOW TABLES IN {schema}").collect()] == ["drift_history"]

@@ -107,6 +107,8 @@ class Look:
     def newest(self, table: str) -> Rows:
         """Of each target of the fleet the run that looked at it last, and when; only that run, where somebody named one."""
         rows = self.ours(self.of_run(table) if self.is_named else self.store.read(table))
+        if "row" in rows.columns:  # one of which every look at a target leaves, beside all that it found
+            rows = rows.where("row in ('target', 'error')")
         last = rows.groupBy("target").agg(F.max(F.struct("at", "run", "day")).alias("last"))
         return tuple(sorted(collected(last.select("target", "last.*"), most=None), key=itemgetter("target")))
 
