@@ -31,7 +31,7 @@ def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None
     known = _known(looks, before)
     fresh = _numbered(looks, known)
     past = _past(before, known)
-    episodes = _ended(_dated(_episodes(_marks(drift, fresh, past)), fresh), desired)
+    episodes = _ended(_dated(_episodes(_marks(drift, fresh, past)), fresh), desired, fresh)
     rows = episodes.unionByName(past.where("closed is not null"), allowMissingColumns=True)
     return (
         _stated(rows, drift, looks).unionByName(_watched(looks), allowMissingColumns=True).select(*DRIFT_HISTORY.names)
@@ -225,12 +225,12 @@ def _dated(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _ended(dated: DataFrame, desired: DataFrame) -> DataFrame:
+def _ended(dated: DataFrame, desired: DataFrame, fresh: DataFrame) -> DataFrame:
     """What was not found again because nothing declares it any more has not been repaired. Of a run whose DESIRED is there
-    no longer nobody can tell."""
+    no longer nobody can tell. Of all runs only those are read in which something can have ended."""
     look = ["closed_run", *PAIR]
-    closed = F.broadcast(dated.where("ended = 'repaired'").select(*look).distinct())
-    was = desired.withColumnRenamed("run", "closed_run").join(closed, look, "leftsemi")
+    was = desired.join(F.broadcast(fresh.select("run", *PAIR)), ["run", *PAIR], "leftsemi")
+    was = was.withColumnRenamed("run", "closed_run")
     kept = was.where("address is null").select(*look, F.lit(True).alias("is_kept")).distinct()
     declared = was.where("address is not null").select(*look, "address", F.lit(True).alias("is_declared")).distinct()
     both = dated.join(kept, look, "left").join(declared, [*look, "address"], "left")
