@@ -22,6 +22,8 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 NAME = ".lock"
 LASTS = timedelta(hours=24)
 """No command takes that long."""
+_HELD: set[str] = set()
+"""By this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +43,11 @@ class Lock:
             self.system.delete(self.place, False)  # of one that was killed
             if not self._made():
                 raise CannotContinue(self._in_use())
+        _HELD.add(str(self.place))
         try:
             yield
         finally:
+            _HELD.discard(str(self.place))
             self._gone()
 
     def another_holds(self) -> bool:
@@ -52,12 +56,16 @@ class Lock:
             return False
         made = self.system.getFileStatus(self.place).getModificationTime() / 1000
         is_old = datetime.now(UTC) - datetime.fromtimestamp(made, UTC) > LASTS
-        holder = self._holder()
-        is_gone = holder.get("host") == socket.gethostname() and not _runs(holder.get("pid"))
-        return not (is_old or is_gone)
+        return not (is_old or self._is_gone(self._holder()))
 
     def is_ours(self) -> bool:
-        return {"host": socket.gethostname(), "pid": os.getpid()}.items() <= self._holder().items()
+        return str(self.place) in _HELD
+
+    def _is_gone(self, holder: dict[str, Any]) -> bool:
+        """A container that begins anew has the name of the one before it, and our number may be that one's."""
+        if holder.get("host") != socket.gethostname():
+            return False
+        return not (self.is_ours() if holder.get("pid") == os.getpid() else _runs(holder.get("pid")))
 
     def _made(self) -> bool:
         """False: there is one. Java looks first and makes it then, where the disk is this machine's."""
@@ -68,6 +76,8 @@ class Lock:
                     file.write(said)
             except FileExistsError:
                 return False
+            except OSError as error:
+                raise CannotContinue(self._unwritable(error)) from error
             return True
         if self.system.exists(self.place):
             return False
@@ -98,6 +108,13 @@ class Lock:
         finally:
             stream.close()
         return said if isinstance(said, dict) else {}
+
+    def _unwritable(self, error: OSError) -> Diagnostic:
+        return Diagnostic(
+            severity=Severity.ERROR, code="FL115", name="store-unfit",
+            message=f"Tables cannot be kept in {self.place.getParent()}: {error.strerror}.",
+            fix="Name with --store a folder that can be made and written to.",
+        )  # fmt: skip
 
     def _in_use(self) -> Diagnostic:
         holder = self._holder()

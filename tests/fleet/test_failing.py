@@ -23,9 +23,9 @@ DOWN = {"server": "nats://127.0.0.1:1"}
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (("snapshot", "--store", "/proc/nowhere"), "Mkdirs failed"),
-        (("snapshot", "--store", "table:there.is.none"), "REQUIRES_SINGLE_PART_NAMESPACE"),
-        (("skew", "--stream", "S", "--keys", "KEYS"), "CAST_INVALID_INPUT] The value 'many'"),
+        (("snapshot", "--store", "/proc/nowhere"), "Tables cannot be kept in /proc/nowhere: No such file"),
+        (("snapshot", "--store", "table:there.is.none"), "Spark could not do it: REQUIRES_SINGLE_PART_NAMESPACE"),
+        (("skew", "--stream", "S", "--keys", "KEYS"), "Spark could not do it: CAST_INVALID_INPUT] The value 'many'"),
     ],
 )
 def test_what_spark_cannot_do_is_told_with_its_reason(
@@ -36,7 +36,7 @@ def test_what_spark_cannot_do_is_told_with_its_reason(
     name, *options = (word.replace("KEYS", str(keys)) for word in command)
     assert run(("fleet", name, str(fleet(down=DOWN)), *options)) == 1
     said = " ".join(capsys.readouterr().err.split())
-    assert f"Spark could not do it: {why}" in said.replace("[", "")
+    assert why in said.replace("[", "")
     assert "internal error" not in said
 
 

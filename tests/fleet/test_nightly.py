@@ -23,15 +23,13 @@ from tests.support.jetstream import done, talk
 NIGHTLY = Path(__file__).parents[2] / "examples" / "fleet" / "nightly.py"
 SHOP = 'reconciler: 1\ntopology: shop\nstreams: {ORDERS: {subjects: ["orders.*"], max_age: 7d}}\n'
 ALONE = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-USUAL = {name: SMALL[name] for name in ("spark.driver.memory", "spark.driver.defaultJavaOptions")}
-"""Else as Spark is by itself: plans that adapt, and compiled code, which the other tests do without."""
+USUAL = {name: value for name, value in SMALL.items() if "factoryMode" not in name}
+"""With compiled expressions, which the other tests do without."""
 
 
 def submitted(folder: Path, fleet: Path) -> subprocess.CompletedProcess[str]:
     """A night of this fleet, tables and page in the folder."""
-    settings = [
-        f"--conf={name}={value}" for name, value in (ALONE | USUAL | {"spark.sql.shuffle.partitions": "4"}).items()
-    ]
+    settings = [f"--conf={name}={value}" for name, value in (ALONE | USUAL).items()]
     launcher = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     home = {"JAVA_HOME": java.home_for(java.found()), "PYSPARK_PYTHON": sys.executable}
     return subprocess.run(

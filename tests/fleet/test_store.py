@@ -258,14 +258,16 @@ def test_one_command_at_a_time_writes(spark: SparkSession, tmp_path: Path) -> No
     assert [*(tmp_path / "fleet").iterdir()] == []
 
 
-@pytest.mark.parametrize("host", ["this", "another"])
+@pytest.mark.parametrize("host", ["this", "this with our number", "another"])
 def test_one_that_was_killed_keeps_nobody_waiting(spark: SparkSession, tmp_path: Path, host: str) -> None:
-    """Whose process is gone, or who left a file of two days on a machine that nobody can look at."""
+    """Whose process is gone, also where a container began anew and we are what it was; or who left a file of two days on a
+    machine that nobody can look at."""
     gone = subprocess.Popen(["true"])
     gone.wait()
     lock = tmp_path / ".lock"
-    if host == "this":
-        lock.write_text(json.dumps({"host": socket.gethostname(), "pid": gone.pid}), encoding="utf-8")
+    if host.startswith("this"):
+        pid = gone.pid if host == "this" else os.getpid()
+        lock.write_text(json.dumps({"host": socket.gethostname(), "pid": pid}), encoding="utf-8")
     else:
         lock.write_text(json.dumps({"host": "another", "pid": 1}), encoding="utf-8")
         with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).alone():
