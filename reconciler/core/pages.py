@@ -181,7 +181,7 @@ FLEET = {
     "FL112": Page("no-keys", "The file that keys were to come from cannot be read, or has no column `subject`.", "name a Parquet or CSV file whose column `subject` holds the subjects, and `messages`, if there is one, how many of each"),
     "FL113": Page("no-label", "Peers are targets with the same value of a label, and no target has this one.", "name a label that stands in fleet.yaml"),
     "FL114": Page("plan-failed", "Planning one target ended in an error that nobody foresaw, so it has no plan; the others have theirs.", "see with `reconciler plan` whether it is so alone, and report it as a mistake in reconciler"),
-    "FL115": Page("store-unfit", "Tables kept there would lose rows without a word: an object store moves a folder file by file, and a folder on this machine's disk is not shared by the executors of a cluster.", "name with --store a folder on HDFS or Azure (abfs, hierarchical namespace), or `table:CATALOG.SCHEMA` of Delta or Iceberg tables"),
+    "FL115": Page("store-unfit", "Tables cannot be kept there: the folder cannot be made or written to, or rows would be lost without a word. An object store moves a folder file by file, and a folder on this machine's disk is not shared by the executors of a cluster.", "name with --store a folder that can be written to; on a cluster one on HDFS or Azure (abfs, hierarchical namespace), or `table:CATALOG.SCHEMA` of Delta or Iceberg tables"),
     "FL116": Page("store-in-use", "Another command writes to the same tables; two at once would lose each other's rows.", "wait until it has ended; where it is gone without a trace, remove the file `.lock` that the message names"),
 }  # fmt: skip
 

@@ -13,7 +13,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reconciler.core.wire import Scope
-from reconciler.fleet.tables import CAPACITY, fitted
+from reconciler.fleet.frames import fitted
+from reconciler.fleet.tables import CAPACITY
 
 RECORD = {"file": 30, "memory": 16}
 """Bytes of a record beside subject, headers and payload; with headers, on file, it is 4 more."""

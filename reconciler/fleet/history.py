@@ -10,7 +10,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from reconciler.fleet.tables import DRIFT_HISTORY, fitted
+from reconciler.fleet.frames import fitted
+from reconciler.fleet.tables import DRIFT_HISTORY
 
 PAIR = ("target", "topology")
 THING = (*PAIR, "address", "spot")

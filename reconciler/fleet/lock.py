@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue
 
 NAME = ".lock"
 LASTS = timedelta(hours=24)
@@ -39,10 +39,10 @@ class Lock:
         self.system.mkdirs(self.place.getParent())
         if not self._made():
             if self.another_holds():
-                raise CannotContinue(self._in_use())
+                raise self._in_use()
             self.system.delete(self.place, False)  # of one that was killed
             if not self._made():
-                raise CannotContinue(self._in_use())
+                raise self._in_use()
         _HELD.add(str(self.place))
         try:
             yield
@@ -77,7 +77,7 @@ class Lock:
             except FileExistsError:
                 return False
             except OSError as error:
-                raise CannotContinue(self._unwritable(error)) from error
+                raise self._unwritable(error) from error
             return True
         if self.system.exists(self.place):
             return False
@@ -109,23 +109,21 @@ class Lock:
             stream.close()
         return said if isinstance(said, dict) else {}
 
-    def _unwritable(self, error: OSError) -> Diagnostic:
-        return Diagnostic(
-            severity=Severity.ERROR, code="FL115", name="store-unfit",
-            message=f"Tables cannot be kept in {self.place.getParent()}: {error.strerror}.",
-            fix="Name with --store a folder that can be made and written to.",
-        )  # fmt: skip
+    def _unwritable(self, error: OSError) -> CannotContinue:
+        message = f"Tables cannot be kept in {self.place.getParent()}: {error.strerror}."
+        fix = "Name with --store a folder that can be made and written to."
+        return CannotContinue.because("FL115", "store-unfit", message, fix=fix)
 
-    def _in_use(self) -> Diagnostic:
+    def _in_use(self) -> CannotContinue:
         holder = self._holder()
         who = f"{holder.get('user', 'somebody')} on {holder.get('host', 'some machine')}"
         since = f", process {holder['pid']}, since {holder['since']}" if {"pid", "since"} <= holder.keys() else ""
-        return Diagnostic(
-            severity=Severity.ERROR, code="FL116", name="store-in-use",
-            message=f"Another command writes to the tables in {self.place.getParent()}: of {who}{since}.",
-            fix=f"Wait until it has ended. Where it was killed on another machine, remove {self.place}; after "
-                f"{LASTS.total_seconds() / 3600:g} hours that is no longer needed.",
-        )  # fmt: skip
+        message = f"Another command writes to the tables in {self.place.getParent()}: of {who}{since}."
+        fix = (
+            f"Wait until it has ended. Where it was killed on another machine, remove {self.place}; after "
+            f"{LASTS.total_seconds() / 3600:g} hours that is no longer needed."
+        )
+        return CannotContinue.because("FL116", "store-in-use", message, fix=fix)
 
 
 def _runs(pid: object) -> bool:

@@ -18,8 +18,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from reconciler.core.kind import FieldInfo
 from reconciler.core.reconcile import recognised
 from reconciler.core.resource import Json
+from reconciler.fleet.frames import fitted
 from reconciler.fleet.rows import snapshot_of
-from reconciler.fleet.tables import OBJECTS, OUTLIERS, fitted
+from reconciler.fleet.tables import OBJECTS, OUTLIERS
 from reconciler.kinds import REGISTRY
 
 GROUP = ("run", "peers")

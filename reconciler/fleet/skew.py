@@ -15,7 +15,8 @@ from pyspark.sql.window import Window
 
 from reconciler.fleet.candidates import Candidates, handovers, ownership
 from reconciler.fleet.falling import falling
-from reconciler.fleet.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW, SUBJECTS, made
+from reconciler.fleet.frames import made
+from reconciler.fleet.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW, SUBJECTS
 
 CANDIDATE = ("target", "stream", "choice", "since", "partitions")
 AMONG = (*CANDIDATE, "membership", "members")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
-from reconciler.fleet.tables import SNAPSHOTS, fitted
+from reconciler.fleet.frames import fitted
+from reconciler.fleet.tables import SNAPSHOTS
 from reconciler.fleet.targets import HEAVY
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet import tables
+from reconciler.fleet.frames import fitted, made
 from reconciler.fleet.lock import NAME, Lock
-from reconciler.fleet.tables import fitted, made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,9 +69,7 @@ def store(spark: SparkSession, where: str) -> Store:
     if why := unfit(folder.scheme(), str(spark.sparkContext.master)):
         fix = "Name with --store a folder that all of them share (hdfs://…), or Delta or Iceberg tables: table:CATALOG.SCHEMA."
         message = f"Tables cannot be kept in {where}: {why}."
-        raise CannotContinue(
-            Diagnostic(severity=Severity.ERROR, code="FL115", name="store-unfit", message=message, fix=fix)
-        )
+        raise CannotContinue.because("FL115", "store-unfit", message, fix=fix)
     return folder
 
 
@@ -97,9 +95,7 @@ def _rows_of(rows: DataFrame, name: str, run: str | None) -> DataFrame:
     if not RUN_NAME.fullmatch(run):
         message = f"`{run}` cannot be the name of a run: it becomes the name of a folder."
         fix = "Use letters, digits, `.`, `_` and `-`, at most 100, a letter or digit first; for example 2026-11-21."
-        raise CannotContinue(
-            Diagnostic(severity=Severity.ERROR, code="FL104", name="run-name", message=message, fix=fix)
-        )
+        raise CannotContinue.because("FL104", "run-name", message, fix=fix)
     return fitted(rows, schema).where(F.col("run") == run)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from reconciler.fleet.frames import fitted
 from reconciler.fleet.history import PAIR, counts, looks_of, lost, spot
-from reconciler.fleet.tables import REPAIRS, TREND, fitted
+from reconciler.fleet.tables import REPAIRS, TREND
 
 
 def repairs(history: DataFrame) -> DataFrame:

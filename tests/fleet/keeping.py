@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
+from reconciler.fleet.frames import made
 from reconciler.fleet.source import followed
-from reconciler.fleet.tables import MESSAGES, made
+from reconciler.fleet.tables import MESSAGES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

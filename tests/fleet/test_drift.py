@@ -11,9 +11,10 @@ import pytest
 
 from reconciler.fleet.desired import desired, wanted
 from reconciler.fleet.drift import drift
+from reconciler.fleet.frames import made
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.snapshots import snapshots
-from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED, made
+from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED
 from reconciler.fleet.targets import Target
 from reconciler.server.settings import Settings
 from tests.support.topologies import account as account_of

@@ -14,9 +14,10 @@ from reconciler.core.resource import Json
 from reconciler.fleet.desired import desired, wanted
 from reconciler.fleet.drift import drift
 from reconciler.fleet.fleet_file import load_fleet
+from reconciler.fleet.frames import made
 from reconciler.fleet.snapshots import snapshots
 from reconciler.fleet.source import live
-from reconciler.fleet.tables import WANTED, made
+from reconciler.fleet.tables import WANTED
 from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream, Stored
 from tests.cli.running import Shell

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
+from reconciler.fleet.frames import fitted
 from reconciler.fleet.runs.look import MOST, Look, collected
 from reconciler.fleet.store import store
-from reconciler.fleet.tables import ACTORS, fitted
+from reconciler.fleet.tables import ACTORS
 from reconciler.fleet.targets import Fleet
 from tests.fleet.conftest import Silent
 

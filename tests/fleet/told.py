@@ -14,7 +14,8 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from pyspark.sql import DataFrame, SparkSession
 
-from reconciler.fleet.tables import EVENTS, made
+from reconciler.fleet.frames import made
+from reconciler.fleet.tables import EVENTS
 from reconciler.fleet.targets import Target
 from reconciler.server.api import JetStream, answer
 from reconciler.server.messages import Message, Range, last, pages

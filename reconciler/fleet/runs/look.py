@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
 
+from reconciler.fleet.frames import made
 from reconciler.fleet.source import live
-from reconciler.fleet.tables import SNAPSHOTS, made
+from reconciler.fleet.tables import SNAPSHOTS
 from reconciler.report.fleet.found import Found, Rows
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from reconciler.fleet import summary
 from reconciler.fleet.desired import desired, wanted
 from reconciler.fleet.drift import drift, parts_for
+from reconciler.fleet.frames import made
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import MOST, Look, collected
 from reconciler.fleet.snapshots import heavy, snapshots
-from reconciler.fleet.tables import WANTED, made
+from reconciler.fleet.tables import WANTED
 from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.seen import Target
 from reconciler.report.values import counted

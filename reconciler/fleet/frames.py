@@ -1,0 +1,26 @@
+"""DataFrames in the columns of a table: made of rows at hand, or brought into its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+
+def made(spark: SparkSession, rows: Iterable[Mapping[str, Any]], schema: StructType) -> DataFrame:
+    """Of rows at hand, null where they say nothing. By way of Arrow Spark has them in its plan: it starts nothing to read
+    them, and nothing at all for a question to no rows."""
+    return spark.createDataFrame(pa.Table.from_pylist([*rows], schema=to_arrow_schema(schema, timezone="UTC")), schema)
+
+
+def fitted(rows: DataFrame, schema: StructType) -> DataFrame:
+    """In the columns of this table and their order; null where the rows have none."""
+    there = set(rows.columns)
+    return rows.select(
+        *((F.col(f"`{c.name}`") if c.name in there else F.lit(None)).cast(c.dataType).alias(c.name) for c in schema)
+    )
