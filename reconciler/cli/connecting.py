@@ -63,7 +63,8 @@ class Connection:
             ("--context", said.context), ("--server", url),
             ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix),
         )  # fmt: skip
-        return [part for name, value in pairs if value for part in (name, value)]
+        told = [part for name, value in pairs if value for part in (name, value)]
+        return [*told, "--no-context"] if said.no_context else told
 
 
 PANEL = "Connection, as for the nats CLI"
@@ -71,6 +72,7 @@ PANEL = "Connection, as for the nats CLI"
 
 def connection(
     context: Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the nats CLI.")] = None,
+    no_context: Annotated[bool, typer.Option("--no-context", help="No context, not even the selected one.")] = False,
     server: Annotated[str | None, typer.Option("--server", "-s", metavar="URL", help="Server URLs. [NATS_URL]")] = None,
     creds: Annotated[str | None, typer.Option("--creds", metavar="FILE", help="Credentials. [NATS_CREDS]")] = None,
     nkey: Annotated[str | None, typer.Option("--nkey", metavar="FILE", help="NKey seed. [NATS_NKEY]")] = None,
@@ -101,12 +103,13 @@ def connection(
     from reconciler.server.settings import Settings  # noqa: PLC0415 - `--help` needs none of it
 
     settings = Settings(
-        context=context, url=server, creds=creds, nkey=nkey, user=user, password=password, token=token,
-        cert=tlscert, key=tlskey, ca=tlsca, tls_first=tlsfirst or None, js_domain=js_domain,
+        context=context, no_context=no_context or None, url=server, creds=creds, nkey=nkey, user=user, password=password,
+        token=token, cert=tlscert, key=tlskey, ca=tlsca, tls_first=tlsfirst or None, js_domain=js_domain,
         js_api_prefix=js_api_prefix, inbox_prefix=inbox_prefix, timeout=timeout,
     )  # fmt: skip
     if dev and settings != Settings():
         raise common.Misused("--dev chooses the server by itself; leave out the other connection options.")
+    common.never((no_context and context, "--no-context is for no context at all; leave out --context."))
     if timeout is not None:
         _check(timeout)
     return Connection(settings=settings, dev=dev)

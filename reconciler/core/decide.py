@@ -208,7 +208,7 @@ def remembered(change: Change, view: View, options: Options) -> Owned | None:
         return None
     return Owned(
         topology=view.topology,
-        source=options.source,
+        source=options.source or _known_source(change.owned, view),
         git_revision=options.git_revision,
         fields=_managed(change.desired),
         left=tuple(sorted({*(name for name in change.desired.open), *change.desired.terms.unmanaged})),
@@ -217,6 +217,11 @@ def remembered(change: Change, view: View, options: Options) -> Owned | None:
         revision=change.owned.revision if change.owned else 0,
         start=change.owned.start if change.owned and change.action not in (Action.CREATE, Action.REPLACE) else {},
     )
+
+
+def _known_source(owned: Owned | None, view: View) -> str | None:
+    """Applied once where git says nothing, as in a container, it is still known where it came from."""
+    return owned.source if owned and owned.topology == view.topology else None
 
 
 def _managed(desired: Resource) -> Mapping[str, object]:

@@ -108,7 +108,8 @@ class Finished:
 
     @property
     def is_success(self) -> bool:
-        return not (self.failed or self.in_doubt or self.skipped or self.not_started or self.left_alone)
+        unfinished = self.failed or self.in_doubt or self.skipped or self.not_started or self.left_alone
+        return self.stopped is None and not unfinished
 
 
 Settled = Done | Failed | InDoubt | Skipped | NotNeeded | NotStarted

@@ -134,7 +134,8 @@ def _wanted(
         return Change(
             address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
         )
-    return _anew(unfinished.compared(desired, live, owned, intent, kind.fields), kind, snapshot)
+    ours = None if desired.external else owned  # of somebody else's only what is live matters, whoever remembers it
+    return _anew(unfinished.compared(desired, live, ours, intent, kind.fields), kind, snapshot)
 
 
 def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:

@@ -37,6 +37,24 @@ def read(snapshot: Snapshot, registry: Registry) -> Ledger:
     return Ledger(records=records, problems=(*problems, *_lost_intents(snapshot, registry)))
 
 
+def unread(snapshot: Snapshot) -> Diagnostic | None:
+    """Without what was applied before, a half-made replacement looks like something to make, and what is another's like
+    nobody's. Who may not read it has to live with that; anybody else looks again."""
+    if (why := snapshot.unknown_bucket(BUCKET)) is None:
+        return None
+    if snapshot.denied_bucket(BUCKET):
+        return Diagnostic(
+            severity=Severity.WARNING, code="LE105", name="ledger-unreadable",
+            message=f"planned without bucket {BUCKET} ({why}): whose something is, and whether a run was cut off, nobody knows",
+            fix="let this user read it: reconciler permissions plan PATHS",
+        )  # fmt: skip
+    return Diagnostic(
+        severity=Severity.ERROR, code="LE105", name="ledger-unreadable",
+        message=f"What was applied before could not be read: bucket {BUCKET} ({why}). Nothing was changed.",
+        fix=f"Try again when its leader answers: nats stream info KV_{BUCKET}",
+    )  # fmt: skip
+
+
 def _lost_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
     for address, intent in intents(snapshot).items():
         why = intent if isinstance(intent, str) else _UNHEARD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -115,6 +115,8 @@ class Snapshot:
     """Entries of the reserved buckets (`reconciler`, `static-consumer-groups`, `elastic-consumer-groups`) by key."""
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Scope → why it could not be read."""
+    denied: Collection[str] = ()
+    """Those of them that this user may not read. The others may be readable in a moment."""
     may: Granted | None = None
     """What we may publish to; None: the server does not tell."""
 
@@ -135,6 +137,9 @@ class Snapshot:
 
     def unknown_bucket(self, name: str) -> str | None:
         return self.unknown.get(Scope.bucket(name)) or self.unknown_stream(f"KV_{name}")
+
+    def denied_bucket(self, name: str) -> bool:
+        return not {Scope.bucket(name), Scope.STREAMS}.isdisjoint(self.denied)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,6 +70,11 @@ Answer = Mapping[str, Json] | Refusal | NoAnswer
 Put = Stored | Conflict | Refusal | NoAnswer
 
 
+def passes(said: Refusal | NoAnswer) -> bool:
+    """It may be otherwise in a moment; what is not allowed, or refused for good, will not."""
+    return said.err_code in TRANSIENT if isinstance(said, Refusal) else said.why is not Silence.DENIED
+
+
 def answer(reply: Reply | NoAnswer) -> Answer:
     """What a reply of the JSON API says; `error` counts before everything else in it."""
     if isinstance(reply, NoAnswer):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.resource import Json
+from reconciler.server.pasted import is_pasted
 from reconciler.server.settings import Settings
 
 _KEYS = {
@@ -73,6 +74,8 @@ def load(name: str, config: Path, *, was_selected: bool = False) -> Settings:
 
 
 def _file(name: str, config: Path) -> Path:
+    if is_pasted(name):  # a name is repeated in messages; what a context holds is not
+        raise CannotContinue(_unusable("The context", "its name or the path of its file belongs there"))
     if name.endswith(".json") and Path(name).exists():
         return Path(name)
     if ".." in name or "/" in name or "\\" in name:
@@ -103,12 +106,16 @@ def _unknown(name: str, config: Path, was_selected: bool) -> Diagnostic:
     there = f"Known: {', '.join(names)}." if names else f"There are no contexts in {config / 'nats' / 'context'}."
     what = f"The selected context `{name}`" if was_selected else f"Context `{name}`"
     message = f"{what} does not exist. {hint}{there} Nothing was changed."
-    fix = "Choose one with --context, give --server, or leave the selection out with --no-context."
+    fix = "Choose one with --context, or leave the selection out with --no-context."
     return Diagnostic(severity=Severity.ERROR, code="NA106", name="context-unusable", message=message, fix=fix)
 
 
 def _unreadable(name: str, why: str) -> Diagnostic:
-    message = f"Context `{name}` cannot be used: {why}. Nothing was changed."
+    return _unusable(f"Context `{name}`", why)
+
+
+def _unusable(what: str, why: str) -> Diagnostic:
+    message = f"{what} cannot be used: {why}. Nothing was changed."
     fix = "Correct the file, or choose another context with --context."
     return Diagnostic(severity=Severity.ERROR, code="NA106", name="context-unusable", message=message, fix=fix)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.server.options import ConnectOptions
+from reconciler.server.pasted import is_pasted
 
 _DECORATED = r"-----+BEGIN {}-----+\s+(\S+)\s+-----+END"
 _JWT = re.compile(_DECORATED.format("NATS USER JWT"))
@@ -78,6 +79,8 @@ def literal(value: str | None, what: str) -> str | None:
 
 def tls_context(options: ConnectOptions) -> ssl.SSLContext:
     """Trusts the named authority, else the machine's; shows the named certificate."""
+    for what, path in (("authority", options.ca), ("client certificate", options.cert), ("client key", options.key)):
+        _refuse_pasted(path, what, _TLS_FIX)
     try:
         context = ssl.create_default_context(cafile=options.ca)
     except (OSError, ssl.SSLError) as error:
@@ -114,6 +117,7 @@ def _read(reference: str, what: str) -> tuple[str, str]:
 
 
 def _file(path: str, what: str) -> tuple[str, str]:
+    _refuse_pasted(path, what, _REFERENCE_FIX)
     origin = f"{what} file {path}"
     try:
         return Path(path).read_text(encoding="utf-8"), origin
@@ -121,7 +125,14 @@ def _file(path: str, what: str) -> tuple[str, str]:
         raise _unusable(origin, _why(error, "it is not text")) from None
 
 
+def _refuse_pasted(reference: str | None, what: str, fix: str) -> None:
+    """A message names the file or variable it is about; this name would be the secret."""
+    if reference and is_pasted(reference):
+        raise _unusable(what, "the text itself stands where a path belongs", fix)
+
+
 def _variable(name: str, what: str) -> str:
+    _refuse_pasted(name, what, _REFERENCE_FIX)
     if not os.environ.get(name):
         raise _unusable(what, f"the variable {name} is not set")
     return os.environ[name]
@@ -179,6 +190,7 @@ def _why(error: Exception, otherwise: str) -> str:
 
 
 _FIX = "Correct it, or log in another way: --creds, --nkey, --user and --password, --context."
+_REFERENCE_FIX = "Name a file that holds it, or as env://NAME a variable."
 _TLS_FIX = "Correct the path or the file: --tlsca, --tlscert, --tlskey."
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
-from reconciler.core.wire import Step
+from pydantic_core import from_json
+
+from reconciler.core.events import Strayed
+from reconciler.core.resource import Json
+from reconciler.core.wire import Entry, Step
 from reconciler.server import problems, settled
-from reconciler.server.api import Conflict, NoAnswer, Put, Silence, Stored
+from reconciler.server.api import Conflict, NoAnswer, Put, Refusal, Silence, Stored
 from reconciler.server.handling import Result, Run, Succeeded
+from reconciler.server.problems import Unsuccessful
+from reconciler.server.read_kv import entry
 
 SETTLING = 2.0
 """Seconds in which a bucket made a moment ago may still have nobody listening."""
@@ -18,14 +24,14 @@ async def put(run: Run, step: Step) -> Result:
     bucket, key = step.on
     value, expected = (step.value or "").encode(), run.written.get(step.on, step.revision)
     said = await _when_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
-    return _written(run, step, said)
+    return await _written(run, step, said)
 
 
 async def remove(run: Run, step: Step) -> Result:
     bucket, key = step.on
     expected = run.written.get(step.on, step.revision)
     said = await _when_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))
-    return _written(run, step, said)
+    return await _written(run, step, said)
 
 
 async def _when_listening(put: Callable[[], Awaitable[Put]]) -> Put:
@@ -39,10 +45,48 @@ async def _when_listening(put: Callable[[], Awaitable[Put]]) -> Put:
         await asyncio.sleep(0.05)
 
 
-def _written(run: Run, step: Step, said: Put) -> Result:
+async def _written(run: Run, step: Step, said: Put) -> Result:
+    if isinstance(said, Conflict):
+        return await _changed(run, step, said)
     if isinstance(said, Stored):
         run.written[step.on] = said.revision
         return Succeeded(revision=said.revision)
     if isinstance(said, NoAnswer) and said.outcome_unknown:
         return problems.in_doubt(step, said)
-    return problems.changed(step, [str(said)]) if isinstance(said, Conflict) else problems.refused(step, said)
+    return problems.refused(step, said)
+
+
+async def _changed(run: Run, step: Step, said: Conflict) -> Unsuccessful:
+    """What somebody wrote there, beside what the plan was made from and what is wanted; as far as that can be told."""
+    planned, now = run.forms.stored(step.on), await entry(run.js, *step.on)
+    is_as_planned = step.on not in run.written and (planned.revision if planned else 0) == step.revision
+    if isinstance(now, Refusal | NoAnswer) or not is_as_planned:
+        return problems.changed(step, [str(said)])
+    was, is_, wanted = _record(planned), _record(now), _decoded(step.value)
+    if was is not None and is_ is None:
+        return problems.gone(step)
+    found = _strayed(was, is_, wanted)
+    return problems.strayed(step, found) if found else problems.changed(step, [str(said)])
+
+
+def _record(there: Entry | None) -> Json:
+    return None if there is None or there.deleted else _decoded(there.value)
+
+
+def _decoded(value: bytes | str | None) -> Json:
+    try:
+        return None if value is None else from_json(value, allow_inf_nan=False)
+    except ValueError:
+        return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _strayed(was: Json, is_: Json, wanted: Json) -> list[Strayed]:
+    """By the fields of the record, or as a whole where one of the two has none."""
+    if not (isinstance(was, Mapping) and isinstance(is_, Mapping)):
+        was, is_, wanted = {"record": was}, {"record": is_}, {"record": wanted}
+    wanted = wanted if isinstance(wanted, Mapping) else {}
+    return [
+        Strayed(path=name, planned=was.get(name), now=is_.get(name), wanted=wanted.get(name))
+        for name in sorted(was.keys() | is_.keys())
+        if was.get(name) != is_.get(name)
+    ]

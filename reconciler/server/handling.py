@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Strayed
 from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Call, Step
+from reconciler.core.wire import Call, Entry, Step
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
 from reconciler.server.problems import Doubtful, Unsuccessful, strayed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forms:
-    """What only kinds know about configurations; the workflow passes it in."""
+    """What only kinds know about configurations, and the plan's snapshot of entries; the workflow passes it in."""
 
     patch: Callable[[Config, Config, Iterable[str]], Config]
     """(raw live configuration, set, unset) → the whole body to send."""
     wrong: Callable[[Step, Config, Config | None, Config], Sequence[str]] = lambda _step, _sent, _before, _echo: ()
     """(step, configuration sent, raw one before or None, raw echoed one) → what is not as predicted, in words."""
+    stored: Callable[[tuple[str, ...]], Entry | None] = lambda _on: None
+    """(bucket, key) → the entry as the plan was made from it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
 from reconciler.core.records import BUCKET
-from reconciler.server.api import Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored
+from reconciler.server.api import Conflict, JetStream, NoAnswer, Put, Refusal, Stored, passes
 from reconciler.server.read_kv import entry
 from reconciler.server.room import VANISHES, way_out
 
@@ -217,14 +217,12 @@ def _refused(said: Put) -> str:
     """Behind "not renewed in time"; what a conflict means is seen in the bucket."""
     if why := _never(said):
         return f": {why}; {way_out(said, MEND)}"
-    return f": {said}" if isinstance(said, NoAnswer) else ""
+    return f": {said}" if isinstance(said, NoAnswer | Refusal) else ""
 
 
 def _never(said: Put | Refusal | NoAnswer) -> str | None:
     """Why trying again is no use."""
-    if isinstance(said, Refusal) or (isinstance(said, NoAnswer) and said.why is Silence.DENIED):
-        return str(said)
-    return None
+    return str(said) if isinstance(said, Refusal | NoAnswer) and not passes(said) else None
 
 
 def _still_held(topology: str, there: Found | Refusal | NoAnswer, terms: Terms) -> Diagnostic:

@@ -10,13 +10,24 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 
-from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.records import BUCKET, Owned, decode_key, encode_key, encode_owned
-from reconciler.core.resource import Address
+from reconciler.core.resource import Address, Json
 from reconciler.core.saved import ID_KEY
 from reconciler.core.wire import Snapshot, Target
 from reconciler.server import settled
-from reconciler.server.api import Answer, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored
+from reconciler.server.api import (
+    Answer,
+    Conflict,
+    JetStream,
+    NoAnswer,
+    Pauses,
+    Put,
+    Refusal,
+    Silence,
+    Stored,
+    passes,
+)
 from reconciler.server.room import way_out
 
 STREAM = f"KV_{BUCKET}"
@@ -47,7 +58,7 @@ async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
     if STREAM not in snapshot.streams:
         said = await _create(js, snapshot.target)
         if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
-            return _cannot_write(f"the bucket could not be created: {said}")
+            return _cannot(said, "the bucket could not be created")
     if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
         return await _identify(js)
     return None
@@ -56,23 +67,34 @@ async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
 async def _create(js: JetStream, target: Target) -> Answer:
     """Three replicas where there are three peers. A cluster tells nobody how many it has, so it is asked to try."""
     replicas = 1 if target.peers is not None and target.peers < 3 else 3
-    said = await js.write(f"STREAM.CREATE.{STREAM}", _bucket(target, replicas), level=1)
+    said = await _made(js, _bucket(target, replicas))
     if isinstance(said, Refusal) and said.err_code in TOO_FEW_PEERS and replicas > 1:
-        said = await js.write(f"STREAM.CREATE.{STREAM}", _bucket(target, 1), level=1)
+        said = await _made(js, _bucket(target, 1))
     return said
+
+
+async def _made(js: JetStream, config: Mapping[str, Json]) -> Answer:
+    async def there() -> Answer | None:
+        seen = await js.read(f"STREAM.INFO.{STREAM}")
+        return seen if isinstance(seen, Mapping) else None
+
+    return await settled.written(js, lambda: js.write(f"STREAM.CREATE.{STREAM}", config, level=1), there)
 
 
 async def _identify(js: JetStream) -> Diagnostic | None:
     """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
-    for pause in (0.0, 0.05, 0.1, 0.2, 0.4, 0.8):
-        await asyncio.sleep(pause)
-        said = await js.put_entry(BUCKET, ID_KEY, secrets.token_hex(16).encode(), expected_revision=0)
-        if isinstance(said, Stored | Conflict):
-            return None
-    return _cannot_write(f"the bucket's id could not be written: {said}")
+    pauses = Pauses(js.patience)
+    while isinstance(said := await _put_id(js), Refusal | NoAnswer):
+        if not (passes(said) and await pauses.rest()):
+            return _cannot(said, "the bucket's id could not be written")
+    return None
 
 
-def _bucket(target: Target, replicas: int) -> dict[str, object]:
+async def _put_id(js: JetStream) -> Put:
+    return await js.put_entry(BUCKET, ID_KEY, secrets.token_hex(16).encode(), expected_revision=0)
+
+
+def _bucket(target: Target, replicas: int) -> dict[str, Json]:
     bound = {"max_bytes": ROOM} if target.limits.get("max_bytes_required") else {}
     return {
         "name": STREAM, "subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, "discard": "new",
@@ -81,10 +103,16 @@ def _bucket(target: Target, replicas: int) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _cannot_write(message: str) -> Diagnostic:
+def _cannot(said: Refusal | NoAnswer, what: str) -> Diagnostic:
+    """Who may not, or has no room, goes on without. Where it may be there in a moment somebody else may be at work, and
+    only the bucket keeps two apart."""
+    if passes(said):
+        message = f"Bucket {BUCKET}, which keeps two applies apart, cannot be used yet: {what} ({said}). Nothing else was changed."
+        fix = f"Apply again when the server answers: nats stream info {STREAM}"
+        raise CannotContinue.because("LE105", "ledger-unreadable", message, fix=fix)
     return Diagnostic(
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
-        message=f"what is applied cannot be remembered as ours: {message}; drift and removals need that",
+        message=f"what is applied cannot be remembered as ours: {what}: {said}; drift and removals need that",
         fix=f"allow publishing to $JS.API.STREAM.CREATE.{STREAM} and $KV.{BUCKET}.>",
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ Reading writes nothing. What could not be read becomes an unknown scope with its
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
@@ -34,14 +34,16 @@ async def observe(
     info, who, streams = await asyncio.gather(js.read("INFO"), js.account(), _streams(js))
     _refuse_nothing(js, info, streams)
     unknown: dict[str, str] = {}
+    denied: set[str] = set()
     if not isinstance(streams, Listed):
         unknown[Scope.STREAMS] = f"STREAM.LIST: {streams}"
+        denied |= {Scope.STREAMS} if _is_denied(streams) else set()
         streams = Listed()
     unknown |= {Scope.stream(name): why for name, why in streams.silent.items()}
     versions, consumers, found = await asyncio.gather(
         leader_versions(js, streams.items),
         _consumers(js, streams.items, consumers_of, unknown),
-        _entries(js, streams.items, buckets, unknown),
+        _entries(js, streams.items, buckets, unknown, denied),
     )
     return Snapshot(
         target=target(js, info, who, streams.items, versions),
@@ -49,6 +51,7 @@ async def observe(
         consumers=consumers,
         entries=found,
         unknown=unknown,
+        denied=frozenset(denied),
         may=granted((who or {}).get("data") or {}),
     )
 
@@ -126,17 +129,36 @@ async def _consumers_of(js: JetStream, stream: str) -> Streams:
     return found
 
 
+async def _patiently(
+    js: JetStream, bucket: str, stream: Mapping[str, Json], keys: Sequence[str]
+) -> dict[str, Entry] | Refusal | NoAnswer:
+    """Without what is in them no plan is made, so a leader is waited for."""
+    said = await entries(js, bucket, stream, keys)
+    passes = isinstance(said, Refusal | NoAnswer) and not _is_denied(said)
+    return await entries(js.persistent(), bucket, stream, keys) if passes else said
+
+
 async def _entries(
-    js: JetStream, streams: Mapping[str, Mapping[str, Json]], buckets: Iterable[str], unknown: dict[str, str]
+    js: JetStream,
+    streams: Mapping[str, Mapping[str, Json]],
+    buckets: Iterable[str],
+    unknown: dict[str, str],
+    denied: set[str],
 ) -> dict[str, Mapping[str, Entry]]:
     there = [bucket for bucket in buckets if f"KV_{bucket}" in streams]
     answers = await asyncio.gather(
-        *(entries(js, bucket, streams[f"KV_{bucket}"], PARTS.get(bucket, (">",))) for bucket in there)
+        *(_patiently(js, bucket, streams[f"KV_{bucket}"], PARTS.get(bucket, (">",))) for bucket in there)
     )
     found: dict[str, Mapping[str, Entry]] = {}
     for bucket, said in zip(there, answers, strict=True):
         if isinstance(said, Refusal | NoAnswer):
             unknown[Scope.bucket(bucket)] = str(said)
+            denied |= {Scope.bucket(bucket)} if _is_denied(said) else set()
         else:
             found[bucket] = said
     return found
+
+
+def _is_denied(said: object) -> bool:
+    """Asking again is no use: it is not allowed, or not imported into this account."""
+    return isinstance(said, NoAnswer) and said.why in (Silence.DENIED, Silence.NO_RESPONDERS)

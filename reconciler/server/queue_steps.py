@@ -34,7 +34,7 @@ async def read(run: Run, step: Step) -> Result:
             await asyncio.sleep(POLL)
             continue
         if not isinstance(seen, dict):
-            return problems.unreadable(step, seen) if not _is_gone(seen) else problems.changed(step, ["it is gone"])
+            return problems.unreadable(step, seen) if not _is_gone(seen) else await _gone(run, step)
         if unlike := unlike_planned(run, step, seen["queue"]):
             return unlike
         if _stand(seen) != stood:
@@ -132,6 +132,12 @@ def _start(info: Mapping[str, Any]) -> int | None:
 async def _is_more_to_come(run: Run, step: Step, start: int) -> bool:
     source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
     return isinstance(source, Mapping) and source["state"]["last_seq"] >= start
+
+
+async def _gone(run: Run, step: Step) -> Result:
+    """The queue, unless it is what feeds it."""
+    source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
+    return problems.changed(step, [f"its source {step.body['from']} is gone" if _is_gone(source) else "it is gone"])
 
 
 def _is_gone(said: Answer) -> bool:

@@ -19,6 +19,7 @@ LEVELS = {
 }  # fmt: skip
 """The first version of each API level."""
 LEADERS_ASKED = 16
+_HIDDEN = "[REDACTED]"
 
 
 async def leader_versions(js: JetStream, streams: Mapping[str, Mapping[str, Json]]) -> list[Version]:
@@ -56,7 +57,7 @@ def target(
         version=version,
         level=_level(told, version),
         account=data.get("account"),
-        user=data.get("user") or None,
+        user=user_of(data, js.pipeline.nc.options.get("token")),
         domain=usage.get("domain") or js.domain,
         cluster=cluster,
         peers=None if cluster or (js.is_elsewhere and not streams) else 1,
@@ -65,6 +66,12 @@ def target(
         limits=limits,
         usage=usage,
     )
+
+
+def user_of(told: Mapping[str, Json], token: str | None) -> str | None:
+    """Who logged in by a token has no name: until 2.11.1 servers tell the token itself for it, and then that they do not."""
+    user = told.get("user")
+    return None if not user or user in (token, _HIDDEN) else str(user)
 
 
 def level_of(version: Version) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +14,7 @@ from reconciler.core.events import Done, Event, Finished
 from reconciler.core.last_look import LastLook
 from reconciler.core.plan import Plan
 from reconciler.core.resource import Address
-from reconciler.core.wire import Call, Snapshot, Version
+from reconciler.core.wire import Call, Snapshot, Step, Version
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.derived import start
 from reconciler.kinds.elastic_group.queue_rules import group_resuming
@@ -73,8 +73,9 @@ async def _carried_out(
     plan, known = planned.plan, now.outlook.stopped if isinstance(now, Reviewed) else ()
     await ours.began(plan)
     book = _Book.of(plan, planned.snapshot)
-    cut = "interrupted" if stop.is_set() and book.at_once else None  # also where there are no steps to stop
-    if ours.remembers and not stop.is_set():
+    lost = ours.may_write()  # which also sets `stop`
+    cut = (lost or "interrupted") if stop.is_set() and book.at_once else None  # also where there are no steps to stop
+    if ours.remembers and (lost or not stop.is_set()):  # without the lease nothing is written, and that is said
         ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
     running = execute(
         ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known,
@@ -148,7 +149,7 @@ BATCH = 512
 
 @dataclass(slots=True)
 class _Book:
-    """Which records may be written: a change is remembered when its last step is done."""
+    """Which records may be written: a change is remembered when the last step is done that writes something of it."""
 
     waiting: dict[Address, set[str]]
     records: dict[Address, ledger.Record]
@@ -165,8 +166,8 @@ class _Book:
         records = {address: _as_seen(record, address, snapshot) for address, record in plan.records.items()}
         known = ledger.revisions(snapshot)
         book = cls(waiting={}, records=records, at_once={}, known=known, server=snapshot.target.version)
-        for step in plan.steps:
-            if step.undoes is None and (address := Address.parse(step.address)) in records:
+        for address, steps in _steps_of(plan, records).items():
+            for step in [one for one in steps if not one.call.waits] or steps:
                 book.waiting.setdefault(address, set()).add(step.id)
                 book.owners.setdefault(step.id, []).append(address)
         for address in records.keys() - book.waiting.keys():  # what goes with its stream is ours until that has gone
@@ -196,6 +197,15 @@ class _Book:
     def take(self) -> dict[Address, ledger.Record]:
         taken, self.ready = self.ready, {}
         return taken
+
+
+def _steps_of(plan: Plan, records: Collection[Address]) -> dict[Address, list[Step]]:
+    """What must be done for each of these."""
+    found: dict[Address, list[Step]] = {}
+    for step in plan.steps:
+        if step.undoes is None and (address := Address.parse(step.address)) in records:
+            found.setdefault(address, []).append(step)
+    return found
 
 
 def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> ledger.Record:

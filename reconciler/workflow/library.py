@@ -48,13 +48,19 @@ def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bo
 
     async def work() -> Finished:
         async with session(_options(server)) as js:
-            return await (_apply_saved(planned, js) if isinstance(planned, Saved) else _apply(planned, js))
+            return await (_apply_saved(planned, js) if isinstance(planned, Saved) else _apply_here(planned, js))
 
     return asyncio.run(work())
 
 
 async def _apply(what: Planned | Reviewed, js: JetStream) -> Finished:
     return [event async for event in applying.apply(what, js) if isinstance(event, Finished)][-1]
+
+
+async def _apply_here(planned: Planned, js: JetStream) -> Finished:
+    """Where it was made."""
+    await saving.check_same_place(planned, js)
+    return await _apply(planned, js)
 
 
 async def _apply_saved(saved: Saved, js: JetStream) -> Finished:

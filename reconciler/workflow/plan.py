@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reconciler.core import remembered
 from reconciler.core.decide import Options, decide, questions
+from reconciler.core.diagnostic import CannotContinue, Severity
 from reconciler.core.kind import Registry
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import World, reconcile
@@ -78,6 +79,9 @@ async def planned(
     `narrow` leaves only part of what is wanted."""
     check_place(topology, snapshot.target)
     owned = remembered.read(snapshot, registry)
+    unread = remembered.unread(snapshot) if js else None
+    if unread and unread.severity is Severity.ERROR:
+        raise CannotContinue(unread)
     known = snapshot.unknown_bucket(BUCKET) is None
     origin_ = options.came_from or came_from(topology)
     world = narrow(
@@ -117,7 +121,11 @@ async def planned(
             git_revision=origin_.revision,
         ),
     )
-    shown = replace(made, read=counted(snapshot, world), diagnostics=(*owned.problems, *made.diagnostics))
+    shown = replace(
+        made,
+        read=counted(snapshot, world),
+        diagnostics=(*([unread] if unread else ()), *owned.problems, *made.diagnostics),
+    )
     return Planned(plan=shown, snapshot=snapshot, origin=origin_, topology=topology, options=options)
 
 

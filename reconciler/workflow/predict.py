@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reconciler.core.resource import Config, Fills, Json
-from reconciler.core.wire import Snapshot, Step
+from reconciler.core.wire import Entry, Snapshot, Step
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.server.handling import Forms
 
@@ -23,7 +23,11 @@ def forms(snapshot: Snapshot) -> Forms:
         predicted = consumer_config.settle(sent, snapshot.target, parent=parent)
         return unlike(predicted.config, predicted.open, consumer_config.canonical(echo))
 
-    return Forms(patch=stream_config.update_body, wrong=wrong)
+    def stored(on: tuple[str, ...]) -> Entry | None:
+        bucket, key = on
+        return snapshot.entries.get(bucket, {}).get(key)
+
+    return Forms(patch=stream_config.update_body, wrong=wrong, stored=stored)
 
 
 def _origin(sent: Config, streams: Mapping[str, Config]) -> Config | None:

@@ -14,6 +14,7 @@ import reconciler
 from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.intents import intents
 from reconciler.core.plan import Plan
+from reconciler.core.records import BUCKET
 from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen, state
 from reconciler.core.standing import Outlook, outlook
 from reconciler.core.wire import Snapshot
@@ -94,6 +95,15 @@ async def review(saved: Saved, js: JetStream) -> Reviewed:
     if why := elsewhere(saved.place, Place.of(snapshot)):
         raise _another_target(why)
     return _reviewed(saved, await _again(saved, snapshot, js, _options(saved)), snapshot)
+
+
+async def check_same_place(made: Planned, js: JetStream) -> None:
+    """The same account, for whoever plans over one connection and applies over another one."""
+    then, here = Place.of(made.snapshot), Place.of(await observe(js, buckets=[BUCKET], consumers_of=()))
+    if then.account is here.account is None:  # who may not ask goes by what was there; a file would tell less
+        then, here = replace(then, account=""), replace(here, account="")
+    if why := elsewhere(then, here):
+        raise _another_target(why)
 
 
 async def looked_again(what: Planned | Reviewed, js: JetStream) -> Reviewed:

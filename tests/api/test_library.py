@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import reconciler
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.server.options import ConnectOptions
 from tests.support.accounts import Account
+from tests.support.servers import NatsServer
 
 ORDERS = """
 reconciler: 1
@@ -22,6 +24,8 @@ streams:
     consumers:
       dispatch: {ack_policy: explicit}
 """
+
+NOT_TOLD = 'authorization {users: [{user: u, password: u, permissions: {publish: {deny: ["$SYS.>"]}}}]}'
 
 
 def where(account: Account) -> ConnectOptions:
@@ -58,6 +62,30 @@ def test_a_plan_with_a_refusal_applies_nothing_unless_partial(account: Account, 
     assert "description" not in reconciler.export(where(account), "orders")
     reconciler.apply(planned, where(account), partial=True)
     assert "max_deliver: 3" in reconciler.export(where(account), "orders")
+
+
+def test_a_plan_for_one_account_is_not_carried_out_in_another(
+    new_account: Callable[..., Account], tmp_path: Path
+) -> None:
+    topology = reconciler.load(written(tmp_path, ORDERS)).topology
+    assert topology is not None
+    staging, production = where(new_account()), where(new_account())
+    planned = reconciler.plan(topology, staging)
+    with pytest.raises(CannotContinue, match="it was made for account") as refusal:
+        reconciler.apply(planned, production)
+    assert [one.code for one in refusal.value.diagnostics] == ["XX912"]
+    assert reconciler.plan(topology, production).snapshot.streams == {}
+    assert reconciler.apply(planned, staging).is_success
+
+
+def test_who_may_not_ask_for_his_account_is_told_by_what_is_there(tmp_path: Path) -> None:
+    topology = reconciler.load(written(tmp_path, ORDERS)).topology
+    assert topology is not None
+    with NatsServer(config=NOT_TOLD) as staging, NatsServer(config=NOT_TOLD) as production:
+        planned = reconciler.plan(topology, ConnectOptions.to(staging.url, user="u", password="u"))
+        with pytest.raises(CannotContinue, match="on another server"):
+            reconciler.apply(planned, ConnectOptions.to(production.url, user="u", password="u"))
+        assert reconciler.apply(planned, ConnectOptions.to(staging.url, user="u", password="u")).is_success
 
 
 def test_files_are_validated_without_a_server(tmp_path: Path) -> None:

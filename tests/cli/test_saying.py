@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.fleet_options import Which
-from reconciler.cli.fleet_telling import document_of
+from reconciler.cli.fleet_options import On, Which
+from reconciler.cli.fleet_telling import document_of, following
 from reconciler.cli.screen import emit, say, tell
 from reconciler.core.wire import Version
 from reconciler.report.fleet.report import report_of
@@ -59,3 +59,10 @@ def test_a_server_cannot_say_a_command_in_place_of_why() -> None:
 def test_a_next_command_of_a_fleet_can_be_copied_as_it_is() -> None:
     which = Which(file=Path("a;touch PWNED.yaml"), patterns=("eu-*", "env=prod"))
     assert which.arguments() == "'a;touch PWNED.yaml' --target 'eu-*' --target env=prod"
+
+
+def test_a_next_command_of_a_fleet_finds_the_same_tables_by_the_same_spark() -> None:
+    on = On(master="local[2]", store="table:lake.shops; rm x", run=None)
+    *_, page = following(fleets.drift_only(), Which(file=Path("fleet.yaml")), on)
+    line = "fleet.yaml --store 'table:lake.shops; rm x' --master 'local[2]' --report html=fleet.html"
+    assert page == f"All that is kept, as a page: `reconciler fleet report {line}`"

@@ -63,6 +63,7 @@ def test_validating_imports_neither_nats_nor_rich(shell: Shell) -> None:
         (["plan", "x", "--format", "xml"], "'text', 'json'"),
         (["plan", "x", "--allow", "ST301"], "for example ST301=stream/ORDERS"),
         (["plan", "x", "--dev", "--server", "localhost"], "--dev chooses the server by itself"),
+        (["plan", "x", "--no-context", "--context", "prod"], "--no-context is for no context at all"),
         (["validate", "x", "--for-server", "new"], "`new` is not a server version"),
         (["explain", "ST10"], "Did you mean"),
         (["explain", "LE20"], "Did you mean LE20"),
@@ -95,6 +96,16 @@ def test_applying_without_a_terminal_and_without_yes_says_what_to_do(shell: Shel
     ran = shell("apply", "x", "--context", "prod")
     assert ran.code == 64
     assert "`reconciler plan x --context prod`, then add --yes" in ran.err
+
+
+def test_without_a_context_the_selected_one_says_nothing_and_the_next_command_line_says_so_too(shell: Shell) -> None:
+    (shell.folder / ".config" / "nats").mkdir(parents=True)
+    (shell.folder / ".config" / "nats" / "context.txt").write_text("gone")
+    shell.write("reconciler: 1\ntopology: t\nstreams: {A: {}}\n")
+    assert "leave the selection out with --no-context." in shell("permissions", "plan", "topology.yaml").err
+    assert shell("permissions", "plan", "topology.yaml", "--no-context").code == 0
+    ran = shell("apply", "topology.yaml", "--server", "localhost", "--no-context")
+    assert "`reconciler plan topology.yaml --server localhost --no-context`" in ran.err
 
 
 def test_no_command_at_all_shows_the_help(shell: Shell) -> None:

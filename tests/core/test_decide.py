@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from reconciler.core import handover
 from reconciler.core.diff import Action
 from reconciler.core.plan import Plan
 from reconciler.core.records import Owned
 from reconciler.core.right_place import wrong_place
 from reconciler.core.topology import Expect
 from reconciler.core.wire import Target, Version
-from tests.support.topologies import Scene
+from tests.support.topologies import TODAY, Scene
 
 Compare = Callable[..., Scene]
 
@@ -120,6 +122,20 @@ def test_what_is_remembered_is_what_the_file_manages(compare: Compare) -> None:
     assert found.fields == {"subjects": ["a"], "max_age": 604_800_000_000_000}
     assert found.left == ("duplicate_window", "placement")
     assert (found.topology, found.source, found.protected) == ("orders", "git.example.org/orders", True)
+
+
+FROM = {"stream/A": {"source": "git.example.org/orders"}}
+EDITED = "streams: {A: {subjects: [a], max_age: 7d}}"
+
+
+def test_where_git_says_nothing_it_is_still_known_where_it_was_applied_from(compare: Compare) -> None:
+    assert record(compare(EDITED, LIVE, records=FROM).plan()).source == "git.example.org/orders"
+
+
+def test_what_is_taken_over_no_longer_comes_from_where_it_did(compare: Compare) -> None:
+    said = compare(EDITED, LIVE, records=FROM)
+    ledger = handover.taken_over(said.desired, said.ledger, ["git.example.org/orders"], TODAY)
+    assert record(replace(said, ledger=ledger).plan()).source is None
 
 
 def test_of_metadata_only_the_files_own_keys_are_remembered(compare: Compare) -> None:

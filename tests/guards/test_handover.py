@@ -52,6 +52,28 @@ def test_the_refusal_says_how_to_take_over(someone: Someone) -> None:
     assert (ran.code, "--take-over t" in ran.out) == (4, True), ran.out
 
 
+async def gone(js: JetStream) -> None:
+    done(await js.write("STREAM.DELETE.S"))
+
+
+@pytest.mark.parametrize(
+    "text", [S, "streams: {T: {}}\nremoved: [{address: stream/S, reason: old}]\n"], ids=["declared", "removed"]
+)
+def test_what_is_gone_is_still_somebodys_until_it_is_taken_over(someone: Someone, text: str) -> None:
+    someone.ask(gone)
+    ran = other(someone, text)
+    assert (ran.code, "--take-over t" in ran.out, "S" in someone.ask(names)) == (4, True, False), ran
+    assert someone("plan", "topology.yaml").code == 0, "it is still its owner's to make again"
+    assert other(someone, text, "--take-over", "t").code == 0
+    assert someone.has_nothing_to_do("other.yaml")
+
+
+def test_a_renamed_topology_makes_again_what_is_gone(someone: Someone) -> None:
+    someone.ask(gone)
+    ran = other(someone, "moved: [{from: topology/t, to: topology/other}]\n" + S)
+    assert (ran.code, someone.ask(names)) == (0, ["S"]), ran
+
+
 def test_nobody_else_is_taken_from(someone: Someone) -> None:
     ran = other(someone, S, "--take-over", "somebody", command="plan")
     assert (ran.code, "XX101" in ran.out, "XX915" in ran.out) == (4, True, True), ran.out

@@ -14,14 +14,16 @@ import pytest
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.events import Finished
 from reconciler.core.lease import Holder, encode_holder, lease_key
+from reconciler.core.records import BUCKET
 from reconciler.server import ledger
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.lease import Leases, Terms, Unavailable, leased
 from reconciler.server.observe import observe
 from reconciler.server.read_kv import entry
 from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import plan
+from reconciler.workflow.plan import Planned, plan
 from tests.cli.running import environment
+from tests.faults.kinds import TRANSIENT
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.lease.conftest import Applier, streams
 from tests.support.accounts import Account, connect
@@ -157,6 +159,49 @@ def test_whoever_was_taken_over_learns_it_and_gives_nothing_back(account: Accoun
     assert b'"bob"' in value
 
 
+def test_a_refusal_that_passes_is_waited_for_and_no_reason_to_go_on_without_a_lease(account: Account) -> None:
+    """While a cluster has no leader, each question to it is refused."""
+    look, over = "$JS.API.STREAM.MSG.GET.KV_reconciler", time.monotonic() + 2
+
+    async def work() -> bool:
+        async with wire(lambda: account.server.port, Point(Request(look, 1), Side.REQUEST)) as between:
+            near = await account.connect()
+            far = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
+            other, js = await JetStream.open(near), await JetStream.open(far)
+            await bucket(other)
+
+            async def refused(moment: Moment) -> Goes:
+                if time.monotonic() > over:
+                    return Goes.ON
+                between.at, between.was_reached = Point(Request(look, between.seen[look] + 1), Side.REQUEST), False
+                moment.answer({"error": TRANSIENT})
+                return Goes.NOWHERE
+
+            between.act = refused
+            async with leased(js, [holder("a")], terms=Terms(ttl=5, every=0.5)) as leases:
+                found = isinstance(leases, Leases)
+            await near.close()
+            await far.close()
+        return found
+
+    assert asyncio.run(work())
+    assert time.monotonic() > over
+
+
+def test_a_bucket_whose_creation_nobody_confirmed_is_there_all_the_same(account: Account) -> None:
+    async def work() -> tuple[object, set[str]]:
+        async with losing(account.server.port, b'"io.nats.jetstream.api.v1.stream_create_response"') as port:
+            nc = await connect(f"nats://127.0.0.1:{port}", account.user, account.password)
+            js = await JetStream.open(nc, within=0.5)
+            unusable = await ledger.ensure(js.persistent(), await observe(js))
+            keys = set((await observe(js)).entries["reconciler"])
+            await js.close()
+            await nc.close()
+        return unusable, keys
+
+    assert asyncio.run(work()) == (None, {"id"})
+
+
 def test_somebody_who_was_there_for_a_moment_between_two_looks_was_waited_for(account: Account) -> None:
     """Two leases: the second was free when it was looked at, and is free again at the next look."""
 
@@ -274,6 +319,27 @@ def test_whoever_is_stopped_before_anything_is_written_down_does_not_say_that_it
         return events[-1]
 
     assert talk(account, work).stopped == "interrupted"
+
+
+def test_whose_lease_was_removed_before_anything_is_written_down_says_that_and_not_that_somebody_stopped_it(
+    account: Account, tmp_path: Path
+) -> None:
+    stop = asyncio.Event()
+
+    async def unlocked(_planned: Planned, js: JetStream) -> None:
+        done(await js.write(f"STREAM.PURGE.KV_{BUCKET}", {"filter": f"$KV.{BUCKET}.{lease_key('t')}"}))
+        await stop.wait()
+
+    async def work(js: JetStream) -> Finished:
+        await make_stream(js, "S0", subjects=["s.0"])
+        planned = await plan(read(tmp_path, streams(1), name="t"), js)
+        events = apply(planned, js, stop=stop, terms=SHORT, backup=unlocked)
+        return [event async for event in events if isinstance(event, Finished)][-1]
+
+    finished = talk(account, work)
+    said = "the lease of topology t ran out, or was removed by `reconciler unlock`"
+    assert (finished.is_success, finished.stopped) == (False, said)
+    assert [said in one.message for one in finished.warnings if one.code == "LE103"] == [True]
 
 
 @on_every_version

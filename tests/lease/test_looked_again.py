@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.at_stake import is_at_stake
-from reconciler.core.events import Finished
+from reconciler.core.events import Finished, Strayed
 from reconciler.core.last_look import LastLook
 from reconciler.core.lease import Holder, lease_key
 from reconciler.core.records import BUCKET
+from reconciler.core.wire import Entry
 from reconciler.server import journal
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.server.lease import leased
+from reconciler.server.read_kv import entry
 from reconciler.workflow.adopt import adoption
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
@@ -144,6 +146,28 @@ def test_where_nothing_can_be_lost_nothing_is_looked_at_again(account: Account, 
         return [is_at_stake(one.plan) for one in (more, edited, await planned(js, tmp_path, GONE))]
 
     assert talk(account, work) == [False, False, True]
+
+
+GROUP = """
+streams: {S: {subjects: [j.*], groups: {g: {
+  type: elastic, max_members: 4, partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}], members: [%s]}}}}
+"""
+
+
+def test_a_membership_that_somebody_changed_since_is_told_with_all_three(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> Finished:
+        await applied(js, tmp_path, GROUP % "a, b")
+        made = await planned(js, tmp_path, GROUP % "a, b, c")
+        record = await entry(js, "elastic-consumer-groups", "S.g")
+        assert isinstance(record, Entry)
+        theirs = record.value.replace(b'["a","b"]', b'["a","x"]')
+        await js.put_entry("elastic-consumer-groups", "S.g", theirs, expected_revision=record.revision)
+        return await finished(made, js)
+
+    (failed,) = talk(account, work).failed
+    assert failed.strayed == (
+        Strayed(path="members", planned=["a", "b"], now=["a", "x"], wanted=["a", "b", "c"]),
+    )  # fmt: skip
 
 
 async def waiting(what: Planned, js: JetStream, meanwhile: Meanwhile) -> Finished:

@@ -15,9 +15,10 @@ from reconciler.kinds import REGISTRY
 from reconciler.report.json import plan_json
 from reconciler.report.saved import saved_from_json, saved_json
 from reconciler.workflow import imagined
-from tests.convergence.drawing import EVERY, Case, cases
+from tests.convergence.drawing import Case, cases
 from tests.convergence.running import CONSENTED, apply_offline, plan_offline
 from tests.convergence.test_fake import account, first_and_then, on_every_minor, quickly
+from tests.support.versions import EVERY
 
 
 def read_back(plan: Plan, wanted: Topology, snapshot: Snapshot) -> Saved:

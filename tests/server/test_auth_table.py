@@ -16,8 +16,11 @@ import pytest
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.server.connect import connection
+from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions, resolve
+from reconciler.server.session import session
 from reconciler.server.settings import Settings
+from reconciler.server.target import user_of
 from tests.support.certificates import Authority
 from tests.support.jwt import Key, Operator, decorated
 from tests.support.servers import NatsServer
@@ -208,3 +211,21 @@ def test_a_server_that_asks_for_nothing_takes_us(started: Any, tmp_path: Path) -
 
     server, case = started(nothing)
     assert log_in(server, case.right, as_flags, tmp_path)
+
+
+def test_a_token_is_nobodys_name(started: Any, tmp_path: Path) -> None:
+    server, case = started(token)
+
+    async def seen() -> str | None:
+        async with session(settled(server, case.right, as_flags, tmp_path)) as js:
+            return (await observe(js)).target.user
+
+    assert asyncio.run(seen()) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "user"), [("right", None), ("[REDACTED]", None), ("", None), (None, None), ("app", "app")]
+)
+def test_what_a_server_tells_as_our_name_is_none_where_it_is_the_token(told: str | None, user: str | None) -> None:
+    """As nats-server 2.11.1 does, which hides it nowhere yet."""
+    assert user_of({"user": told}, token="right") == user

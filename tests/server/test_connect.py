@@ -247,6 +247,19 @@ def test_a_missing_file_is_named_before_anything_is_dialled(said: dict[str, str]
     assert "no such file" in found.message
 
 
+@pytest.mark.parametrize("where", ["", "env://"])
+@pytest.mark.parametrize(
+    "secret", ["-----BEGIN X-----\ncanary\n", "# mine\ncanary\n", "eyJ0eXAiOiJKV1QifQ.canary", f"S{'A' * 50} canary"]
+)
+@pytest.mark.parametrize("name", ["creds", "nkey", "cert", "key", "ca"])
+def test_a_secret_in_place_of_a_path_is_not_repeated(name: str, secret: str, where: str, closed_port: int) -> None:
+    said = {"tls_first": True} if name == "key" else {}
+    told = refusal(options(f"nats://127.0.0.1:{closed_port}", **said, **{name: where + secret}))
+    assert told.code == "NA105"
+    assert "the text itself stands where a path belongs" in told.message
+    assert "canary" not in f"{told.message} {told.fix}"
+
+
 @pytest.mark.parametrize("reference", ["op://vault/item", "nsc://O/A/U", "env://NOT_SET_ANYWHERE", "data:,plain"])
 def test_a_reference_that_cannot_be_followed_is_said(reference: str) -> None:
     assert refusal(options("localhost", creds=reference)).code == "NA105"

@@ -43,6 +43,17 @@ def test_nothing_said_means_the_local_server_in_five_seconds(tmp_path: Path) -> 
     assert (urls(options), options.timeout, options.context) == ([DEFAULT_URL], 5.0, None)
 
 
+@pytest.mark.parametrize(
+    "text", ['{"url": "x", "token": "canary"}', '{\n  "token": "canary"\n}', "eyJ0eXAiOiJKV1QifQ.canary"]
+)
+def test_a_context_in_place_of_its_name_is_not_repeated(tmp_path: Path, text: str) -> None:
+    said = refusal(Settings(), tmp_path, NATS_CONTEXT=text)
+    assert said.message == (
+        "The context cannot be used: its name or the path of its file belongs there. Nothing was changed."
+    )
+    assert "canary" not in (said.fix or "")
+
+
 def test_a_flag_beats_a_variable(tmp_path: Path) -> None:
     assert urls(resolve(Settings(url="flag"), {"NATS_URL": "variable"}, tmp_path)) == ["nats://flag:4222"]
 

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.events import Done, Event, Failed, Finished, Started, Waiting
+from reconciler.core.events import Done, Event, Failed, Finished, Started, Strayed, Waiting
 from reconciler.core.resource import Config
 from reconciler.core.wire import Call, Entry, Step
+from reconciler.server import entry_steps
 from reconciler.server.api import JetStream, Refusal
 from reconciler.server.execute import execute
-from reconciler.server.handling import Forms
+from reconciler.server.handling import Forms, Result, Run
+from reconciler.server.problems import Unsuccessful
 from reconciler.server.read_kv import entry
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
@@ -232,9 +234,61 @@ def test_a_concurrent_write_of_an_entry_is_a_conflict(account: Account) -> None:
 
     (failed,) = talk(account, work).failed
     assert failed.reason.message == (
-        "Did not write entry b/k, since it changed after the plan was made: "
-        "expected revision 0, but wrong last sequence: 1."
+        "Did not write entry b/k, since it changed after the plan was made: record was absent and is theirs now."
     )
+    assert failed.strayed == (Strayed(path="record", now="theirs", wanted="ours"),)
+
+
+def conflicting(account: Account, theirs: Sequence[bytes], *, deleted: bool = False) -> Failed:
+    """Of a record with members a and b, to which c was to come; somebody writes `theirs` since that was planned."""
+    first = b'{"max":4,"members":["a","b"]}'
+    as_planned = Forms(patch=patch, stored=lambda _on: Entry(first, 1))
+
+    async def work(js: JetStream) -> Finished:
+        await make_bucket(js, "b")
+        for revision, value in enumerate((first, *theirs)):
+            marker = {"KV-Operation": "DEL"} if deleted and revision else None
+            await js.put_entry("b", "k", value, expected_revision=revision, headers=marker)
+        step = put("k", '{"max":4,"members":["a","b","c"]}', 1)
+        return [e async for e in execute(js, [step], forms=as_planned) if isinstance(e, Finished)][-1]
+
+    (failed,) = talk(account, work).failed
+    return failed
+
+
+def test_what_somebody_wrote_into_a_record_is_told_by_its_fields(account: Account) -> None:
+    failed = conflicting(account, [b'{"max":4,"members":["a","x"]}'])
+    assert failed.strayed == (
+        Strayed(path="members", planned=["a", "b"], now=["a", "x"], wanted=["a", "b", "c"]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("theirs", "deleted", "said"),
+    [
+        (b"", True, "it existed then and is gone now"),
+        (b'{"max":4,"members":["a","b"]}', False, "expected revision 1, but wrong last sequence: 2"),
+        (b"rubbish\xff", False, "and is rubbish\ufffd now"),
+    ],
+    ids=["deleted", "written again in the same words", "no record any more"],
+)
+def test_a_record_that_has_no_other_fields_is_told_as_it_is(
+    account: Account, theirs: bytes, deleted: bool, said: str
+) -> None:
+    failed = conflicting(account, [theirs], deleted=deleted)
+    assert failed.reason.message.endswith(f"{said}."), failed.reason
+
+
+def test_what_this_run_wrote_itself_is_nothing_the_plan_was_made_from(account: Account) -> None:
+    async def work(js: JetStream) -> Result:
+        await make_bucket(js, "b")
+        await js.put_entry("b", "k", b"ours", expected_revision=0)
+        await js.put_entry("b", "k", b"theirs", expected_revision=1)
+        return await entry_steps.put(Run(js, FORMS, lambda *_: None, written={("b", "k"): 1}), put("k", "2"))
+
+    failed = talk(account, work)
+    assert isinstance(failed, Unsuccessful)
+    assert "expected revision 1, but wrong last sequence: 2" in failed.reason.message
 
 
 def test_what_is_new_on_a_consumer_is_seen_before_it_is_deleted(account: Account) -> None:

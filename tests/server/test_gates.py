@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.events import Event, Finished, Waiting
-from reconciler.core.wire import Call
+from reconciler.core.wire import Call, Entry
 from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.server.read_kv import entry
 from reconciler.workflow.apply import apply
+from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.groups.making import SECOND, pull
 from tests.support.accounts import Account
@@ -114,6 +117,21 @@ def test_members_that_do_not_come_back_are_named(account: Account, tmp_path: Pat
     (failed,) = ended(events).failed
     assert failed.reason.code == "AP111"
     assert "a, b consumed before and did not again within 2 s" in failed.reason.message
+
+
+def test_what_members_do_not_come_back_to_is_remembered_as_applied_and_undone_by_hand_it_is_drift(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> list[str]:
+        await applied(js, tmp_path, group("[a, b]"))
+        before = await entry(js, "elastic-consumer-groups", "S.g")
+        assert isinstance(before, Entry)
+        await changing(js, tmp_path, {})
+        await js.put_entry("elastic-consumer-groups", "S.g", before.value, expected_revision=before.revision + 1)
+        found = looked(read(tmp_path / "now", group("[a, b, c]")), await observe(js), PlanOptions(today=TODAY)).drift
+        return [f"{one.address} {one.standing}" for one in found.items]
+
+    assert talk(account, work) == ["elastic_group/S/g changed"]
 
 
 def test_nobody_waits_for_members_that_were_not_there(account: Account, tmp_path: Path) -> None:

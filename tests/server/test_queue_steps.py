@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from reconciler.core.binds import Bind, resume_point
 from reconciler.core.events import Finished
 from reconciler.core.wire import Call, Step
@@ -11,7 +13,7 @@ from reconciler.server.api import JetStream
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.server.test_execute import run
 from tests.support.accounts import Account, connect
-from tests.support.jetstream import done, make_stream
+from tests.support.jetstream import done, make_stream, talk
 
 READ = Step(
     id="read", call=Call.QUEUE_READ, on=("Q",), address="elastic_group/S/g", bind=Bind.RESUME_POINT,
@@ -53,3 +55,14 @@ async def _read(account: Account) -> Finished:
 def test_a_message_that_is_processed_between_two_looks_does_not_make_the_queue_gone(account: Account) -> None:
     outcome = asyncio.run(_read(account))
     assert [resume_point(one.echo) for one in outcome.done] == [2], outcome
+
+
+@pytest.mark.parametrize(("lost", "said"), [("S", "its source S is gone"), ("Q", "it is gone")])
+def test_which_of_the_two_is_gone_is_said(account: Account, lost: str, said: str) -> None:
+    async def work(js: JetStream) -> Finished:
+        await _queued(js)
+        done(await js.write(f"STREAM.DELETE.{lost}"))
+        return await run(js, READ)
+
+    (failed,) = talk(account, work).failed
+    assert said in str(failed.reason)

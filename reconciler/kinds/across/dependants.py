@@ -16,6 +16,7 @@ from reconciler.kinds.across.readers import (
     stored_afterwards,
     stored_now,
 )
+from reconciler.kinds.primitives.group_record import STATIC_BUCKET
 from reconciler.kinds.primitives.readers import going_unread
 from reconciler.kinds.primitives.subjects import collide
 from reconciler.kinds.primitives.surplus import state_of
@@ -44,12 +45,15 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
     becomes of plain consumers of a stream is for ST310 to say; here count those of buckets.
 
     Where one of them is of another topology, was applied with `protect: true`, or could not be read, no consent covers it.
+    Where the records of groups could not be read, whether there are any is for you to know.
 
     Instead: remove or redirect them first, in this plan or by their owners; or allow XX231 for this run.
     """
     if change.address.kind not in PREFIXES:
         return
     name = stream_name(change.address) or ""
+    if change.address.kind == "stream" and view.snapshot and (why := view.snapshot.unknown_bucket(STATIC_BUCKET)):
+        yield _groups_unread(why, change)
     left = [*copying(name, view), *grouped(change.address.name, view)]
     if change.address.kind != "stream":
         left += [one for one in consuming(name, view) if not one.is_ephemeral]
@@ -57,6 +61,14 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
             yield unread
     if left:
         yield _left_behind(left, change)
+
+
+def _groups_unread(why: str, change: Change) -> Finding:
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        message=f"bucket {STATIC_BUCKET} could not be read ({why}): nobody can tell whether groups divide its messages",
+        fix=f"plan again as a user who may read that bucket, or allow it for this run: --allow XX231={change.address}",
+    )
 
 
 def _left_behind(left: list[Reader], change: Change) -> Finding:

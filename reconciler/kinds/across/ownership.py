@@ -12,32 +12,41 @@ from reconciler.core.rule import Finding, Found, Outcome, View, rule
 @rule(
     "XX101",
     "foreign-owner",
-    on=(Action.UPDATE, Action.REPLACE, Action.KEEP, Action.ADOPT, Action.DELETE),
+    on=(Action.CREATE, Action.UPDATE, Action.REPLACE, Action.KEEP, Action.ADOPT, Action.DELETE, Action.FORGET),
     needs=("live",),
 )
 def foreign_owner(change: Change, view: View) -> Found:
     """Another topology has applied this resource and remembers it as its own.
 
-    Two owners would undo each other's changes for ever.
+    Two owners would undo each other's changes for ever. While it is not there it is still that one's: made or given up
+    here, it would change hands without a word.
 
     Instead: remove it from one of the two; `forget:` in the other topology gives it up without touching it. Or take it
     over: `--take-over OWNER`, as `plan` and `apply` take it, makes it this topology's own.
     """
-    owner = change.owned.topology if change.owned else view.topology
-    if owner == view.topology:
+    renamed = view.ledger.get(change.address) if change.origin else None  # `owned` is what it was called until now
+    owners = [record.topology for record in (change.owned, renamed) if record]
+    owner = next((one for one in owners if one != view.topology), None)
+    if owner is None:
         return None
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"topology `{owner}` owns this; here is `{view.topology}`",
+        message=f"topology `{owner}` owns this{_gone(change)}; here is `{view.topology}`",
         fix=f"remove it here, or let `{owner}` give it up with forget: [{change.address}], "
         f"or take it over: --take-over {shlex.quote(owner)}",
     )
 
 
+def _gone(change: Change) -> str:
+    """What is not there can still be somebody's."""
+    is_there = change.live is not None and change.live.address == change.address
+    return "" if is_there else ", which is not there now"
+
+
 @rule(
     "XX102",
     "foreign-source",
-    on=(Action.UPDATE, Action.REPLACE, Action.KEEP, Action.DELETE, Action.FORGET, Action.ORPHAN),
+    on=(*foreign_owner.on, Action.ORPHAN),
     needs=("live",),
 )
 def foreign_source(change: Change, view: View) -> Found:
@@ -60,9 +69,9 @@ def foreign_source(change: Change, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS if change.action is Action.ORPHAN else Outcome.REFUSED,
-        message=f"it was applied from {owned.source}; this is {view.source}",
+        message=f"it was applied from {owned.source}{_gone(change)}; this is {view.source}",
         fix="rename this topology, or apply from the repository that owns it; where the files have moved here, take over: "
-        f"--take-over {shlex.quote(owned.source)}",
+        f"--take-over {shlex.quote(owned.taken_from or owned.source)}",
     )
 
 
