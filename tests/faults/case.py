@@ -20,7 +20,7 @@ from reconciler.core.lease import Held
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Entry
 from reconciler.server import journal, unlocking
-from reconciler.server.api import JetStream
+from reconciler.server.api import NO_STREAM, JetStream, Refusal
 from reconciler.server.read_kv import entry
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
@@ -43,6 +43,8 @@ SHOWN = 6000
 """Characters of what it printed: the reason comes before what was not reached."""
 PATIENCE = 60.0
 LEASE, BEGUN = "$KV.reconciler.lease", "$KV.reconciler.journal.N.begun"
+ID = "$KV.reconciler.id"
+"""Whoever comes first decides it, before there is any lease."""
 UNSEEN, LATE = "unseen", "one request late"
 """Words for the two windows that remain: an edit in the instant of a step, and a request in the instant of a suspension."""
 
@@ -269,6 +271,9 @@ class Playing:
             out.wrong.append(f"DID NOT GO ON: {said}")
         elif self.case.fault is Fault.NONE and out.code != 0:
             out.wrong.append(f"FAILED BY ITSELF: {said}")
+        refused_for_good = self.case.fault is Fault.PERMANENT  # who can have none does without, if nothing is at stake
+        if (bare := _without_a_lease(between.asked)) and not refused_for_good:
+            out.wrong.append(f"WITHOUT A LEASE: {bare}")
         out.word = "by itself" if out.code == 0 else "by the next"
         if self._second is not None and self._second.exitcode != 0:
             ended = (self.folder / "second").read_text()[-SHOWN:] if (self.folder / "second").exists() else ""
@@ -280,7 +285,7 @@ class Playing:
         if self._woken_at is None:
             return
         writes = [one for one in self.outcome.asked if one.is_write][self._woken_at :]
-        late = [one for one in writes if not one.subject.startswith(LEASE)]
+        late = [one for one in writes if not one.subject.startswith((LEASE, ID))]
         if not late or (late[0].subject.startswith(BEGUN) and _in_order(runs)):
             return
         self.outcome.word = LATE
@@ -295,11 +300,14 @@ class Playing:
 
     async def _seen_in_history(self) -> None:
         """Two at once worked one after the other; and a run that began is seen, with what became of it."""
-        runs = await journal.runs(self.js)
+        runs = await journal.runs(self.js.persistent())
+        if isinstance(runs, Refusal) and runs.err_code == NO_STREAM:
+            runs = []
         assert isinstance(runs, list), runs
         self._judge_the_woken(runs)
         begun = [one for one in self.outcome.asked if one.subject.startswith(BEGUN)]
-        told = [run.outcome for run in runs[:-1]]  # the last is that of what was before
+        earlier = 0 if self.case.scene.is_first else 1  # the last is that of what was before
+        told = [run.outcome for run in runs[: len(runs) - earlier]]
         if begun and not told:
             self.outcome.wrong.append("NOT IN HISTORY")
         ended = any(one.subject.startswith("$KV.reconciler.journal.N.ended") for one in self.outcome.asked)
@@ -332,7 +340,7 @@ class Playing:
             self.outcome.word = "in the plan"
         elif not self._edited:
             self.outcome.word = "nothing there to edit"
-        elif "AP103" in said:
+        elif "AP103" in said or "description is edited" in said:  # before it was written, or in what the server echoed
             self.outcome.word = "stopped"
         elif self.outcome.code not in (0, None):
             self.outcome.wrong.append(f"FAILED, BUT NOT FOR WHAT WAS EDITED: {said[-SHOWN:]}")
@@ -355,6 +363,13 @@ class Playing:
             planned = await plan(self.wanted, self.js, OPTIONS)
         self.outcome.wrong += [f"STILL TO DO: {one.action} {one.address} {one.fields}" for one in planned.plan.changes]
         self.outcome.left = await inventory(self.js, done(await self.js.read("STREAM.NAMES"))["streams"] or ())
+
+
+def _without_a_lease(asked: list[Request]) -> list[str]:
+    """Writes, but those to the bucket itself, which has to be there first."""
+    leased = next((n for n, one in enumerate(asked) if one.subject.startswith(LEASE)), len(asked))
+    own = ("$KV.reconciler.", "$JS.API.STREAM.CREATE.KV_reconciler")
+    return [str(one) for one in asked[:leased] if one.is_write and not one.subject.startswith(own)]
 
 
 def _at_once(runs: list[Run]) -> list[tuple[str, str]]:

@@ -72,4 +72,6 @@ def _stream(subject: str) -> str | None:
     tokens = subject.split(".")
     if tokens[0] == "$KV":
         return f"KV_{tokens[1]}"
+    if tokens[3:5] == ["MSG", "GET"] or tokens[2] == "DIRECT":
+        return tokens[-1]
     return tokens[4] if len(tokens) > 4 and tokens[2] in ("STREAM", "CONSUMER") else None

@@ -1,4 +1,5 @@
-"""`make faults`: every cut at every point on every set-up; exits 1 if anything did not converge or is lost.
+"""`make faults`: every cut at every point on every server version, and in a cluster every leader killed at every point,
+beside a tenth of the other cuts; exits 1 if anything did not converge or is lost.
 
 `python -m tests.faults [--setup 2.15 …] [--scene NAME …] [--fault NAME …] [--every N]`: `--every 5` takes each fifth case.
 """

@@ -51,7 +51,7 @@ def applies(fault: Fault, request: Request) -> bool:
     """Can it happen there?"""
     if fault in (Fault.TRANSIENT, Fault.PERMANENT):
         return "DIRECT.GET" not in request.subject and not request.subject.startswith("$SYS.")  # not answered as JSON
-    return request.is_write or fault not in ONLY_WRITES
+    return request.is_write or fault not in ONLY_WRITES or (fault in DEPOSING and "KV_reconciler" in request.subject)
 
 
 def points(fault: Fault, requests: list[Request]) -> list[Point]:

@@ -17,10 +17,17 @@ from tests.support.accounts import ACCOUNTS, Account, Pool
 from tests.support.binaries import NEWEST
 
 CLUSTER = "cluster"
+Expected = tuple[Case, dict[str, list[str]]]
+"""With what lies about when nothing goes wrong."""
 AT_ONCE = 5
 """Cases; half of the time they wait. With more, a server's answers take as long as if something had gone wrong."""
-ASLEEP = 10
-"""Cases beside those in which somebody is suspended, and everybody waits until his lease is over."""
+LANES = 3
+"""Clusters beside each other in which leaders are killed; most of the time all wait until they are back."""
+OTHERS = 10
+"""In a cluster every how many-th of the cuts that have nothing to do with leaders is played, unless they are asked for."""
+WAITING = frozenset({Fault.SUSPENDED, Fault.DELAYED})
+ASLEEP = 24
+"""Cases beside those in which a lease runs out, or an answer is waited for, while nobody works."""
 SINGLE = (
     Fault.KILLED, Fault.DISCONNECTED, Fault.TRANSIENT, Fault.PERMANENT, Fault.DELAYED, Fault.DOUBLED, Fault.SUSPENDED,
     Fault.EDITED,
@@ -59,6 +66,7 @@ class _Played:
         self.pools: list[Pool] = [Pool()]
         if self._clustered:
             self.pools[0].clustered()
+        self._giving = asyncio.Lock()
         self._numbers, self._turn, self._bed = count(), asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(ASLEEP)
 
     @property
@@ -79,28 +87,48 @@ class _Played:
         picked = cases[self._chosen.offset :: self._chosen.every]
         beside = [self._one(case, left) for case, left in picked if case.fault not in DEPOSING]
         outcomes = [*smooth, *await asyncio.gather(*beside)]
-        for case, left in picked:  # a server that is gone is gone for everybody
-            if case.fault in DEPOSING:
-                outcomes.append(await self._one(case, left))
-        return outcomes
+        return [*outcomes, *await self._deposed([one for one in picked if one[0].fault in DEPOSING])]
 
     def _cases(self, scene: Scene, smooth: Outcome) -> Iterator[Case]:
         for fault in self._chosen.faults or (*SINGLE, *(sorted(DEPOSING) if self._clustered else ())):
-            yield from (Case(scene, fault, point) for point in points(fault, smooth.asked))
+            is_sampled = self._clustered and not self._chosen.faults and fault not in DEPOSING
+            cut = points(fault, smooth.asked)[:: OTHERS if is_sampled else 1]
+            yield from (Case(scene, fault, point) for point in cut)
+
+    async def _deposed(self, cases: list[Expected]) -> list[Outcome]:
+        """A server that is gone is gone for everybody in its cluster, so that one case at a time is played in it."""
+        left = iter(cases)
+        lanes = [self.pools[0], *(Pool() for _ in range(LANES - 1))] if cases else []
+        self.pools += lanes[1:]
+        for pool in lanes:  # nothing else goes on while servers start
+            await asyncio.to_thread(pool.clustered)
+
+        async def lane(pool: Pool) -> list[Outcome]:
+            return [
+                await self._played(case, expected, await asyncio.to_thread(pool.clustered)) for case, expected in left
+            ]
+
+        return [outcome for played in await asyncio.gather(*map(lane, lanes)) for outcome in played]
 
     async def _one(self, case: Case, left: dict[str, list[str]] | None = None) -> Outcome:
-        async with self._bed if case.fault is Fault.SUSPENDED else self._turn:
-            number = next(self._numbers)
-            outcome = await Playing(case, self._account(number), self._folder / str(number)).played(left)
-            self._tell(outcome)
-            return outcome
+        async with self._bed if case.fault in WAITING else self._turn:
+            return await self._played(case, left, None)
+
+    async def _played(self, case: Case, left: dict[str, list[str]] | None, account: Account | None) -> Outcome:
+        number = next(self._numbers)
+        account = account or await self._account(number)
+        outcome = await Playing(case, account, self._folder / str(number)).played(left)
+        self._tell(outcome)
+        return outcome
 
     def _tell(self, outcome: Outcome) -> None:
         shown = "." if outcome.is_good and outcome.word not in (UNSEEN, LATE) else f"\n{outcome} {outcome.word}\n"
         print(shown, end="", file=sys.stderr, flush=True)
 
-    def _account(self, number: int) -> Account:
+    async def _account(self, number: int) -> Account:
         """A pool ends a server when its accounts are used up, and somebody may still be at work there."""
-        if number % ACCOUNTS == ACCOUNTS - 1 and not self._clustered:
-            self.pools.append(Pool())
-        return self.pools[-1].clustered() if self._clustered else self.pools[-1].account(self._setup)
+        async with self._giving:
+            if number % ACCOUNTS == ACCOUNTS - 1:
+                self.pools.append(Pool())
+            pool = self.pools[-1]
+            return await asyncio.to_thread(pool.clustered) if self._clustered else pool.account(self._setup)

@@ -44,6 +44,11 @@ class Scene:
     clustered: bool = False
     """It needs several servers."""
 
+    @property
+    def is_first(self) -> bool:
+        """Nothing was ever applied in this account."""
+        return not self.before.get("streams")
+
 
 def consumer(**more: Any) -> dict[str, Any]:
     return {"ack_policy": "explicit", "ack_wait": "3s", **more}
@@ -124,6 +129,11 @@ MADE = Scene(
     subjects=("u.x",), readers=(("U", "c"),), edited=("U",),
 )  # fmt: skip
 
+FIRST = Scene(
+    name="first of all", before={},
+    wanted={"streams": {"F": {"subjects": ["f.*"], "consumers": {"c": consumer()}}}}, edited=("F",),
+)  # fmt: skip
+
 PROMOTED = Scene(
     name="mirror promoted",
     before={"streams": {"P": {"subjects": ["p.*"]}, "Q": {"mirror": {"name": "P"}, "consumers": {"c": consumer()}}}},
@@ -166,7 +176,7 @@ GROWN = Scene(
 
 PARTS = (
     replaced("limits"), replaced("interest"), replaced("workqueue"), RECREATED, SWAPPED, MEMBERS, REMOVED, MADE,
-    PROMOTED, SWITCHED, GROWN,
+    PROMOTED, SWITCHED, GROWN, FIRST,
 )  # fmt: skip
 
 
@@ -190,7 +200,7 @@ def replicated(scene: Scene) -> Scene:
 
 
 def _on_three(sections: Sections) -> Sections:
-    streams = {name: {"num_replicas": 3, **body} for name, body in sections["streams"].items()}
+    streams = {name: {"num_replicas": 3, **body} for name, body in sections.get("streams", {}).items()}
     buckets = {name: {"num_replicas": 3, **body} for name, body in sections.get("kv_buckets", {}).items()}
     return {**sections, "streams": streams, **({"kv_buckets": buckets} if buckets else {})}
 
@@ -209,7 +219,7 @@ def _merged(sections: Iterable[Sections]) -> Sections:
 def scenes(minor: str, *, clustered: bool) -> list[Scene]:
     """Those this version can play, alone and together."""
     able = [one for one in PARTS if _number(one.since) <= _number(minor) and (clustered or not one.clustered)]
-    return [*able, together(able)]
+    return [*able, together(one for one in able if not one.is_first)]
 
 
 def _number(minor: str) -> int:
