@@ -62,9 +62,9 @@ interop: setup  ## groups shared with the reference implementation, and what pee
 	@$(BIN)/python -m tests.interop.reference
 	@RECONCILER_INTEROP=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/interop tests/peers
 
-convergence: setup  ## apply, then plan: empty: every drawn case on every server version, where `make test` takes a third
+convergence: setup  ## apply, then plan: empty: every drawn case and cut on every server version, where `make test` takes a quarter
 	@RECONCILER_CONVERGENCE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q \
-		tests/convergence tests/saved/test_round_trip.py tests/replacement/test_any_cut.py
+		tests/convergence tests/primitives tests/saved/test_round_trip.py tests/replacement
 
 drill: setup  ## elastic groups made anew, cut off after every step, killed after every request, on every server version: 0 lost
 	@$(BIN)/python -m tests.drill

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +32,7 @@ from tests.primitives.bodies import (
     texts,
 )
 from tests.support import drawing
+from tests.support.versions import EVERY
 
 Wishes = Mapping[Address, Body]
 """What a file says, before it is checked: resources by address, parents first."""
@@ -302,10 +302,6 @@ def cases(draw: st.DrawFn, number: int, version: Version) -> Case:
 
 def _hangs_on(address: Address, these: set[Address]) -> bool:
     return address in these or Address.of("stream", address.stream) in these
-
-
-EVERY = 1 if os.environ.get("RECONCILER_CONVERGENCE") else 3
-"""`make test` takes a third of what there is, each version another one; `make convergence` takes it all."""
 
 
 def drawn(number: int, version: Version, every: int = EVERY) -> list[Case]:

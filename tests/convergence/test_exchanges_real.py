@@ -15,7 +15,7 @@ from tests.convergence.exchanges import filter_exchanges, subject_exchanges
 from tests.convergence.running import Real, remaining
 from tests.support.accounts import Account
 from tests.support.topologies import read
-from tests.support.versions import on_every_version
+from tests.support.versions import in_turn, on_every_version
 
 TOGETHER = 12
 
@@ -126,16 +126,15 @@ def real(account: Account) -> Iterator[Real]:
         yield opened
 
 
-@on_every_version
-@pytest.mark.parametrize("name", SCENES)
+@in_turn("first, then", SCENES)
 def test_a_run_cut_off_after_any_step_is_finished_by_the_next(
-    real: Real, name: str, tmp_path_factory: pytest.TempPathFactory
+    real: Real, first: str, then: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    first, then = (read(tmp_path_factory.mktemp("files"), text) for text in SCENES[name])
-    carried_out(real, first)
-    for steps in range(1, len(real.plan(then).plan.steps) + 1):
-        carried_out(real, then, steps)
-        carried_out(real, then)
-        assert left(real, then) == [], f"cut off after {steps} steps"
+    before, wanted = (read(tmp_path_factory.mktemp("files"), text) for text in (first, then))
+    carried_out(real, before)
+    for steps in range(1, len(real.plan(wanted).plan.steps) + 1):
+        carried_out(real, wanted, steps)
+        carried_out(real, wanted)
+        assert left(real, wanted) == [], f"cut off after {steps} steps"
         real.clean()
-        carried_out(real, first)
+        carried_out(real, before)

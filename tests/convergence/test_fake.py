@@ -10,7 +10,7 @@ from reconciler.core.resource import Address
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Call, Snapshot, Target, Version
 from reconciler.workflow import imagined
-from tests.convergence.drawing import EVERY, Case, cases, topology
+from tests.convergence.drawing import Case, cases, topology
 from tests.convergence.running import (
     NEIGHBOURS,
     apply_offline,
@@ -20,6 +20,7 @@ from tests.convergence.running import (
     remaining,
 )
 from tests.primitives.bodies import Body
+from tests.support.versions import EVERY
 
 on_every_minor = pytest.mark.parametrize("version", SUPPORTED, ids=str)
 

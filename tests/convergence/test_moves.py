@@ -11,20 +11,17 @@ from reconciler.core.topology import Topology
 from tests.convergence.running import Real
 from tests.convergence.test_exchanges_real import carried_out, left
 from tests.support.accounts import Account
-from tests.support.binaries import MINORS
 from tests.support.jetstream import make_stream, talk
 from tests.support.topologies import read
-
-on_every_cluster = pytest.mark.parametrize("clustered_account", MINORS, indirect=True)
+from tests.support.versions import in_turn
 
 SMALL = "streams: {S: {subjects: [s], num_replicas: 1, placement: {tags: ['node:1']}}}"
 LARGE = "streams: {S: {subjects: [s], num_replicas: 3, placement: {tags: [all]}}}"
 KV_SMALL = "kv_buckets: {S: {num_replicas: 1, placement: {tags: ['node:1']}}}"
 KV_LARGE = "kv_buckets: {S: {num_replicas: 3, placement: {tags: [all]}}}"
 
-on_every_way = pytest.mark.parametrize(
-    ("first", "then"), [(SMALL, LARGE), (LARGE, SMALL), (KV_SMALL, KV_LARGE)], ids=["grows", "shrinks", "bucket grows"]
-)
+WAYS = {"grows": (SMALL, LARGE), "shrinks": (LARGE, SMALL)}
+BUCKET = {"bucket grows": (KV_SMALL, KV_LARGE)}
 
 
 @pytest.fixture
@@ -39,8 +36,7 @@ def files(tmp_path: Path) -> Callable[[str], Topology]:
     return lambda text: read(tmp_path, text)
 
 
-@on_every_cluster
-@on_every_way
+@in_turn("first, then", BUCKET | WAYS, account="clustered_account")
 def test_replicas_and_placement_change_together(
     real: Real, files: Callable[[str], Topology], first: str, then: str
 ) -> None:
@@ -49,8 +45,7 @@ def test_replicas_and_placement_change_together(
     assert left(real, files(then)) == []
 
 
-@on_every_cluster
-@pytest.mark.parametrize(("first", "then"), [(SMALL, LARGE), (LARGE, SMALL)], ids=["grows", "shrinks"])
+@in_turn("first, then", WAYS, account="clustered_account")
 def test_a_move_cut_off_half_way_is_finished_by_the_next_apply(
     real: Real, files: Callable[[str], Topology], first: str, then: str
 ) -> None:

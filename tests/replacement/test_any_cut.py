@@ -10,9 +10,10 @@ from reconciler.core.diff import Action
 from reconciler.core.resource import Address
 from reconciler.core.wire import SUPPORTED, Target, Version
 from reconciler.workflow import imagined
-from tests.convergence.drawing import EVERY, topology
+from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, blocked, plan_offline, remaining
 from tests.primitives.bodies import Body
+from tests.support.versions import EVERY
 
 STREAM, CONSUMER = Address.of("stream", "S"), Address.of("consumer", "S", "c")
 DELIVER: list[Body] = [

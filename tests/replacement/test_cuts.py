@@ -5,22 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from reconciler.core.diff import Action
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
-from tests.support.versions import on_every_version
+from tests.support.versions import in_turn
 
 LAST = {"limits": 9, "interest": 11, "workqueue": 5}
 """How many steps a replacement has when nothing is refused."""
 
-RETENTIONS = pytest.mark.parametrize("retention", LAST)
-CUTS = [
-    pytest.param(retention, cut, id=f"{retention} after {cut}")
-    for retention, steps in LAST.items()
-    for cut in range(steps + 1)
-]
+CUTS = {f"{retention} after {cut}": (retention, cut) for retention, steps in LAST.items() for cut in range(steps + 1)}
 
 
 async def nothing_is_lost(work: Work, at_most_again: int) -> None:
@@ -31,8 +24,7 @@ async def nothing_is_lost(work: Work, at_most_again: int) -> None:
     assert len(came & delivered) <= at_most_again
 
 
-@on_every_version
-@pytest.mark.parametrize(("retention", "cut"), CUTS)
+@in_turn("retention, cut", CUTS)
 def test_cut_after_any_step_the_next_apply_finishes(account: Account, tmp_path: Path, retention: str, cut: int) -> None:
     wanted = file(tmp_path / "wanted", retention, f"max_waiting: 64{CONSENT}")
 

@@ -16,7 +16,7 @@ from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account, connect
 from tests.support.lossy import losing
-from tests.support.versions import on_every_version
+from tests.support.versions import in_turn
 
 WRITES = {
     "the note": (b"$KV.reconciler.intent.consumer.S.c ", 1),
@@ -30,6 +30,7 @@ WRITES = {
     "the end": (b"$KV.reconciler.intent.consumer.S.c ", 3),
 }
 """Every write of a replacement on an interest stream, by its subject and how often that was written to before."""
+RETENTIONS = {name: (name,) for name in ("limits", "interest", "workqueue")}
 
 
 async def finished(work: Work, folder: Path, again: int) -> None:
@@ -88,8 +89,7 @@ def test_a_lost_answer_costs_nothing(account: Account, tmp_path: Path, answer: s
     asyncio.run(story())
 
 
-@on_every_version
-@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+@in_turn("retention", RETENTIONS)
 def test_clients_that_go_on_working_meanwhile_lose_nothing(account: Account, tmp_path: Path, retention: str) -> None:
     wanted = file(tmp_path / "wanted", retention, f"max_waiting: 64{CONSENT}")
 
@@ -119,8 +119,7 @@ def test_clients_that_go_on_working_meanwhile_lose_nothing(account: Account, tmp
     asyncio.run(story())
 
 
-@on_every_version
-@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+@in_turn("retention", RETENTIONS)
 def test_refused_after_the_deletion_the_old_one_is_made_again_where_it_stood(
     account: Account, tmp_path: Path, retention: str
 ) -> None:
