@@ -90,6 +90,11 @@ class On:
     store: str | None
     run: str | None
 
+    def arguments(self) -> list[str]:
+        """What a next command line repeats: the same tables, by the same Spark."""
+        pairs = (("--store", self.store), ("--master", self.master))
+        return [part for name, value in pairs if value for part in (name, value)]
+
     def look(self, which: Which, fleet: Fleet | None = None) -> Look:
         """Everything a command works with; takes the time a JVM needs to start."""
         fleet, say = fleet or which.fleet(), Saying()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,7 +55,8 @@ def plan(
     finally:
         saying.clear()
     name, seconds, look = chosen.name, time.monotonic() - began, paper(no_color=no_color)
-    following = tuple(_following(chosen, made))
+    asked = [("--only", only), ("--exclude", exclude), ("--allow", allow)]
+    following = tuple(_following(chosen, made, [(option, one) for option, said in asked for one in said or ()]))
     say(
         reports, format_,
         document_of("plan", name, lambda: plans_report(name, made, seconds, following), lambda: plans_json(name, made), look),
@@ -63,24 +64,26 @@ def plan(
     return _code(made, pending=exit_code)
 
 
-def _following(fleet: Fleet, made: Iterable[TargetPlan]) -> Iterator[str]:
-    """How one of them is applied: each by itself, by somebody who looks."""
+def _following(fleet: Fleet, made: Iterable[TargetPlan], asked: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """How one of them is applied: each by itself, by somebody who looks; `asked`: which part of it, and with what consent."""
     ready = {one.target for one in made if one.plan and one.plan.exit_code == exits.FINE and not one.plan.is_empty}
     first = next((one for one in fleet.targets if one.name in ready), None)
     if first:
-        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {_arguments(first)}`{_secret(first)}"
+        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {_arguments(first, asked)}`{_secret(first)}"
 
 
-def _arguments(target: Target) -> str:
+def _arguments(target: Target, asked: Sequence[tuple[str, str]]) -> str:
     """Never a password or a token: they are said in NATS_PASSWORD and NATS_TOKEN, which `_secret` reminds of."""
     said = target.settings
     options: list[tuple[str, str | None]] = [("--value", f"{name}={value}") for name, value in target.values.items()]
+    options += [*asked]
     options += [("--context", said.context), ("--server", said.url), ("--creds", said.creds), ("--nkey", said.nkey)]
     options += [("--user", said.user), ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix)]
     options += [("--tlscert", said.cert), ("--tlskey", said.key), ("--tlsca", said.ca)]
     options += [("--inbox-prefix", said.inbox_prefix), ("--timeout", said.timeout)]
     parts = [*map(str, target.topology), *(part for name, value in options if value for part in (name, value))]
-    return shlex.join([*parts, *(["--tlsfirst"] if said.tls_first else [])])
+    flags = [("--no-context", said.no_context), ("--tlsfirst", said.tls_first)]
+    return shlex.join([*parts, *(name for name, is_said in flags if is_said)])
 
 
 def _secret(target: Target) -> str:

@@ -36,7 +36,7 @@ def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, w
                 found = work(look)
         finally:
             look.say.clear()
-    found = replace(found, following=(*found.following, *_following(found, which)))
+    found = replace(found, following=(*found.following, *following(found, which, on)))
     say(
         reports,
         format_,
@@ -45,12 +45,15 @@ def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, w
     return code(found)
 
 
-def _following(found: Found, which: Which) -> Iterator[str]:
+def following(found: Found, which: Which, on: On) -> Iterator[str]:
     """What to run next."""
     if found.drifted_by_target:
         yield f"What an apply would do about it: `reconciler fleet plan {which.arguments()}`"
     if found.command in ("drift", "snapshot"):
-        yield f"All that is kept, as a page: `reconciler fleet report {shlex.quote(str(which.file))} --report html=fleet.html`"
+        line = shlex.join(
+            ["reconciler", "fleet", "report", str(which.file), *on.arguments(), "--report", "html=fleet.html"]
+        )
+        yield f"All that is kept, as a page: `{line}`"
 
 
 def code(found: Found) -> int:

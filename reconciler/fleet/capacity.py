@@ -36,9 +36,11 @@ def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
     accounts = _grown(_accounts(snapshots), ("target", "tier", "storage"), days)
     limited = _in_account(_with_records(streams), accounts).select(
         "*",
-        _days("messages", "max_messages", "messages_per_day").alias("days_to_max_messages"),
-        _days("bytes", "max_bytes", "bytes_per_day").alias("days_to_max_bytes"),
-        _days("account_bytes", "account_limit", "account_per_day").alias("days_to_account_limit"),
+        _days("messages", "max_messages", "messages_per_day", F.lit(1)).alias("days_to_max_messages"),
+        _days("bytes", "max_bytes", "bytes_per_day", _another()).alias("days_to_max_bytes"),
+        _days("account_bytes", "account_limit", "account_per_day", _another() * F.col("replicas")).alias(
+            "days_to_account_limit"
+        ),
     )
     first = F.least("days_to_max_messages", "days_to_max_bytes", "days_to_account_limit")  # passes over nulls
     return fitted(limited.withColumn("days", first), CAPACITY)
@@ -135,16 +137,25 @@ def _with_records(streams: DataFrame) -> DataFrame:
 
 
 def _in_account(streams: DataFrame, accounts: DataFrame) -> DataFrame:
-    """An account that has tiers counts what it holds by them: a stream's is its number of replicas."""
+    """An account that has tiers counts what it holds by them: a stream's is its number of replicas. Whatever the account
+    holds counts with all of its replicas, and a tier allows so much of each of them."""
     account = accounts.select(
         F.col("target").alias("its_target"), F.col("storage").alias("its_storage"), "tier", "account_limit",
         F.col("bytes").alias("account_bytes"), F.col("bytes_per_day").alias("account_per_day"),
     )  # fmt: skip
     same = (F.col("target") == F.col("its_target")) & (F.col("storage") == F.col("its_storage"))
-    return streams.join(account, same & F.col("tier").isin(F.lit(""), F.concat(F.lit("R"), "replicas")), "left")
+    held = streams.join(account, same & F.col("tier").isin(F.lit(""), F.concat(F.lit("R"), "replicas")), "left")
+    scale = F.when(F.col("tier") == "", 1).otherwise(F.col("replicas"))
+    return held.withColumn("account_limit", F.col("account_limit") * scale)
 
 
-def _days(now: str, most: str, per_day: str) -> Column:
-    """0: it is full; null: there is no limit, or it does not grow towards it."""
+def _another() -> Column:
+    """Bytes of one more message, as large as those there are. A limit in bytes is hardly ever met to the byte: whoever is
+    refused beyond it stays a little below, and so does who drops the oldest."""
+    return F.coalesce(F.try_divide("bytes", "messages"), F.lit(1))
+
+
+def _days(now: str, most: str, per_day: str, another: Column) -> Column:
+    """0: there is no room for another one; null: there is no limit, or it does not grow towards it."""
     left = F.col(most) - F.col(now)
-    return F.when(left <= 0, 0.0).when(F.col(per_day) > 0, left / F.col(per_day))
+    return F.when(left < another, 0.0).when(F.col(per_day) > 0, left / F.col(per_day))

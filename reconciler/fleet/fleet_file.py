@@ -25,6 +25,7 @@ from reconciler.documents.tree import read_tree
 from reconciler.fleet.targets import DEADLINE, Fleet, Target
 from reconciler.kinds.primitives.values import Duration
 from reconciler.server.options import parse_servers
+from reconciler.server.pasted import is_pasted
 from reconciler.server.settings import Settings
 
 
@@ -112,6 +113,13 @@ WAY = (
     "js_api_prefix",
     "inbox_prefix",
 )
+_PATHS = {
+    "context": "a name or the path of a .json file",
+    "creds": "a path or env://NAME",
+    "nkey": "a path or env://NAME",
+    **dict.fromkeys(("tlscert", "tlskey", "tlsca"), "a path"),
+}
+"""Ways to say where something is, and how."""
 _REFERENCE = re.compile(r"(?i)(env|file)://.+")
 _FOUND_THERE = re.compile(r"(?i)env://|[~$/]")
 """Begins what does not depend on where fleet.yaml is."""
@@ -193,9 +201,9 @@ class _Reading:
                     f"{path}.{name} is to say where the secret is, not what it is; write env://NAME or file://PATH"
                 )
                 self._at(node, name, "502", "wrong-value", message)
-        for name in ("creds", "nkey"):
-            if re.match(r"(?i)data:|S[A-Z2-7]{40,}", getattr(spec, name) or ""):
-                message = f"{path}.{name} is to say where the secret is, not what it is; write a path or env://NAME"
+        for name, instead in _PATHS.items():
+            if is_pasted(getattr(spec, name) or ""):
+                message = f"{path}.{name} is to say where it is, not what it is; write {instead}"
                 self._at(node, name, "502", "wrong-value", message)
         if spec.server is not None:
             self._server(path, spec.server, node)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -19,8 +18,6 @@ def made(spark: SparkSession, rows: Iterable[Mapping[str, Any]], schema: StructT
 
 
 def fitted(rows: DataFrame, schema: StructType) -> DataFrame:
-    """In the columns of this table and their order; null where the rows have none."""
-    there = set(rows.columns)
-    return rows.select(
-        *((F.col(f"`{c.name}`") if c.name in there else F.lit(None)).cast(c.dataType).alias(c.name) for c in schema)
-    )
+    """In the columns of this table and their order; null where the rows have none. Types are cast as for
+    storing: to wider ones, and to narrower ones where each value fits."""
+    return rows.to(schema)

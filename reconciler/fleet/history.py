@@ -27,11 +27,12 @@ def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None
     """DRIFT of all runs, and of DESIRED as many as there are → DRIFT_HISTORY. `before`, an earlier result, spares the looks
     that went into it: where it was made of the very looks there are (none written anew, none come late), only later ones
     are gone through."""
-    looks = _looks(drift)
+    # used many times each: Spark would plan and make them anew each time
+    looks = _looks(drift).localCheckpoint(eager=False)
     before = fitted(drift.select("target").limit(0), DRIFT_HISTORY) if before is None else before
     known = _known(looks, before)
-    fresh = _numbered(looks, known)
-    past = _past(before, known)
+    fresh = _numbered(looks, known).localCheckpoint(eager=False)
+    past = _past(before, known).localCheckpoint(eager=False)
     episodes = _ended(_dated(_episodes(_marks(drift, fresh, past)), fresh), desired, fresh)
     rows = episodes.unionByName(past.where("closed is not null"), allowMissingColumns=True)
     return (

@@ -12,16 +12,16 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from reconciler.core.diagnostic import CannotContinue
 
-NAME = ".lock"
-LASTS = timedelta(hours=24)
-"""No command takes that long."""
+NAME, TURN = ".lock", ".turn"
+LASTS = timedelta(hours=12)
+"""No command takes that long, and who was killed last night keeps nobody waiting tonight."""
 _HELD: set[str] = set()
 """By this process."""
 
@@ -38,17 +38,26 @@ class Lock:
     def held(self) -> Iterator[None]:
         self.system.mkdirs(self.place.getParent())
         if not self._made():
-            if self.another_holds():
-                raise self._in_use()
-            self.system.delete(self.place, False)  # of one that was killed
-            if not self._made():
-                raise self._in_use()
+            self._taken_over()
         _HELD.add(str(self.place))
         try:
             yield
         finally:
             _HELD.discard(str(self.place))
             self._gone()
+
+    def _taken_over(self) -> None:
+        """From one that was killed. Of several who see that only one has his turn: what he finds then is still the old one,
+        which nobody else may remove, or somebody's who had his turn before. The turn of one who was killed in it is taken over
+        in the same way."""
+        if self.another_holds():
+            raise self._in_use()
+        with replace(self, place=self.place.suffix(TURN)).held():
+            if self.another_holds():
+                raise self._in_use()
+            self.system.delete(self.place, False)
+            if not self._made():
+                raise self._in_use()
 
     def another_holds(self) -> bool:
         """One that may well be running."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -36,11 +36,22 @@ def objects(snapshots: DataFrame) -> DataFrame:
 def outliers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
     """OBJECTS → OUTLIERS, run by run. `by`: labels that make peers (none: all they have); who lacks one has no peers.
     Most is more than half; where there is no such, nobody is an outlier."""
-    among = objects.withColumn("peers", _peers(by)).where("peers is not null")
+    among = _among(objects, by)
     targets, things = among.where("address is null"), among.where("address is not null")
     held = _held(targets, things)
     found = _differing(things).unionByName(_extra(things, held)).unionByName(_missing(targets, things, held))
     return fitted(found, OUTLIERS)
+
+
+def with_peers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
+    """OBJECTS → the rows of those targets that have a peer. No other can be unlike its peers."""
+    peers = Window.partitionBy(*GROUP)
+    targets = _among(objects, by).where("address is null")
+    return targets.withColumn("number", F.count("*").over(peers)).where("number > 1").drop("number")
+
+
+def _among(objects: DataFrame, by: Sequence[str]) -> DataFrame:
+    return objects.withColumn("peers", _peers(by)).where("peers is not null")
 
 
 def _peers(by: Sequence[str]) -> Column:

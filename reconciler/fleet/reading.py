@@ -80,6 +80,10 @@ class SharedWindow:
 
     async def __aenter__(self) -> None:
         await self._own.acquire()
+        if not self._total.locked():  # nobody is in its way, which is most often so: no clock is read
+            await self._total.acquire()
+            self._note(entered=1)
+            return
         self._note(waiting=1)
         try:
             await self._total.acquire()
@@ -105,10 +109,13 @@ class SharedWindow:
         return self._waited
 
     def _note(self, *, waiting: int = 0, entered: int = 0) -> None:
-        now = asyncio.get_running_loop().time()
-        if self._waiting:
-            self._waited += (now - self._noted) * self._waiting / (self._waiting + self._entered)
-        self._noted, self._waiting, self._entered = now, self._waiting + waiting, self._entered + entered
+        """While nobody waits, time is of no interest."""
+        if self._waiting or waiting:
+            now = asyncio.get_running_loop().time()
+            if self._waiting:
+                self._waited += (now - self._noted) * self._waiting / (self._waiting + self._entered)
+            self._noted = now
+        self._waiting, self._entered = self._waiting + waiting, self._entered + entered
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ connection is made. So no plan, log or table can hold any.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,6 +110,8 @@ class TargetsReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Share)
         schema, task = to_arrow_schema(self.wanted, timezone="UTC"), _task()
+        if not gc.get_freeze_count():
+            gc.freeze()  # else Python goes through all that was imported again and again, as rows come in
         ask = _ask(self.options)
 
         async def work(put: Put[pa.RecordBatch]) -> None:

@@ -40,9 +40,11 @@ def worst(drift: DataFrame, most: int) -> DataFrame:
 
 def looked_at(drift: DataFrame) -> DataFrame:
     """DRIFT of one run → target, standing, how many objects, and how many of them drifted. One that nothing is known of but
-    that its record cannot be used is `unremembered`, any other stands as it does."""
+    that its record cannot be used is `unremembered`, any other stands as it does. That a look was made is told apart from
+    what it could not tell."""
     known = F.max(F.when(F.col("standing") != "unremembered", F.col("standing")))
-    objects = drift.where("standing != 'undeclared'").groupBy("target", "topology", "address").agg(
+    is_look = (F.col("standing") == "compared").alias("is_look")
+    objects = drift.where("standing != 'undeclared'").groupBy("target", "topology", "address", is_look).agg(
         F.coalesce(known, F.lit("unremembered")).alias("standing"), F.bool_or(counts()).alias("drifted")
     )  # fmt: skip
     return objects.groupBy("target", "standing").agg(

@@ -34,14 +34,16 @@ def growing() -> list[Row]:
             stream("GROWS", 100 + 10 * n, 5_000 + 100 * n, max_bytes=6_300, max_msgs=1_130),
             stream("SHRINKS", 100 - n, 1_000 - n, max_bytes=2_000),
             stream("FULL", 10, 2_000, max_bytes=2_000, discard="new"),
+            stream("HELD", 10, 1_900, max_bytes=2_000, discard="new"),
+            stream("EMPTY", 0, 0, max_bytes=2_000, discard="new"),
             stream("ANEW", 10 * n, 900 - 300 * n if n < 2 else 100 * n, created="2026" if n < 2 else "2027", max_bytes=1_300),
             stream("R3", 1, 10 + n, num_replicas=3),
         )  # fmt: skip
     rows += at(night(1), "eu", {"row": "error", "error": "no answer within 5s"})
     tier = {"storage": 600, "memory": 0, "limits": {"max_storage": 1_000, "max_memory": 0}}
-    return rows + at(
-        night(3), "tiers", account(0, 0, R3=tier), stream("R3", 1, 200, num_replicas=3), stream("R1", 1, 200)
-    )
+    tiers = (account(0, 0, R3=tier), stream("R3", 1, 200, num_replicas=3), stream("R1", 1, 200))
+    close = (account(1_500, 2_000), stream("R3", 1, 200, num_replicas=3), stream("R1", 1, 200))
+    return rows + at(night(3), "tiers", *tiers) + at(night(3), "close", *close)
 
 
 def gone() -> list[Row]:
@@ -116,6 +118,11 @@ def test_what_is_full_has_none_left(found: dict[tuple[str, str], Any]) -> None:
     assert (found["eu", "FULL"].days, found["eu", "FULL"].when_full) == (0, "new")
 
 
+def test_what_has_no_room_for_another_message_of_its_size_is_full(found: dict[tuple[str, str], Any]) -> None:
+    """Whoever is refused stays below the limit for ever."""
+    assert (found["eu", "HELD"].days_to_max_bytes, found["eu", "EMPTY"].days_to_max_bytes) == (0, None)
+
+
 def test_a_stream_that_was_made_anew_begins_again(found: dict[tuple[str, str], Any]) -> None:
     row = found["eu", "ANEW"]
     assert (row.looks, row.bytes_per_day, row.days_to_max_bytes) == (2, pytest.approx(100), pytest.approx(10))
@@ -126,9 +133,17 @@ def test_one_look_tells_no_growth(found: dict[tuple[str, str], Any]) -> None:
     assert (row.looks, row.bytes_per_day, row.days) == (1, None, None)
 
 
-def test_where_an_account_has_tiers_the_limit_is_that_of_the_tier(found: dict[tuple[str, str], Any]) -> None:
-    assert (found["tiers", "R3"].account_bytes, found["tiers", "R3"].account_limit) == (600, 1_000)
+def test_where_an_account_has_tiers_the_limit_is_that_of_the_tier_for_each_replica(
+    found: dict[tuple[str, str], Any],
+) -> None:
+    assert (found["tiers", "R3"].account_bytes, found["tiers", "R3"].account_limit) == (600, 3_000)
     assert found["tiers", "R1"].account_limit is None
+
+
+def test_another_message_needs_room_in_the_account_for_each_replica(found: dict[tuple[str, str], Any]) -> None:
+    """500 bytes are left, and it has 200."""
+    assert (found["close", "R3"].account_limit, found["close", "R3"].days_to_account_limit) == (2_000, 0)
+    assert found["close", "R1"].days_to_account_limit is None
 
 
 @pytest.mark.parametrize(

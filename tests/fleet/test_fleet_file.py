@@ -124,6 +124,18 @@ def test_what_is_wrong_is_told_where_it_stands(tmp_path: Path, text: str, place:
         "{server: x, token: correct-horse}",
         "{server: 'nats://u:correct-horse@x'}",
         "{server: x, creds: 'data:;base64,correct-horse'}",
+        r'{server: x, creds: "-----BEGIN NATS USER JWT-----\ncorrect-horse\n------END NATS USER JWT------"}',
+        "{server: x, creds: '-----BEGIN NATS USER JWT----- correct-horse ------END'}",
+        "{server: x, creds: eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.correct-horse}",
+        "{server: x, creds: LS0tLS1CRUdJTiBOQVRTcorrect-horse}",
+        "{server: x, creds: env://eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.correct-horse}",
+        "{server: x, nkey: '# mine: -----BEGIN USER NKEY SEED----- correct-horse'}",
+        r'{server: x, nkey: "# mine\ncorrect-horse\n"}',
+        *(
+            rf'{{server: x, {name}: "-----BEGIN PRIVATE KEY-----\ncorrect-horse\n"}}'
+            for name in ("tlscert", "tlskey", "tlsca")
+        ),
+        """{server: x, context: '{"url": "x", "token": "correct-horse"}'}""",
     ],
 )
 def test_a_secret_is_refused_and_not_repeated(tmp_path: Path, said: str) -> None:

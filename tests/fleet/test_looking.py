@@ -14,7 +14,7 @@ from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.overview import totals
 from reconciler.report.fleet.seen import Target
 from reconciler.server.settings import Settings
-from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, whole
+from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,6 +76,14 @@ def test_a_record_of_something_that_does_not_differ_fails_no_night(spark: SparkS
 def test_a_target_that_is_to_hold_nothing_is_not_among_those_compared(spark: SparkSession) -> None:
     found = found_in(spark, [*look("r0", night(0), target="eu"), *undeclared("r0", night(0), "us")])
     assert (found.compared, found.strayed, found.counts) == (frozenset({"eu"}), (), ())
+
+
+def test_a_target_whose_ledger_could_not_be_read_was_compared_all_the_same(spark: SparkSession) -> None:
+    """With the file alone: what strayed is told, and nothing of it is as applied."""
+    torn = look("r0", night(0), unremembered(), field("stream/S", "max_age"), target="eu")
+    found = found_in(spark, torn + look("r0", night(0), target="us"))
+    assert found.compared == {"eu", "us"}
+    assert totals(found) == "drift on 1 of 2 targets: 1 changed · 1 unknown · 1 target as applied"
 
 
 def test_a_target_of_which_no_row_is_kept_was_not_read() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +16,23 @@ import pyspark
 import pytest
 
 import reconciler
+from reconciler.cli import exits
+from reconciler.cli.fleet_telling import code
 from reconciler.fleet import java
 from reconciler.fleet.fleet_file import load_fleet
+from reconciler.report.fleet.json import render
+from reconciler.report.fleet.seen import Target
 from tests.fleet.conftest import SMALL
+from tests.report import fleets
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
 
 NIGHTLY = Path(__file__).parents[2] / "examples" / "fleet" / "nightly.py"
 SHOP = 'reconciler: 1\ntopology: shop\nstreams: {ORDERS: {subjects: ["orders.*"], max_age: 7d}}\n'
 ALONE = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-USUAL = {name: value for name, value in SMALL.items() if "factoryMode" not in name}
-"""With compiled expressions, which the other tests do without."""
+OTHERWISE = ("spark.sql.codegen.factoryMode", "spark.sql.adaptive.enabled")
+USUAL = {name: value for name, value in SMALL.items() if name not in OTHERWISE}
+"""With compiled expressions and plans that adapt, which the other tests do without."""
 
 
 def submitted(folder: Path, fleet: Path) -> subprocess.CompletedProcess[str]:
@@ -64,3 +72,22 @@ def test_a_night_by_spark_submit_finds_what_strayed_and_leaves_tables_and_a_page
     ]
     assert "ORDERS" in (tmp_path / "fleet.html").read_text(encoding="utf-8")
     assert {"snapshots", "drift", "drift_history"} <= {table.name for table in (tmp_path / "lake").iterdir()}
+
+
+WELL = fleets.well().targets or ()
+
+
+@pytest.mark.parametrize(
+    ("targets", "ends"),
+    [(WELL, 0), ((replace(WELL[0], error="it did not answer"), *WELL[1:]), 1), ((*WELL[:-1], replace(WELL[-1], unknown=1)), 1)],
+    ids=["all read", "one unread", "one read in part"],
+)  # fmt: skip
+def test_who_could_not_be_read_fails_the_job_whatever_strayed(
+    targets: tuple[Target, ...], ends: int, tmp_path: Path
+) -> None:
+    strayed = tuple(one for one in fleets.strayed() if one.standing == "changed")
+    found = replace(fleets.well(), targets=targets, strayed=strayed, counts=fleets.counts(strayed))
+    said = tmp_path / "drift.json"
+    said.write_text(render(found), encoding="utf-8")
+    assert code(found) == exits.DRIFT
+    assert runpy.run_path(str(NIGHTLY))["failed"](exits.DRIFT, said) == ends

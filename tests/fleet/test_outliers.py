@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.wire import Snapshot
-from reconciler.fleet.outliers import objects, objects_of, outliers
+from reconciler.fleet.outliers import objects, objects_of, outliers, with_peers
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.runs.look import Look
 from reconciler.fleet.runs.past import unlike
@@ -99,6 +99,14 @@ def test_labels_can_be_chosen_that_make_peers(spark: SparkSession) -> None:
         ("t1", "1", str(DAY_NS), 4, 7, "role=orders"),
         ("t2", None, str(DAY_NS), 4, 7, "role=orders"),
     ]
+
+
+def test_who_alone_has_its_labels_or_alone_of_them_was_read_has_no_peers(spark: SparkSession) -> None:
+    """Unlike others it cannot be, then."""
+    rows = [*holding("a", PROD), *unread("f", PROD), *holding("t1", TEST), *holding("t2", TEST), *holding("u", None)]
+    held = objects(frame(spark, rows))
+    alike = {by: {row.target for row in with_peers(held, by=[by] if by else []).collect()} for by in ("", "role")}
+    assert alike == {"": {"t1", "t2"}, "role": {"a", "t1", "t2"}}
 
 
 def test_a_target_that_was_not_read_is_nobodys_peer() -> None:

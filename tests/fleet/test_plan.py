@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -133,3 +134,16 @@ def test_the_next_command_line_applies_one_target_and_holds_no_secret(
     *_, last = capsys.readouterr().out.replace("\n", " ").split("reconciler apply ")
     assert f"{tmp_path / 'shop.yaml'} --value keep=7d --server {account.url} --user {account.user}" in last
     assert "password" not in last
+
+
+def test_the_next_command_line_is_about_the_same_part_in_the_same_place(
+    account: Account, fleet: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever runs it may have a context selected, which this target is not in."""
+    file = fleet(defaults={"topology": shop(tmp_path)}, eu=_said(account, tmp_path, keep="7d"))
+    selected = ("--only", "stream/ORD*", "--exclude", "team=billing", "--allow", "ST301=stream/ORDERS")
+    assert run(("fleet", "plan", str(file), *selected)) == 0
+    *_, last = capsys.readouterr().out.replace("\n", " ").split("reconciler apply ")
+    said = shlex.split(last.partition(" (with ")[0])
+    assert said[3:9] == [*selected]
+    assert said[-1] == "--no-context"

@@ -260,7 +260,7 @@ def test_one_command_at_a_time_writes(spark: SparkSession, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("host", ["this", "this with our number", "another"])
 def test_one_that_was_killed_keeps_nobody_waiting(spark: SparkSession, tmp_path: Path, host: str) -> None:
-    """Whose process is gone, also where a container began anew and we are what it was; or who left a file of two days on a
+    """Whose process is gone, also where a container began anew and we are what it was; or who left a file last night on a
     machine that nobody can look at."""
     gone = subprocess.Popen(["true"])
     gone.wait()
@@ -272,9 +272,34 @@ def test_one_that_was_killed_keeps_nobody_waiting(spark: SparkSession, tmp_path:
         lock.write_text(json.dumps({"host": "another", "pid": 1}), encoding="utf-8")
         with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).alone():
             pass
-        os.utime(lock, (time.time() - 2 * 86_400,) * 2)
+        os.utime(lock, (time.time() - 13 * 3600,) * 2)
     with store(spark, str(tmp_path)).alone():
         assert json.loads(lock.read_text(encoding="utf-8"))["pid"] == os.getpid()
+
+
+def test_what_a_killed_one_left_is_taken_over_by_one_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
+    """Both see that it was killed; the second would remove the lock that the first has made by then."""
+    lock, turn = tmp_path / ".lock", tmp_path / ".lock.turn"
+    lock.write_text(json.dumps({"host": socket.gethostname(), "pid": os.getpid()}), encoding="utf-8")
+    turn.write_text(json.dumps({"host": "another", "pid": 1, "user": "ann", "since": "now"}), encoding="utf-8")
+    with pytest.raises(CannotContinue, match="of ann on another, process 1"), store(spark, str(tmp_path)).alone():
+        pass
+    assert lock.exists()
+    turn.unlink()
+    with store(spark, str(tmp_path)).alone():
+        assert [one.name for one in tmp_path.iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("left", [[".lock.turn"], [".lock.turn", ".lock.turn.turn"]], ids=["once", "twice"])
+def test_whoever_was_killed_while_taking_over_keeps_nobody_waiting(
+    spark: SparkSession, tmp_path: Path, left: list[str]
+) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in (".lock", *left):
+        (tmp_path / name).write_text(json.dumps({"host": socket.gethostname(), "pid": gone.pid}), encoding="utf-8")
+    with store(spark, str(tmp_path)).alone():
+        assert [one.name for one in tmp_path.iterdir()] == [".lock"]
 
 
 def test_what_another_is_about_to_move_in_is_left_to_it(spark: SparkSession, tmp_path: Path) -> None:
@@ -292,9 +317,9 @@ def test_a_table_of_a_catalog_is_there_though_writing_it_anew_was_cut_off(
     schema = f"cut_{whole}"
     spark.sql(f"CREATE DATABASE {schema} LOCATION '{tmp_path}'")
     two = store(spark, f"table:{schema}")
-    for looks, aside in ((1, "__was"), (2, "__new"))[: 1 + whole]:
-        store(spark, f"table:{schema}").write("trend", spark.createDataFrame([(looks,)], "opened int"))
-        spark.sql(f"ALTER TABLE {schema}.trend RENAME TO {schema}.drift_history{aside}")
+    for target, aside in (("east", "__was"), ("west", "__new"))[: 1 + whole]:
+        store(spark, f"table:{schema}").write("pins", spark.createDataFrame([(target,)], "target string"))
+        spark.sql(f"ALTER TABLE {schema}.pins RENAME TO {schema}.drift_history{aside}")
     assert two.read("drift_history").count() == 1
-    assert [row.opened for row in spark.table(f"{schema}.drift_history").collect()] == [2 if whole else 1]
+    assert [row.target for row in spark.table(f"{schema}.drift_history").collect()] == ["west" if whole else "east"]
     assert [row.tableName for row in spark.sql(f"SHOW TABLES IN {schema}").collect()] == ["drift_history"]

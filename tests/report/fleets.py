@@ -39,7 +39,7 @@ def everything() -> Found:
     return Found(
         command="report", fleet="fleet.yaml", run=RUNS[-1], seconds=3.2, targets=targets, strayed=strayed(),
         counts=counts(strayed()), compared=frozenset(one.name for one in targets if not one.error), trend=trend(), by_target=by_target(),
-        history=history(), repairs=repairs(), outliers=outliers(), infos=INFOS, capacity=capacity(),
+        history=history(), repairs=repairs(), outliers=outliers(), with_peers=5, infos=INFOS, capacity=capacity(),
         following=("To put one target back: `reconciler drift orders --context eu-1 --restore`",),
     )  # fmt: skip
 
@@ -59,6 +59,11 @@ def drift_only() -> Found:
                    capacity=None)  # fmt: skip
 
 
+def past_only() -> Found:
+    return replace(everything(), command="history", targets=None, strayed=None, counts=(), compared=frozenset(),
+                   outliers=None)  # fmt: skip
+
+
 def partly_old() -> Found:
     """The newest run was about some targets, and there was more than one report takes up."""
     then = datetime(2026, 11, 19, 21, 5, tzinfo=timezone(timedelta(hours=-5)))
@@ -75,7 +80,7 @@ def partly_old() -> Found:
 def uncompared() -> Found:
     return replace(
         well(), command="report", strayed=None, compared=frozenset(), trend=(), history=(), repairs=(), outliers=(),
-        capacity=(),
+        with_peers=0, capacity=(),
     )  # fmt: skip
 
 
@@ -150,6 +155,17 @@ def history() -> tuple[dict[str, object], ...]:
         {"target": "eu-3", **stays, **opened, **members, "state": "open"},
         {"target": "ap-1", **stays, **age, **opened, "state": "unseen"},
         {"target": "us-1", **stays, **opened, **gone, "state": "closed"},
+        {
+            "target": "us-2",
+            "topology": "orders",
+            "state": "watched",
+            "opened": opened["clean"],
+            "opened_run": RUNS[0],
+            "last_seen": opened["last_seen"],
+            "last_seen_run": RUNS[-1],
+            "looks": 5,
+            "digest": -7,
+        },
     )
 
 

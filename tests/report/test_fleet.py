@@ -33,7 +33,7 @@ FORMATS: dict[str, Callable[[Found], str]] = {
 }
 FLEETS = {
     "report": fleets.everything(), "drift": fleets.drift_only(), "well": fleets.well(), "skew": fleets.spread(),
-    "events": fleets.told(), "partly-old": fleets.partly_old(), "uncompared": fleets.uncompared(),
+    "events": fleets.told(), "history": fleets.past_only(), "partly-old": fleets.partly_old(), "uncompared": fleets.uncompared(),
 }  # fmt: skip
 
 
@@ -96,6 +96,42 @@ def test_what_nobody_could_tell_is_neither_drift_nor_as_it_was_applied() -> None
     assert "Not everything could be told on eu-0, eu-1, eu-10 and 997 more: 1_000 unknown." in said
     (tile,) = [one for one in tiles(found) if one.label == "Targets with drift"]
     assert (tile.value, tile.note, tile.tone) == ("0 of 1_000", "1_000 unknown", "odd")
+
+
+def test_an_object_whose_record_cannot_be_used_wants_attention_and_is_no_drift() -> None:
+    found = with_counts(Count(target="eu", standing="unremembered", objects=2))
+    assert "What was applied of 2 objects on eu is not known: its record cannot be used." in shown(found)
+    (tile,) = [one for one in tiles(found) if one.label == "Targets with drift"]
+    assert (tile.value, tile.note, tile.tone) == ("0 of 1", "2 unremembered", "odd")
+
+
+def test_a_target_that_could_not_be_read_and_is_to_hold_nothing_is_not_as_applied() -> None:
+    found = Found(command="drift", fleet="f", strayed=(), compared=frozenset({"eu"}),
+                  targets=(fleets.target("eu"), fleets.target("bare", error="no answer within 5s")))  # fmt: skip
+    assert totals(found) == "no drift found · 1 target not read · 1 target as applied"
+
+
+def test_what_was_looked_at_and_is_well_is_no_difference() -> None:
+    watched = tuple(one for one in fleets.history() if one["state"] == "watched")
+    assert totals(Found(command="history", fleet="f", history=watched, repairs=())) == "0 differences so far"
+    assert totals(fleets.past_only()).startswith("13 differences so far")
+
+
+@pytest.mark.parametrize(
+    ("with_peers", "said"),
+    [
+        (0, "Nothing was compared: no target here has a peer, another one with the same labels that could be read."),
+        (12, "12 targets were compared with others of the same labels: none differs from most of them."),
+    ],
+)
+def test_where_nobody_has_peers_none_is_said_to_be_like_them(with_peers: int, said: str) -> None:
+    assert said in shown(Found(command="outliers", fleet="f", outliers=(), with_peers=with_peers))
+
+
+def test_what_drops_its_oldest_is_full_by_the_account_alone() -> None:
+    full = {"target": "eu", "stream": "S", "when_full": "old", "messages": 1, "bytes": 1, "days": 0.0,
+            "days_to_max_bytes": 0.0, "days_to_account_limit": 0.0}  # fmt: skip
+    assert "account, refuses then" in shown(Found(command="history", fleet="f", capacity=(full,)))
 
 
 def with_counts(*counts: Count) -> Found:

@@ -10,6 +10,8 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
 
 
 @contextlib.contextmanager
@@ -18,55 +20,99 @@ def slowly(seconds: float, port: int) -> Iterator[int]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = asyncio.run_coroutine_threadsafe(_serving(seconds, port), loop).result()
+    wire = asyncio.run_coroutine_threadsafe(_Wire(seconds, port).opened(), loop).result()
     try:
-        yield server.sockets[0].getsockname()[1]
+        yield wire.port
     finally:
-        asyncio.run_coroutine_threadsafe(_ended(server), loop).result()
+        asyncio.run_coroutine_threadsafe(wire.close(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def _serving(seconds: float, port: int) -> asyncio.Server:
-    async def serve(client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
-        server, request = await asyncio.open_connection("127.0.0.1", port)
+@dataclass(slots=True)
+class _Wire:
+    """Leads all who connect to it to one server."""
+
+    seconds: float
+    to: int
+    port: int = 0
+    ends: set[_End] = field(default_factory=set)
+    server: asyncio.Server | None = None
+    connecting: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def opened(self) -> _Wire:
+        loop = asyncio.get_running_loop()
+        self.server = await loop.create_server(lambda: _End(self, self.seconds), "127.0.0.1", 0, backlog=1024)
+        self.port = self.server.sockets[0].getsockname()[1]
+        return self
+
+    def lead_on(self, client: _End) -> None:
+        task = asyncio.create_task(self._led_on(client))
+        self.connecting.add(task)
+        task.add_done_callback(self.connecting.discard)
+
+    async def _led_on(self, client: _End) -> None:
+        loop = asyncio.get_running_loop()
         try:
-            await asyncio.gather(_pass_on(client, request, seconds), _pass_on(server, answer, 0))
-        finally:
-            for end in (request, answer):
-                end.close()
-                with contextlib.suppress(ConnectionError):
-                    await end.wait_closed()
+            await loop.create_connection(lambda: _End(self, 0, client), "127.0.0.1", self.to)
+        except OSError:
+            client.transport.abort()
 
-    return await asyncio.start_server(serve, "127.0.0.1", 0, backlog=1024)
-
-
-async def _ended(server: asyncio.Server) -> None:
-    server.close()
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    async def close(self) -> None:
+        """Whatever is under way ends."""
+        assert self.server is not None
+        self.server.close()
+        for task in self.connecting:
+            task.cancel()
+        for end in self.ends:
+            end.transport.abort()
+        await asyncio.sleep(0)  # until they have heard of it
 
 
-async def _pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter, seconds: float) -> None:
-    """Until the one side ends; what is on its way then still arrives, and the other side hears of the end after it."""
-    loop = asyncio.get_running_loop()
-    with contextlib.suppress(ConnectionError):
-        while chunk := await source.read(1 << 18):
-            loop.call_later(seconds, sink.write, chunk) if seconds else sink.write(chunk)
-        await asyncio.sleep(seconds)
-        if sink.can_write_eof():
-            sink.write_eof()
+class _End(asyncio.Protocol):
+    """Where one side of a connection arrives. Bytes have a way of `seconds` to go from here, and so has its end."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, wire: _Wire, seconds: float, other: _End | None = None) -> None:
+        self._wire, self._seconds, self._other = wire, seconds, other
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self._wire.ends.add(self)
+        if self._other is None:  # a client, who waits until there is a server
+            self.transport.pause_reading()
+            self._wire.lead_on(self)
+        else:
+            self._other._other = self
+            self._other.transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        if self._other is None:
+            return
+        if self._seconds:
+            asyncio.get_running_loop().call_later(self._seconds, self._other.transport.write, data)
+        else:
+            self._other.transport.write(data)
+
+    def eof_received(self) -> bool:
+        if self._other is not None:
+            asyncio.get_running_loop().call_later(self._seconds, self._other.transport.close)
+        return True
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._wire.ends.discard(self)
+        if self._other is not None:
+            asyncio.get_running_loop().call_later(self._seconds, self._other.transport.close)
 
 
 async def _main(seconds: float, ports: list[int]) -> None:
-    servers = [await _serving(seconds, port) for port in ports]
-    print(*(server.sockets[0].getsockname()[1] for server in servers), flush=True)
+    wires = [await _Wire(seconds, port).opened() for port in ports]
+    print(*(wire.port for wire in wires), flush=True)
     await asyncio.to_thread(sys.stdin.read)
-    for server in servers:
-        await _ended(server)
+    for wire in wires:
+        await wire.close()
 
 
 if __name__ == "__main__":

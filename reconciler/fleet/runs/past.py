@@ -13,7 +13,7 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.fleet import summary
 from reconciler.fleet.capacity import capacity
 from reconciler.fleet.history import drift_history
-from reconciler.fleet.outliers import objects, outliers
+from reconciler.fleet.outliers import objects, outliers, with_peers
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import Look, collected
 from reconciler.fleet.runs.looking import strayed_of, targets
@@ -42,8 +42,9 @@ def unlike(look: Look, by: Sequence[str] = ()) -> Found:
     for name in by:
         _known(name, look)
     look, read = at_newest(look)
-    found = look.shown(outliers=_outliers(look, read, by))
-    return look.found("outliers", found, infos=told.infos(found["outliers"]))
+    rows, number = _outliers(look, read, by)
+    found = look.shown(outliers=rows)
+    return look.found("outliers", found, with_peers=number, infos=told.infos(found["outliers"]))
 
 
 def _known(label: str, look: Look) -> None:
@@ -62,7 +63,8 @@ def report(look: Look) -> Found:
     """All of it. Which parts there are depends on which commands have run."""
     look, read = at_newest(look)
     look.say("Putting the report together …")
-    found = look.shown(**_past(look), outliers=_outliers(look, read), capacity=_capacity(look))
+    rows, number = _outliers(look, read)
+    found = look.shown(**_past(look), outliers=rows, capacity=_capacity(look))
     names = {one.name for one in look.fleet.targets}
     declared = {one.name for one in look.fleet.targets if one.topology}
     read = tuple(one for one in read if one["target"] in names)
@@ -71,6 +73,7 @@ def report(look: Look) -> Found:
         "report", found, _also(look), strayed_of(look.latest("drift", compared)) if compared else {},
         targets=targets(look.latest("snapshots", read)), earlier=_earlier(look, read, compared),
         by_target=_by_target(look, found["trend"]), infos=told.infos(found["outliers"]),
+        with_peers=number,
     )  # fmt: skip
 
 
@@ -135,13 +138,14 @@ def _elsewhere(run: str, newest: Rows, names: Sequence[str]) -> Iterator[Row]:
         yield {"run": name, "at": at, "targets": [one["target"] for one in runs[name]]}
 
 
-def _outliers(look: Look, read: Rows, by: Sequence[str] = ()) -> DataFrame:
-    """Among what is known of all targets, since peers may not be asked for."""
+def _outliers(look: Look, read: Rows, by: Sequence[str] = ()) -> tuple[DataFrame, int]:
+    """Among what is known of all targets, since peers may not be asked for; and how many of those asked for have any."""
     latest = look.latest("snapshots", read).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
     held = objects(latest).persist()
     rows = look.kept("outliers", outliers(held, by=by))
+    number = look.mine(with_peers(held, by=by)).count()
     held.unpersist()
-    return look.mine(rows)
+    return look.mine(rows), number
 
 
 def _capacity(look: Look) -> DataFrame:

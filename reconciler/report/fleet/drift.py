@@ -96,7 +96,7 @@ def _since(one: Field) -> Cell:
     return Cell(text="changed outside and in the file" if both else "changed outside", tone="warn")
 
 
-def sums(counts: Sequence[Count], targets: int) -> str:
+def sums(counts: Sequence[Count], compared: Collection[str], unread: Collection[str]) -> str:
     """`drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as applied`: those of which that is
     known of all that they hold."""
     objects, drifted = Counter[str](), Counter[str]()
@@ -104,13 +104,13 @@ def sums(counts: Sequence[Count], targets: int) -> str:
         objects[one.standing] += one.objects
         drifted[one.standing] += one.drifted
     strayed = {one.target for one in counts if one.drifted}
-    unread = {one.target for one in counts if one.standing == UNREACHABLE}
-    unsure = unread | {one.target for one in counts if one.standing == Standing.UNKNOWN}
+    unsure = {*unread, *(one.target for one in counts if one.standing == Standing.UNKNOWN)}
+    targets = {*compared, *unread}
     said = ", ".join(f"{drifted[name]:_} {name}" for name in _ORDER if drifted[name])
-    parts = [f"drift on {len(strayed):_} of {counted(targets, 'target')}: {said}" if strayed else _none(unsure)]
+    parts = [f"drift on {len(strayed):_} of {counted(len(targets), 'target')}: {said}" if strayed else _none(unsure)]
     parts += [f"{counted(len(unread), 'target')} not read"] if unread else []
     parts += [f"{objects[name]:_} {name}" for name in (*_UNTOLD, Standing.PENDING) if objects[name]]
-    return " · ".join([*parts, f"{counted(targets - len(strayed | unsure), 'target')} as applied"])
+    return " · ".join([*parts, f"{counted(len(targets - strayed - unsure), 'target')} as applied"])
 
 
 def _none(unsure: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.core.drift import Standing
 from reconciler.core.kind import FieldInfo
-from reconciler.report.fleet.seen import UNREACHABLE, Count, Strayed, Target
+from reconciler.report.fleet.seen import UNREACHABLE, UNREMEMBERED, Count, Strayed, Target
 
 Row = Mapping[str, Any]
 """A row of one of the tables, by column."""
@@ -40,6 +40,8 @@ class Found:
     history: Rows | None = None
     repairs: Rows | None = None
     outliers: Rows | None = None
+    with_peers: int = 0
+    """Targets that were compared with others of the same labels: those that have any."""
     infos: Mapping[tuple[str, str], FieldInfo] = field(default_factory=dict)
     """How values of outliers are shown, by kind and path."""
     capacity: Rows | None = None
@@ -70,6 +72,10 @@ class Found:
     @property
     def unknown(self) -> tuple[Count, ...]:
         return tuple(one for one in self.counts if one.standing == Standing.UNKNOWN)
+
+    @property
+    def unremembered(self) -> tuple[Count, ...]:
+        return tuple(one for one in self.counts if one.standing == UNREMEMBERED)
 
     @property
     def drifted_by_target(self) -> Mapping[str, int] | None:

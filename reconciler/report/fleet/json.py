@@ -33,6 +33,7 @@ def data(found: Found) -> dict[str, Any]:
         **present(
             targets=None if found.targets is None else [*map(_target, found.targets)],
             drift=None if found.strayed is None else [*map(_strayed, found.strayed)],
+            with_peers=None if found.outliers is None else found.with_peers,
             **tables,
         ),
     }

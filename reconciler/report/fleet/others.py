@@ -18,12 +18,17 @@ Infos = Mapping[tuple[str, str], FieldInfo]
 MOST, _STREAMS = 200, 30
 _SOON, _LATER = 14, 60
 """Days."""
+_NO_PEERS = (
+    "Nothing was compared: no target here has a peer, another one with the same labels that could be read. "
+    "`reconciler fleet outliers --by LABEL` chooses the labels that make peers."
+)
 
 
-def outliers_part(outliers: Sequence[Row], infos: Infos) -> Part:
+def outliers_part(outliers: Sequence[Row], infos: Infos, with_peers: int) -> Part:
+    """`with_peers`: so many targets could be compared with others."""
     title = "Unlike their peers"
     if not outliers:
-        return Part(title=title, pieces=(Prose(lines=("Targets with the same labels hold the same.",), tone="good"),))
+        return Part(title=title, pieces=(_none(with_peers),))
     order = sorted(outliers, key=lambda one: (-one["holders"] / max(1, one["among"]), one["target"], one["address"]))
     rows = tuple(
         cells(
@@ -38,6 +43,14 @@ def outliers_part(outliers: Sequence[Row], infos: Infos) -> Part:
     head = ("target", "address", "field", "here", "at most peers", "peers that agree", "peers by")
     lead = f"{counted(len(order), 'value')} on {counted(len({one['target'] for one in order}), 'target')}, whether declared or not."
     return Part(title=title, lead=lead, pieces=(Grid(head=head, rows=rows, left_out=max(0, len(order) - MOST)),))
+
+
+def _none(with_peers: int) -> Prose:
+    if not with_peers:
+        return Prose(lines=(_NO_PEERS,), tone="warn")
+    were = "was" if with_peers == 1 else "were"
+    said = f"{counted(with_peers, 'target')} {were} compared with others of the same labels: none differs from most of them."
+    return Prose(lines=(said,), tone="good")
 
 
 def _has(one: Row, infos: Infos) -> str:
@@ -97,7 +110,8 @@ def _stream(one: Row) -> tuple[Cell, ...]:
     refuses = refuses_in(one)
     days = one.get("days") if refuses is None else refuses
     tone: Any = "" if refuses is None or refuses > _LATER else "bad" if refuses <= _SOON else "warn"
-    by = next((name for key, name in _BY if days is not None and one.get(key) == days), "")
+    limits = _BY[-1:] if refuses is not None and one.get("when_full") == "old" else _BY
+    by = next((name for key, name in limits if days is not None and one.get(key) == days), "")
     then = ("drops the oldest" if refuses is None else "refuses then") if by else ""
     return cells(
         one["target"], Cell(text=one["stream"], is_code=True), Cell(text=show_days(days), tone=tone),

@@ -10,6 +10,7 @@ from reconciler.report.fleet.found import Found, Row
 from reconciler.report.fleet.others import refuses_in, show_days
 from reconciler.report.fleet.past import show_span, show_time
 from reconciler.report.fleet.pieces import Part, Prose, Tile, Tiles, Tone
+from reconciler.report.fleet.seen import UNREMEMBERED
 from reconciler.report.fleet.targets import show_size
 from reconciler.report.values import counted
 
@@ -53,8 +54,7 @@ def _tiles(found: Found) -> Iterator[Tile]:
         yield Tile(
             label="Differences open", value=f"{last['open']:_}", note=note, tone="warn" if last["open"] else "good"
         )
-    whole = next((one for one in found.repairs or () if one["dimension"] == "all"), None)
-    if whole:
+    if whole := _whole(found):
         note = (
             f"half of {counted(whole['repaired'], 'repair')} within that"
             if whole["repaired"]
@@ -75,13 +75,19 @@ def _tiles(found: Found) -> Iterator[Tile]:
         yield Tile(label="Stored", value=show_size(held), note=note)
 
 
+def _whole(found: Found) -> Row | None:
+    """What repairs come to, seen from no side."""
+    return next((one for one in found.repairs or () if one["dimension"] == "all"), None)
+
+
 def _drift(found: Found) -> Tile:
-    strayed, unknown = found.drifted_by_target or {}, sum(one.objects for one in found.unknown)
-    note = f"{counted(sum(strayed.values()), 'object')}" if strayed else "" if unknown else "all as applied"
+    strayed = found.drifted_by_target or {}
+    untold = {"unknown": found.unknown, "unremembered": found.unremembered}
+    notes = [counted(sum(strayed.values()), "object")] if strayed else []
+    notes += [f"{sum(one.objects for one in these):_} {name}" for name, these in untold.items() if these]
     return Tile(
         label="Targets with drift", value=f"{len(strayed):_} of {len(found.compared):_}",
-        note=", ".join(filter(None, (note, f"{unknown:_} unknown" if unknown else ""))),
-        tone="bad" if strayed else "odd" if unknown else "good",
+        note=", ".join(notes) or "all as applied", tone="bad" if strayed else "odd" if notes else "good",
     )  # fmt: skip
 
 
@@ -108,6 +114,15 @@ def _strayed(found: Found) -> Iterator[str]:
     unknown = {one.target: one.objects for one in found.unknown}
     if unknown:
         yield f"Not everything could be told on {_named(_most_first(unknown))}: {sum(unknown.values()):_} unknown."
+    yield from _unremembered(found)
+
+
+def _unremembered(found: Found) -> Iterator[str]:
+    lost = {one.target: one.objects for one in found.unremembered}
+    if number := sum(lost.values()):
+        names = [f"`{one.address}`" for one in found.strayed or () if one.standing == UNREMEMBERED]
+        what = names[0] if number == len(names) == 1 else counted(number, "object")
+        yield f"What was applied of {what} on {_named(_most_first(lost))} is not known: its record cannot be used."
 
 
 def _most_first(numbers: Mapping[str, int]) -> list[str]:
@@ -148,8 +163,8 @@ def _filling(capacity: Sequence[Row]) -> Iterator[str]:
 
 def totals(found: Found) -> str:
     """All of it in one line."""
-    if found.strayed is not None and found.compared | set(found.unread):
-        return sums(found.counts, len(found.compared | set(found.unread)))
+    if found.strayed is not None and (found.compared or found.unread):
+        return sums(found.counts, found.compared, found.unread)
     if found.targets is not None:
         unread = f", {len(found.unread):_} not read" if found.unread else ""
         streams, consumers = sum(one.streams for one in found.targets), sum(one.consumers for one in found.targets)
@@ -163,11 +178,18 @@ def _others(found: Found) -> str:
         streams = {(one["target"], one["stream"]) for one in found.skew}
         unread = f" · {counted(len(found.unread), 'target')} not read wholly" if found.unread else ""
         return f"{counted(len(candidates), 'candidate')} for {counted(len(streams), 'stream')}{unread}"
+    so_far = [] if found.repairs is None else [_said(_differences(found), "difference so far")]
     said = (
-        (found.history, "difference so far"), (found.outliers, "outlier"), (found.capacity, "stream"),
-        (found.pins, "pinned group"), (found.acks, "day of samples"), (found.actors, "change"),
+        (found.outliers, "outlier"), (found.capacity, "stream"), (found.pins, "pinned group"),
+        (found.acks, "day of samples"), (found.actors, "change"),
     )  # fmt: skip
-    return " · ".join(_said(len(rows), words) for rows, words in said if rows is not None)
+    return " · ".join([*so_far, *(_said(len(rows), words) for rows, words in said if rows is not None)])
+
+
+def _differences(found: Found) -> int:
+    """Those that are not listed among them; the rows of history also say what was looked at and is well."""
+    whole = _whole(found)
+    return whole["episodes"] if whole else 0
 
 
 def _said(number: int, words: str) -> str:

@@ -45,7 +45,7 @@ def _parts(found: Found) -> Iterator[Part]:
     if found.repairs is not None:
         yield repairs_part(found.repairs, found.history or ())
     if found.outliers is not None:
-        yield outliers_part(found.outliers, found.infos)
+        yield outliers_part(found.outliers, found.infos, found.with_peers)
     if found.capacity is not None:
         yield capacity_part(found.capacity)
     if found.skew is not None:

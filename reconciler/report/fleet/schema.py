@@ -70,6 +70,7 @@ def fleet_schema(command: str) -> str:
                 run=TEXT,
                 left_out={"type": "object", "additionalProperties": COUNT},
                 silent=LABELS,
+                **({"with_peers": COUNT} if "outliers" in always else {}),
                 **({"earlier": {"type": "array", "items": _EARLIER}} if command == "report" else {}),
                 **{name: list_of(_ITEMS[name]) for name in sometimes},
             ),
