@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -68,7 +69,7 @@ class Work:
             self.published.append(text)
 
     async def fetch(self, number: int, within: float = 2) -> list[Msg]:
-        """As many as come, up to `number`; none while there is no consumer."""
+        """What is there by the time something is, up to `number`; none while there is no consumer."""
         subscription = await self.nc.jetstream().pull_subscribe_bind("c", stream="S")
         try:
             messages = await subscription.fetch(number, timeout=within)
@@ -76,6 +77,14 @@ class Work:
             messages = []
         await subscription.unsubscribe()
         self.seen += [message.data.decode() for message in messages]
+        return messages
+
+    async def receive(self, number: int) -> list[Msg]:
+        """So many messages, all published before: in a cluster the consumer's own node may not have them all yet."""
+        messages: list[Msg] = []
+        async with asyncio.timeout(20):
+            while len(messages) < number:
+                messages += await self.fetch(number - len(messages))
         return messages
 
     async def acknowledge(self, messages: Iterable[Msg]) -> None:
@@ -128,7 +137,7 @@ async def at_work(account: Account, declared: Topology) -> AsyncIterator[Work]:
         finished = await work.apply(declared)
         assert finished.is_success, finished
         await work.publish(10)
-        messages = await work.fetch(6, within=20)  # back as soon as they are there
+        messages = await work.receive(6)
         await work.acknowledge(messages[n] for n in ACKNOWLEDGED)
         work.held = [message for n, message in enumerate(messages) if n not in ACKNOWLEDGED]
         yield work

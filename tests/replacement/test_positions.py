@@ -53,7 +53,7 @@ def test_before_its_first_acknowledgement_it_says_where_it_stands_or_is_not_repl
         await work.publish(5)
         assert (await work.apply(file(tmp_path, "limits", first))).is_success
         await work.publish(5)
-        await work.fetch(3)
+        await work.receive(3)
         (change,) = (await work.plan(file(tmp_path / "then", "limits", then))).plan.changes
         knows = account.minor not in ("2.11", "2.12")
         assert (change.is_refused, change.action is Action.REPLACE) == (not knows, knows)
