@@ -50,7 +50,7 @@ class Traffic:
         """Six messages each; some consumers have worked on them."""
         await self.publish(6)
         for stream, consumer in self.scene.worked_on:
-            messages = await self._fetch(stream, consumer, 6, within=5)
+            messages = await self._received(stream, consumer, 6)
             for number in ACKNOWLEDGED:
                 await messages[number].ack_sync(timeout=5)
                 self.processed.add(messages[number].data.decode())
@@ -103,14 +103,16 @@ class Traffic:
     async def _made(self, stream: str) -> None:
         await make_consumer(self.js, stream, "looking", max_ack_pending=-1, ack_wait=3_000_000_000)
 
-    async def _fetch(self, stream: str, consumer: str, number: int, within: float) -> Sequence[Msg]:
+    async def _received(self, stream: str, consumer: str, number: int) -> Sequence[Msg]:
+        """So many, all stored before: in a cluster the consumer's own node may be behind."""
         subscription = await self.nc.jetstream().pull_subscribe_bind(consumer, stream=stream)
-        try:
-            return await subscription.fetch(number, timeout=within)
-        except (nats.errors.Error, TimeoutError):
-            return ()
-        finally:
-            await subscription.unsubscribe()
+        messages: list[Msg] = []
+        async with asyncio.timeout(PATIENCE):
+            while len(messages) < number:
+                with contextlib.suppress(nats.errors.Error, TimeoutError):
+                    messages += await subscription.fetch(number - len(messages), timeout=5)
+        await subscription.unsubscribe()
+        return messages
 
 
 async def others(js: JetStream) -> None:
