@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.interop import reference
 from tests.peers import programs
@@ -19,6 +20,7 @@ from tests.support import browser
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import NEWEST
 
+settings.load_profile("ci")  # Hypothesis draws the same each time, and a busy machine may take as long as it does
 POOL = pytest.StashKey[Pool]()
 
 
