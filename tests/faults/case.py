@@ -361,7 +361,10 @@ class Playing:
         if planned.plan.steps:
             await self._apply(planned)
             planned = await plan(self.wanted, self.js, OPTIONS)
-        self.outcome.wrong += [f"STILL TO DO: {one.action} {one.address} {one.fields}" for one in planned.plan.changes]
+        self.outcome.wrong += [
+            f"STILL TO DO: {one.action} {one.address} {one.fields} {[v.message for v in one.verdicts]}"
+            for one in planned.plan.changes
+        ]
         self.outcome.left = await inventory(self.js, done(await self.js.read("STREAM.NAMES"))["streams"] or ())
 
 

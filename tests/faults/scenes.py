@@ -38,6 +38,8 @@ class Scene:
     """(stream, consumer) that between them get every message; an empty name: a consumer made for looking."""
     worked_on: tuple[tuple[str, str], ...] = ()
     """Consumers that have got six messages before, and acknowledged three of those out of order."""
+    members: tuple[tuple[str, str, str], ...] = ()
+    """(stream, group, name): clients that are at work all the time, on what the record of their group gives them."""
     edited: tuple[str, ...] = ()
     """What somebody else edits: a stream, a consumer on one, or the record of a group (stream, group, "record")."""
     since: str = "2.11"
@@ -54,12 +56,14 @@ def consumer(**more: Any) -> dict[str, Any]:
     return {"ack_policy": "explicit", "ack_wait": "3s", **more}
 
 
-def kept(retention: str, subject: str, max_waiting: int) -> dict[str, Any]:
-    return {"subjects": [subject], "retention": retention, "consumers": {"c": consumer(max_waiting=max_waiting)}}
+def kept(retention: str, subject: str, max_waiting: int, name: str = "c") -> dict[str, Any]:
+    return {"subjects": [subject], "retention": retention, "consumers": {name: consumer(max_waiting=max_waiting)}}
 
 
-def group(partitions: int, *members: str) -> dict[str, Any]:
-    filters = [{"filter": "*.*", "partitioning_wildcards": [1]}]
+BY_FIRST = [{"filter": "*.*", "partitioning_wildcards": [1]}]
+
+
+def group(partitions: int, *members: str, filters: list[dict[str, Any]] = BY_FIRST) -> dict[str, Any]:
     return {"type": "elastic", "max_members": partitions, "partitioning_filters": filters, "members": [*members]}
 
 
@@ -75,6 +79,9 @@ def replaced(retention: str) -> Scene:
         edited=(stream, "c"),
     )  # fmt: skip
 
+
+RENAMING = (("A", "interest", "a.*"), ("Z", "workqueue", "z.*"))
+"""Streams whose only consumer gets another name."""
 
 RECREATED = Scene(
     name="group made anew",
@@ -95,6 +102,29 @@ MEMBERS = Scene(
     before={"streams": {"M": {"subjects": ["m.*"], "groups": {"g": group(4, "a", "b")}}}},
     wanted={"streams": {"M": {"subjects": ["m.*"], "groups": {"g": group(4, "a", "b", "c")}}}},
     subjects=("m.k1",), readers=(("M-g", ""),), edited=("M", "g", "record"),
+)  # fmt: skip
+
+BY_KEY = [{"filter": "l.*", "partitioning_wildcards": [1]}]
+AT_WORK = Scene(
+    name="membership of members at work",
+    before={"streams": {"L": {"subjects": ["l.*"], "groups": {"g": group(4, "a", "b", filters=BY_KEY)}}}},
+    wanted={"streams": {"L": {"subjects": ["l.*"], "groups": {"g": group(4, "a", "b", "c", filters=BY_KEY)}}}},
+    subjects=("l.k1", "l.k2", "l.k3", "l.k4"), members=tuple(("L", "g", name) for name in "abc"),
+    edited=("L", "g", "record"),
+)  # fmt: skip
+
+RENAMED = Scene(
+    name="renamed",
+    before={"streams": {stream: kept(retention, subject, 64, "old") for stream, retention, subject in RENAMING}},
+    wanted={
+        "streams": {stream: kept(retention, subject, 64) for stream, retention, subject in RENAMING},
+        "moved": [
+            {"from": f"consumer/{stream}/old", "to": f"consumer/{stream}/c", "reason": "named after what it does"}
+            for stream, _, _ in RENAMING
+        ],
+    },
+    subjects=("a.x", "z.x"), readers=(("A", "c"), ("Z", "c")), worked_on=(("A", "old"), ("Z", "old")),
+    edited=("A", "old"),
 )  # fmt: skip
 
 REMOVED = Scene(
@@ -175,8 +205,8 @@ GROWN = Scene(
 )  # fmt: skip
 
 PARTS = (
-    replaced("limits"), replaced("interest"), replaced("workqueue"), RECREATED, SWAPPED, MEMBERS, REMOVED, MADE,
-    PROMOTED, SWITCHED, GROWN, FIRST,
+    replaced("limits"), replaced("interest"), replaced("workqueue"), RECREATED, SWAPPED, MEMBERS, AT_WORK,
+    RENAMED, REMOVED, MADE, PROMOTED, SWITCHED, GROWN, FIRST,
 )  # fmt: skip
 
 
@@ -190,6 +220,7 @@ def together(parts: Iterable[Scene]) -> Scene:
         subjects=tuple(subject for one in every for subject in one.subjects),
         readers=tuple(reader for one in every for reader in one.readers),
         worked_on=tuple(consumer for one in every for consumer in one.worked_on),
+        members=tuple(member for one in every for member in one.members),
         edited=every[0].edited,
     )
 

@@ -13,6 +13,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from reconciler.server.api import JetStream
+from tests.faults.members import Member
 from tests.faults.scenes import Scene
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream
 
@@ -35,6 +36,8 @@ class Traffic:
         self._number = 0
         self._over = False
         self._going: asyncio.Task[None] | None = None
+        self._inbox = nc.new_inbox()
+        self._members = [Member(js, at, self._arrived) for at in scene.members]
 
     async def publish(self, each: int = 1) -> None:
         for _ in range(each):
@@ -47,13 +50,15 @@ class Traffic:
                         self.stored.add(text)
 
     async def begin(self) -> None:
-        """Six messages each; some consumers have worked on them."""
+        """Six messages each; some consumers have worked on them, and members are at work."""
+        await self.nc.subscribe(self._inbox, cb=self._arrived)  # one for all, so that nothing comes too late
         await self.publish(6)
         for stream, consumer in self.scene.worked_on:
             messages = await self._received(stream, consumer, 6)
             for number in ACKNOWLEDGED:
                 await messages[number].ack_sync(timeout=5)
                 self.processed.add(messages[number].data.decode())
+        await asyncio.gather(*(member.begins() for member in self._members))
 
     def goes_on(self) -> None:
         async def going() -> None:
@@ -72,16 +77,15 @@ class Traffic:
     async def lost(self) -> set[str]:
         """What never comes, however long one waits."""
         await asyncio.gather(*(self._made(stream) for stream, consumer in self.scene.readers if not consumer))
-        inbox = self.nc.new_inbox()
-        listening = await self.nc.subscribe(inbox, cb=self._arrived)  # one for all, so that nothing comes too late
         deadline = asyncio.get_running_loop().time() + PATIENCE
         while self.stored - self.processed and asyncio.get_running_loop().time() < deadline:
             for stream, consumer in self.scene.readers:
                 body = json.dumps({"batch": 500, "no_wait": True}).encode()
                 subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer or 'looking'}"
-                await self.nc.publish(subject, body, reply=inbox)
+                await self.nc.publish(subject, body, reply=self._inbox)
             await asyncio.sleep(0.1)
-        await listening.unsubscribe()
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*(member.ends() for member in self._members))
         return self.stored - self.processed
 
     async def _arrived(self, message: Msg) -> None:
