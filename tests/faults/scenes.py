@@ -67,6 +67,10 @@ def group(partitions: int, *members: str, filters: list[dict[str, Any]] = BY_FIR
     return {"type": "elastic", "max_members": partitions, "partitioning_filters": filters, "members": [*members]}
 
 
+def by_key(subject: str) -> list[dict[str, Any]]:
+    return [{"filter": f"{subject}.*", "partitioning_wildcards": [1]}]
+
+
 def replaced(retention: str) -> Scene:
     """A consumer that no update can change, on a stream kept in this way."""
     stream = retention[0].upper()
@@ -104,13 +108,19 @@ MEMBERS = Scene(
     subjects=("m.k1",), readers=(("M-g", ""),), edited=("M", "g", "record"),
 )  # fmt: skip
 
-BY_KEY = [{"filter": "l.*", "partitioning_wildcards": [1]}]
 AT_WORK = Scene(
     name="membership of members at work",
-    before={"streams": {"L": {"subjects": ["l.*"], "groups": {"g": group(4, "a", "b", filters=BY_KEY)}}}},
-    wanted={"streams": {"L": {"subjects": ["l.*"], "groups": {"g": group(4, "a", "b", "c", filters=BY_KEY)}}}},
+    before={"streams": {"L": {"subjects": ["l.*"], "groups": {"g": group(4, "a", "b", filters=by_key("l"))}}}},
+    wanted={"streams": {"L": {"subjects": ["l.*"], "groups": {"g": group(4, "a", "b", "c", filters=by_key("l"))}}}},
     subjects=("l.k1", "l.k2", "l.k3", "l.k4"), members=tuple(("L", "g", name) for name in "abc"),
     edited=("L", "g", "record"),
+)  # fmt: skip
+
+MOVED_ON = Scene(
+    name="group of members at work made anew",
+    before={"streams": {"H": {"subjects": ["h.*"], "groups": {"g": group(4, "a", "b", filters=by_key("h"))}}}},
+    wanted={"streams": {"H": {"subjects": ["h.*"], "groups": {"g": group(6, "a", "b", filters=by_key("h"))}}}},
+    subjects=("h.k1", "h.k2", "h.k3"), members=(("H", "g", "a"), ("H", "g", "b")), edited=("H", "g", "record"),
 )  # fmt: skip
 
 RENAMED = Scene(
@@ -143,7 +153,7 @@ REMOVED = Scene(
             for address in ("stream/OLD", "consumer/OLD/c", "consumer/KEEP/gone", "elastic_group/KEEP/g")
         ],
     },
-    subjects=("keep.x",), readers=(("KEEP", "c"),), edited=("OLD",),
+    subjects=("keep.x",), readers=(("KEEP", "c"),), members=(("KEEP", "g", "a"), ("KEEP", "g", "b")), edited=("OLD",),
 )  # fmt: skip
 
 MADE = Scene(
@@ -206,7 +216,7 @@ GROWN = Scene(
 
 PARTS = (
     replaced("limits"), replaced("interest"), replaced("workqueue"), RECREATED, SWAPPED, MEMBERS, AT_WORK,
-    RENAMED, REMOVED, MADE, PROMOTED, SWITCHED, GROWN, FIRST,
+    MOVED_ON, RENAMED, REMOVED, MADE, PROMOTED, SWITCHED, GROWN, FIRST,
 )  # fmt: skip
 
 
