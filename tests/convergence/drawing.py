@@ -291,7 +291,7 @@ def cases(draw: st.DrawFn, number: int, version: Version) -> Case:
     gone = {a for a in then if _hangs_on(a, gone)}
     then = {a: body for a, body in then.items() if a not in gone}
     fate = draw(st.sampled_from(["removed", "removed", "forget", "left"]))
-    left = tuple(a for a in gone if a in first)
+    left = tuple(a for a in first if a in gone)
     return Case(
         first=first,
         then=then,
