@@ -50,7 +50,7 @@ async def publish(js: JetStream, *subjects: str) -> int:
     """The sequence of the last one; every message must be stored."""
     sequence = 0
     for subject in subjects:
-        reply = await js.pipeline.request(subject, b"x", within=5)
+        reply = await js.pipeline.request(subject, b"x", within=20)
         sequence = json.loads(reply.data)["seq"]  # type: ignore[union-attr]
     return sequence
 
@@ -85,7 +85,7 @@ async def is_there(js: JetStream, endpoint: str) -> bool:
     return not isinstance(await js.read(endpoint), Refusal)
 
 
-async def gone(js: JetStream, endpoint: str, within: float = 15) -> bool:
+async def gone(js: JetStream, endpoint: str, within: float = 60) -> bool:
     """Whether INFO is refused in time: servers remove idle consumers without saying so to us."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + within
@@ -96,8 +96,9 @@ async def gone(js: JetStream, endpoint: str, within: float = 15) -> bool:
     return True
 
 
-async def pull(nc: Client, stream: str, consumer: str, *, within: float = 1.0, **options: Any) -> Msg | None:
-    """One message, or what the server says instead; None when it says nothing in time."""
+async def pull(nc: Client, stream: str, consumer: str, *, within: float = 20, **options: Any) -> Msg | None:
+    """One message, or what the server says instead; None when it says nothing in time. Where nothing is to come, a second
+    is enough."""
     inbox = nc.new_inbox()
     answers = await nc.subscribe(inbox)
     body = {"batch": 1, "expires": int(within * 1e9), **options}
@@ -110,7 +111,7 @@ async def pull(nc: Client, stream: str, consumer: str, *, within: float = 1.0, *
         await answers.unsubscribe()
 
 
-async def reaches(number: int, js: JetStream, stream: str, within: float = 15) -> int:
+async def reaches(number: int, js: JetStream, stream: str, within: float = 60) -> int:
     """How many messages the stream holds once there are so many, or when nobody believes in it any more."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + within

@@ -31,7 +31,7 @@ def test_an_old_pin_starves_the_clients_of_a_new_policy(account: Account, policy
         await _pinned_by_a_client_that_left(js)
         groups = {"priority_groups": ["a"]} if policy != "none" else {"priority_groups": None}
         await change_consumer(js, "S", "c", priority_policy=policy, priority_timeout=None, **groups)
-        return status(await pull(js.pipeline.nc, "S", "c", **({"group": "a"} if policy != "none" else {})))
+        return status(await pull(js.pipeline.nc, "S", "c", within=1, **({"group": "a"} if policy != "none" else {})))
 
     assert talk(account, work) in ("408", "nothing")
 
@@ -43,7 +43,7 @@ def test_an_old_pin_starves_the_clients_of_a_new_group(account: Account) -> None
         await _pinned_by_a_client_that_left(js)
         await change_consumer(js, "S", "c", priority_groups=["b"])
         nc = js.pipeline.nc
-        return status(await pull(nc, "S", "c", group="a")), status(await pull(nc, "S", "c", group="b"))
+        return status(await pull(nc, "S", "c", group="a")), status(await pull(nc, "S", "c", within=1, group="b"))
 
     old, new = talk(account, work)
     assert old == "400" and new in ("408", "nothing")
@@ -54,7 +54,7 @@ def test_an_old_pin_starves_the_clients_of_a_new_group(account: Account) -> None
 def test_a_client_pinned_in_one_group_starves_the_others(account: Account) -> None:
     async def work(js: JetStream) -> str:
         await _pinned_by_a_client_that_left(js, priority_groups=["a", "b"])
-        return status(await pull(js.pipeline.nc, "S", "c", group="b"))
+        return status(await pull(js.pipeline.nc, "S", "c", within=1, group="b"))
 
     assert talk(account, work) in ("408", "nothing")
 
@@ -64,7 +64,7 @@ def test_a_client_pinned_in_one_group_starves_the_others(account: Account) -> No
 def test_an_ephemeral_made_durable_still_vanishes_when_idle(account: Account) -> None:
     async def work(js: JetStream) -> bool:
         await make_stream(js, "S", subjects=["s"])
-        ephemeral = {"name": "c", "ack_policy": "explicit", "inactive_threshold": 500_000_000}
+        ephemeral = {"name": "c", "ack_policy": "explicit", "inactive_threshold": 3_000_000_000}
         done(await js.write("CONSUMER.CREATE.S.c", {"stream_name": "S", "action": "create", "config": ephemeral}))
         await change_consumer(js, "S", "c", durable_name="c")
         return await gone(js, "CONSUMER.INFO.S.c")
@@ -123,7 +123,7 @@ def test_limits_of_pull_requests_do_not_limit_what_is_pushed(account: Account) -
         await publish(js, "s", "s")
         limits = {"max_batch": 1, "max_bytes": 1, "max_expires": 1_000_000}
         await make_consumer(js, "S", "c", deliver_subject="heard", **limits)
-        return [(await heard.next_msg(timeout=5)).data for _ in range(2)]
+        return [(await heard.next_msg(timeout=20)).data for _ in range(2)]
 
     assert talk(account, work) == [b"x", b"x"]
 

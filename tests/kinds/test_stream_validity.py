@@ -157,7 +157,7 @@ def test_republishing_that_an_update_gives_no_destination_never_ends(account: Ac
         nc = await account.connect()
         seen = await nc.subscribe("loop.a")
         await nc.publish("loop.a", b"once")
-        found = [(await seen.next_msg(timeout=10)).subject for _ in range(100)]
+        found = [(await seen.next_msg(timeout=20)).subject for _ in range(100)]
         await nc.close()
         return found
 
@@ -179,7 +179,7 @@ def test_a_partition_of_nothing_ends_a_server_of_2_11_at_the_first_message() -> 
 
         nc = await account.connect(disconnected_cb=note)
         await nc.publish("parted.a", b"")
-        await asyncio.wait_for(gone.wait(), 10)
+        await asyncio.wait_for(gone.wait(), 60)
 
     body = {"subjects": ["parted.*"], "subject_transform": {"src": "parted.*", "dest": "{{partition(0,1)}}"}}
     with running("2.11", accounts_config(1)) as process:
@@ -202,7 +202,7 @@ def test_a_source_that_is_there_already_goes_on_where_it_is(account: Account) ->
 
         async def publish(*numbers: int) -> None:
             for number in numbers:
-                await server.client.request("from.a", str(number).encode())
+                await server.client.request("from.a", str(number).encode(), timeout=20)
 
         async def copied(count: int) -> list[int]:
             return [int((await arriving.next_msg(timeout=20)).data) for _ in range(count)]

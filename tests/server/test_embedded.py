@@ -45,7 +45,7 @@ def start(folder: Path) -> Dev:
 def ask(dev: Dev, subject: str, body: Any = None) -> Any:
     async def session() -> Any:
         async with connection(ConnectOptions.to(dev.url)) as nc:
-            return json.loads((await nc.request(subject, json.dumps(body or {}).encode())).data)
+            return json.loads((await nc.request(subject, json.dumps(body or {}).encode(), timeout=20)).data)
 
     return asyncio.run(session())
 
@@ -287,8 +287,8 @@ def test_a_server_that_cannot_start_says_its_last_words(folder: Path) -> None:
 
 
 def test_a_server_that_does_not_answer_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "START_TIMEOUT", 0.2)
     dev = start(folder)
+    monkeypatch.setattr(embedded, "START_TIMEOUT", 0.2)
     os.kill(dev.pid, signal.SIGSTOP)
     try:
         while Path(f"/proc/{dev.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":

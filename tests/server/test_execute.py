@@ -391,11 +391,11 @@ async def one_in_flight(js: JetStream) -> str:
     nc = js.pipeline.nc
     await make_stream(js, "S", subjects=["s"])
     await make_consumer(js, "S", "c")
-    await nc.request("s", b"m")
+    await nc.request("s", b"m", timeout=20)
     inbox = nc.new_inbox()
     messages = await nc.subscribe(inbox)
     await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", b"1", reply=inbox)
-    return str((await messages.next_msg(timeout=5)).reply)
+    return str((await messages.next_msg(timeout=20)).reply)
 
 
 @on_every_version
@@ -430,7 +430,7 @@ def lossy(account: Account, *lost: bytes, steps: Sequence[Step], prepare: Any = 
     async def session() -> Any:
         async with losing(account.server.port, *lost) as port:
             nc = await connect(f"nats://127.0.0.1:{port}", account.user, account.password)
-            js = await JetStream.open(nc, within=0.3)
+            js = await JetStream.open(nc, within=1)
             if prepare:
                 await prepare(js)
             outcome = await run(js, *steps)

@@ -205,7 +205,7 @@ def test_questions_are_answered_per_subject(account: Account) -> None:
     async def work(js: JetStream) -> object:
         await make_stream(js, "S", subjects=["s.>"])
         for subject in ("s.a", "s.b", "s.a"):
-            await js.pipeline.nc.request(subject, b"")
+            await js.pipeline.nc.request(subject, b"", timeout=20)
         return await ask(js, [asked, lost])
 
     assert talk(account, work) == {asked: {"s.a": 2, "s.b": 1}, lost: Unanswered("stream not found (10059)")}

@@ -19,11 +19,11 @@ from tests.support.servers import NatsServer
 
 def test_a_read_finds_the_server_again_when_that_has_restarted() -> None:
     with NatsServer() as server:
-        options = ConnectOptions(servers=(Server(url=server.url),), timeout=1)
+        options = ConnectOptions(servers=(Server(url=server.url),), timeout=5)
 
         async def work() -> tuple[object, object]:
             line = Line(await connect(options), lambda: connect(options))
-            js = await JetStream.open(line, within=1)
+            js = await JetStream.open(line, within=5)
             await make_stream(js, "S", subjects=["s"])
             await asyncio.to_thread(server.kill)
             at_once, patient = js.read("STREAM.INFO.S"), js.persistent().read("STREAM.INFO.S")
@@ -81,7 +81,7 @@ def test_an_entry_whose_acknowledgement_was_lost_was_written_once(account: Accou
             await make_bucket(js, "b")
             await js.put_entry("b", "k", b"1", expected_revision=0)
             said = await settled.put(js.persistent(), "b", "k", b"2", expected_revision=1)
-            state = done(await js.request("STREAM.INFO.KV_b"))["state"]["last_seq"]
+            state = done(await js.request("STREAM.INFO.KV_b", within=20))["state"]["last_seq"]
             await js.close()
             await nc.close()
         return said, state

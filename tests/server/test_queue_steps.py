@@ -26,8 +26,8 @@ async def _queued(js: JetStream) -> None:
     """One message of S waits in Q."""
     await make_stream(js, "S", subjects=["s"])
     await make_stream(js, "Q", sources=[{"name": "S"}], retention="workqueue")
-    await js.pipeline.nc.request("s", b"", timeout=5)
-    async with asyncio.timeout(10):
+    await js.pipeline.nc.request("s", b"", timeout=20)
+    async with asyncio.timeout(60):
         while not done(await js.read("STREAM.INFO.Q"))["state"]["messages"]:
             pass  # nothing announces what a queue takes in
 

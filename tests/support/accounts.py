@@ -86,10 +86,12 @@ def _users() -> Iterator[str]:
 
 
 class Pool:
-    """Hands out fresh accounts; servers start when the first of their accounts is wanted and end with `close`."""
+    """Hands out fresh accounts; servers start when the first of their accounts is wanted and end with `close`: a single one
+    also when it has no fresh account left, since a test that has taken its last may take another elsewhere."""
 
     def __init__(self) -> None:
         self._servers: dict[str, tuple[NatsServer, Iterator[str]]] = {}
+        self._used_up: list[NatsServer] = []
         self._clusters: dict[str, tuple[Cluster, Iterator[str]]] = {}
 
     def account(self, minor: str = NEWEST) -> Account:
@@ -97,7 +99,7 @@ class Pool:
             self._servers[minor] = (NatsServer(minor, accounts_config()).start(), _users())
         server, users = self._servers[minor]
         if (user := next(users, None)) is None:
-            server.close()
+            self._used_up.append(server)
             del self._servers[minor]
             return self.account(minor)
         return Account(server=server, user=user, password=user)
@@ -115,8 +117,9 @@ class Pool:
         return Account(server=found.nodes[0], user=user, password=user, cluster=found)
 
     def close(self) -> None:
-        for server, _ in self._servers.values():
+        for server in (*self._used_up, *(server for server, _ in self._servers.values())):
             server.close()
+        self._used_up.clear()
         self._servers.clear()
         self.close_clusters()
 

@@ -42,13 +42,14 @@ def done(answer: Answer) -> Mapping[str, Any]:
 
 async def make_stream(js: JetStream, name: str, **config: Any) -> Mapping[str, Any]:
     """Asked again where a cluster has only just met; a lost answer does no harm, since the same create succeeds twice."""
-    body = {"name": name, **config}
-    for _ in range(20):
+    body, loop = {"name": name, **config}, asyncio.get_running_loop()
+    until = loop.time() + 60
+    while True:
         said = await js.request(f"STREAM.CREATE.{name}", body, within=10)
-        if not (isinstance(said, NoAnswer) or (isinstance(said, Refusal) and "peer offline" in said.description)):
-            break
-        await asyncio.sleep(0.1)
-    return done(said)
+        is_early = isinstance(said, NoAnswer) or (isinstance(said, Refusal) and "peer offline" in said.description)
+        if not is_early or loop.time() > until:
+            return done(said)
+        await asyncio.sleep(0.1)  # nothing announces that a server takes part
 
 
 async def make_streams(js: JetStream, *names: str, **config: Any) -> None:
