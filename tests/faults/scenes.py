@@ -110,10 +110,10 @@ MEMBERS = Scene(
 
 AT_WORK = Scene(
     name="membership of members at work",
-    before={"streams": {"L": {"subjects": ["l.*"], "groups": {"g": group(4, "a", "b", filters=by_key("l"))}}}},
-    wanted={"streams": {"L": {"subjects": ["l.*"], "groups": {"g": group(4, "a", "b", "c", filters=by_key("l"))}}}},
-    subjects=("l.k1", "l.k2", "l.k3", "l.k4"), members=tuple(("L", "g", name) for name in "abc"),
-    edited=("L", "g", "record"),
+    before={"streams": {"G": {"subjects": ["g.*"], "groups": {"g": group(4, "a", "b", filters=by_key("g"))}}}},
+    wanted={"streams": {"G": {"subjects": ["g.*"], "groups": {"g": group(4, "a", "b", "c", filters=by_key("g"))}}}},
+    subjects=("g.k1", "g.k2", "g.k3", "g.k4"), members=tuple(("G", "g", name) for name in "abc"),
+    edited=("G", "g", "record"),
 )  # fmt: skip
 
 MOVED_ON = Scene(
@@ -253,6 +253,7 @@ def _merged(sections: Iterable[Sections]) -> Sections:
             if isinstance(content, list):
                 found[name] = [*found.get(name, []), *content]
             else:
+                assert not found.get(name, {}).keys() & content.keys(), "two scenes mean one stream"
                 found[name] = {**found.get(name, {}), **content}
     return found
 
