@@ -97,7 +97,7 @@ class Playing:
         self._process: ForkServerProcess | None = None
         self._second: ForkServerProcess | None = None
         self._woken_at: int | None = None
-        self._edited = False
+        self._edited = self._has_begun = False
         self._later: set[asyncio.Task[None]] = set()
 
     async def played(self, expected: dict[str, list[str]] | None = None) -> Outcome:
@@ -261,6 +261,7 @@ class Playing:
         assert self._process is not None
         out = self.outcome
         out.code, out.asked, out.was_reached = self._process.exitcode, between.asked, between.was_reached
+        self._has_begun = any(one.subject.startswith(BEGUN) for one in between.answered)
         said = (self.folder / "said").read_text()[-SHOWN:] if (self.folder / "said").exists() else ""
         wrote = any(one.subject.startswith(LEASE) for one in self._before_the_point(between))
         if out.code is None:
@@ -305,13 +306,12 @@ class Playing:
             runs = []
         assert isinstance(runs, list), runs
         self._judge_the_woken(runs)
-        begun = [one for one in self.outcome.asked if one.subject.startswith(BEGUN)]
         earlier = 0 if self.case.scene.is_first else 1  # the last is that of what was before
         told = [run.outcome for run in runs[: len(runs) - earlier]]
-        if begun and not told:
+        if self._has_begun and not told:
             self.outcome.wrong.append("NOT IN HISTORY")
         ended = any(one.subject.startswith("$KV.reconciler.journal.N.ended") for one in self.outcome.asked)
-        if begun and told and not ended and told[-1] == "applied":
+        if self._has_begun and told and not ended and told[-1] == "applied":
             self.outcome.wrong.append(f"HISTORY SAYS {told}")
         if self.case.fault is Fault.DOUBLED and (both := _at_once(runs)):
             self.outcome.wrong.append(f"AT ONCE: {both}")

@@ -91,6 +91,8 @@ class Wire:
     port: int = 0
     asked: list[Request] = field(default_factory=list)
     """What got through to the server, in this order."""
+    answered: set[Request] = field(default_factory=set)
+    """What it has taken in for certain: of what is under way when a line ends, it may not have read all."""
     seen: Counter[str] = field(default_factory=Counter)
     was_reached: bool = False
 
@@ -166,6 +168,8 @@ class _Line:
     async def _reply(self, frame: bytes, words: list[bytes]) -> bool:
         request = self._awaited.pop(words[1], None) if words and words[0] in (b"MSG", b"HMSG") else None
         goes = Goes.ON
+        if request is not None:
+            self._wire.answered.add(request)
         if request is not None and self._wire.at == (request, Side.REPLY) and not self._wire.was_reached:
             self._wire.was_reached = True
             goes = await self._wire.act(Moment(frame, self._client, self._server, b""))
