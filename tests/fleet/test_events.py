@@ -115,7 +115,7 @@ def test_pins_follow_one_another_until_the_consumer_is_gone(told: Told, minor: s
 def test_one_ack_is_sampled_and_everything_else_counted(told: Told, minor: str) -> None:
     ((*counts, took),) = told.of("acks", minor, "samples", "naks", "terminated", "redelivered", "longest_seconds")
     assert counts == [1, 1, 1, 0]
-    assert 0 < took < 5
+    assert 0 < took < 60
     assert told.of("acks", minor, "given_up")[0][0] >= 1
 
 
@@ -127,6 +127,7 @@ def test_whoever_changed_something_is_named_with_what_it_was(told: Told, minor: 
         ("create", "stream/S", None),
         ("create", "consumer/S/c", None),
         ("unpin", "consumer/S/c", None),
+        ("update", "consumer/S/c", ["ack_wait", "priority_timeout"]),
         ("update", "stream/S", ["max_age"]),
         ("delete", "consumer/S/c", None),
     ]

@@ -26,6 +26,8 @@ from tests.support.jetstream import done, make_consumer, make_stream, talk
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = 1_000_000_000
+PATIENCE = 30
+"""Seconds in which a server, however busy, gives or tells what there is."""
 
 
 def after(seconds: float) -> datetime:
@@ -82,8 +84,8 @@ async def _provoke(js: JetStream) -> None:
     await make_stream(js, "EVENTS", subjects=["$JS.EVENT.>"], allow_direct=True)
     told = Heard(await js.pipeline.nc.subscribe("$JS.EVENT.>"))
     await make_stream(js, "S", subjects=["s"])
-    usual = {"priority_policy": "pinned_client", "priority_groups": ["g"], "priority_timeout": SECOND // 2}
-    await make_consumer(js, "S", "c", **usual, sample_freq="100", max_deliver=1, ack_wait=SECOND // 5)
+    usual = {"priority_policy": "pinned_client", "priority_groups": ["g"], "priority_timeout": 60 * SECOND}
+    made = await make_consumer(js, "S", "c", **usual, sample_freq="100", max_deliver=1, ack_wait=60 * SECOND)
     for _ in range(4):
         await js.pipeline.request("s", b"", within=5)
     pinned = await _pulled(js)
@@ -94,8 +96,10 @@ async def _provoke(js: JetStream) -> None:
     await told.until("MSG_TERMINATED")
     done(await js.request("CONSUMER.UNPIN.S.c", {"group": "g"}))
     await told.until("UNPINNED")
+    hasty = {**made["config"], "priority_timeout": SECOND // 2, "ack_wait": SECOND // 5}
+    done(await js.request("CONSUMER.CREATE.S.c", {"stream_name": "S", "action": "update", "config": hasty}))
     await _pulled(js)  # by another one, who is never heard of again
-    await told.until("MAX_DELIVERIES", "timeout")
+    await told.until("MAX_DELIVERIES", '"reason":"timeout"')
     config = done(await js.request("STREAM.INFO.S"))["config"]
     done(await js.request("STREAM.UPDATE.S", {**config, "max_age": SECOND * 3600}))
     done(await js.request("CONSUMER.DELETE.S.c"))
@@ -115,9 +119,9 @@ async def _pulled(js: JetStream, **more: Any) -> Msg:
     nc = js.pipeline.nc
     inbox = nc.new_inbox()
     answers = await nc.subscribe(inbox)
-    wanted = {"batch": 1, "expires": 5 * SECOND, "group": "g", **more}
+    wanted = {"batch": 1, "expires": PATIENCE * SECOND, "group": "g", **more}
     await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", json.dumps(wanted).encode(), reply=inbox)
-    return await answers.next_msg(5)
+    return await answers.next_msg(PATIENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ class Heard:
     async def until(self, *words: str) -> None:
         """Each of them was in the subject or the text of an event that came since."""
         wanted = set(words)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while wanted:
-                message = await self.subscription.next_msg(10)
+                message = await self.subscription.next_msg(PATIENCE)
                 wanted -= {word for word in wanted if word in f"{message.subject} {message.data.decode()}"}
