@@ -31,8 +31,7 @@ async def filled(js: JetStream) -> None:
     await make_stream(js, "ORDERS", subjects=["orders.>"])
     await make_consumer(js, "ORDERS", "billing")
     for subject in ("orders.a", "orders.a", "orders.b"):
-        await js.pipeline.nc.publish(subject, b"x")
-    await js.pipeline.nc.flush()
+        await js.pipeline.request(subject, b"x", within=10)
 
 
 def read(spark: SparkSession, file: Path, table: str = "configs", **options: str) -> list[Row]:
@@ -106,7 +105,7 @@ def test_whoever_cannot_be_read_does_not_keep_the_others_from_it(
     wrong = {"server": orders.url, "user": orders.user, "password": f"file://{tmp_path / 'wrong'}"}
     rows = read(spark, fleet(eu=orders, down=NOBODY, wrong=wrong, lost={"context": "nowhere"}))
     assert "stream/ORDERS" in {row["address"] for row in of(rows, "eu")}
-    assert error_of(rows, "down") == "Cannot reach nats://127.0.0.1:1: connection refused after 0.0 s."
+    assert error_of(rows, "down").startswith("Cannot reach nats://127.0.0.1:1: connection refused after ")
     assert error_of(rows, "wrong").startswith(f"Cannot log in to {orders.url}: the server refused user `{orders.user}`")
     assert error_of(rows, "lost").startswith("Context `nowhere` does not exist.")
 
