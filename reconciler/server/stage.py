@@ -132,7 +132,7 @@ def _built(cast: Cast, program: Path, folder: Path) -> Stage:
 
     cluster = Cluster(
         make, config, size=cast.size, name=target.cluster or "stage", jetstream=settings, tags=cast.tags,
-        system=(_SYSTEM, password),
+        system=(_SYSTEM, password), user=(_SYSTEM + "-user", password),
     )  # fmt: skip
     return Stage(cluster, account, password, target.domain)
 

@@ -82,7 +82,7 @@ def test_a_restarted_server_keeps_its_data_and_address() -> None:
 
 def test_a_killed_node_of_a_cluster_comes_back() -> None:
     system = (accounts.SYSTEM_USER, accounts.SYSTEM_USER)
-    with cluster("2.12", config=accounts_config(1), system=system) as nodes:
+    with cluster("2.11", config=accounts_config(1), system=system, user=("a0", "a0")) as nodes:
         nodes.nodes[1].kill()
         nodes.nodes[1].start()
         nodes.wait_until_ready()

@@ -107,7 +107,7 @@ class Pool:
     def clustered(self, minor: str = NEWEST) -> Account:
         """In a cluster of three."""
         if minor not in self._clusters:
-            started = Cluster(minor, accounts_config(), system=(SYSTEM_USER, SYSTEM_USER)).start()
+            started = Cluster(minor, accounts_config(), system=(SYSTEM_USER, SYSTEM_USER), user=("a0", "a0")).start()
             self._clusters[minor] = (started, _users())
         found, users = self._clusters[minor]
         if (user := next(users, None)) is None:
