@@ -45,7 +45,7 @@ async def fill(js: JetStream) -> None:
     """Some megabytes that do not compress, so that the server waits for acknowledgements; and a hole."""
     for number in range(60):
         payload = os.urandom(200_000) if number % 2 else b"small"
-        await js.pipeline.nc.request(f"s.{number % 3}", payload, timeout=5, headers={"n": str(number)})
+        await js.pipeline.nc.request(f"s.{number % 3}", payload, timeout=20, headers={"n": str(number)})
     done(await js.write("STREAM.MSG.DELETE.S", {"seq": 7}))
 
 
@@ -57,10 +57,10 @@ async def worked(js: JetStream) -> None:
     """Ten delivered, five of them done."""
     nc = js.pipeline.nc
     answers = await nc.subscribe(inbox := nc.new_inbox())
-    await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", b'{"batch":10,"no_wait":true}', reply=inbox)
-    got = [await answers.next_msg(timeout=5) for _ in range(10)]
+    await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", b'{"batch":10}', reply=inbox)
+    got = [await answers.next_msg(timeout=20) for _ in range(10)]
     for message in got[:5]:
-        await nc.request(message.reply, b"+ACK", timeout=5)
+        await nc.request(message.reply, b"+ACK", timeout=20)
 
 
 def owner(folder: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:

@@ -49,9 +49,9 @@ def asked(someone: Someone, consumer: str, acknowledge: int, of: int) -> list[by
         nc = js.pipeline.nc
         answers = await nc.subscribe(inbox := nc.new_inbox())
         await nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.S.{consumer}", b'{"batch":%d}' % of, reply=inbox)
-        got = [await answers.next_msg(timeout=5) for _ in range(of)]
+        got = [await answers.next_msg(timeout=20) for _ in range(of)]
         for message in got[:acknowledge]:
-            await nc.request(message.reply, b"+ACK", timeout=5)
+            await nc.request(message.reply, b"+ACK", timeout=20)
         return [message.data for message in got]
 
     return someone.ask(ask)
@@ -59,7 +59,7 @@ def asked(someone: Someone, consumer: str, acknowledge: int, of: int) -> list[by
 
 async def publish(js: JetStream) -> None:
     for number in range(10):
-        await js.pipeline.nc.request("s", b"%d" % number, timeout=5)
+        await js.pipeline.nc.request("s", b"%d" % number, timeout=20)
 
 
 async def consumers(js: JetStream) -> list[str]:

@@ -87,7 +87,7 @@ async def _judge(account: Account, cases: Sequence[Case], prefix: str) -> list[J
     try:
         named_cases = {f"{prefix}{number}": case for number, case in enumerate(cases)}
         await _prepare(js, named_cases)
-        snapshot = await observe(js)
+        snapshot = await _observed(js, named_cases)
         return await _both(js, named_cases, snapshot)
     finally:
         await js.close()
@@ -99,11 +99,23 @@ async def _prepare(js: JetStream, cases: Mapping[str, Case]) -> None:
         await js.pipeline.nc.subscribe(subject)
     await js.pipeline.nc.flush()
     await asyncio.gather(*(make_stream(js, **_stream(s, case)) for s, case in cases.items()))
-    before = {
-        s: {**case.others, **({"c": case.before} if case.before is not None else {})} for s, case in cases.items()
-    }
+    before = {s: _before(case) for s, case in cases.items()}
     await _together(_consumer(js, s, n, body, "create") for s, all_ in before.items() for n, body in all_.items())
     await _together(_consumer(js, s, n, b, "update") for s, case in cases.items() for n, b in case.meddled.items())
+
+
+def _before(case: Case) -> dict[str, Body]:
+    """Every consumer that is there before."""
+    return {**case.others, **({"c": case.before} if case.before is not None else {})}
+
+
+async def _observed(js: JetStream, cases: Mapping[str, Case]) -> Snapshot:
+    """The leader of a stream with replicas hears of a consumer a moment after that consumer's own leader has said ok."""
+    async with asyncio.timeout(60):
+        while True:
+            snapshot = await observe(js)
+            if all(_before(case).keys() <= snapshot.consumers.get(s, {}).keys() for s, case in cases.items()):
+                return snapshot
 
 
 def _stream(name: str, case: Case) -> Body:

@@ -97,7 +97,7 @@ def test_reservations_are_counted_as_a_cluster_counts_them(minor: str, tmp_path:
         found = {}
         for number, row in enumerate(ROWS):
             account = Account(server=cluster.nodes[0], user=f"a{number}", password=f"a{number}", cluster=cluster)
-            found[row.words] = talk(account, partial(_said, case=_case(row), folder=tmp_path), within=15)
+            found[row.words] = talk(account, partial(_said, case=_case(row), folder=tmp_path), within=60)
     expected = {row.words: 10047 if minor in row.refused_by else 0 for row in ROWS}
     assert {words: answer for words, (answer, _) in found.items()} == expected
     assert {words: 10047 if foretold else 0 for words, (_, foretold) in found.items()} == expected

@@ -27,15 +27,17 @@ async def stored(js: JetStream, stream: str) -> int:
 
 async def until(js: JetStream, stream: str, number: int) -> int:
     """When the stream has stored so many messages, or has had time enough to."""
-    for _ in range(500):
-        if (found := await stored(js, stream)) >= number:
-            break
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + 60
+    while True:
+        found = await stored(js, stream)
+        if found >= number or loop.time() > deadline:
+            return found
         await asyncio.sleep(0.02)  # nothing announces a stored message
-    return found
 
 
 async def publish(js: JetStream, subject: str) -> None:
-    await js.pipeline.request(subject, b"x", within=5)
+    await js.pipeline.request(subject, b"x", within=20)
 
 
 def republish(src: str, dest: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from reconciler.core.drift import Drift
 from reconciler.core.permissions import Needs, covers
 from reconciler.core.topology import Topology
 from reconciler.server.api import JetStream
+from reconciler.server.messages import Message, last
 from reconciler.server.observe import observe
 from reconciler.server.reach import Api
 from reconciler.workflow.attribution import attributed
@@ -35,9 +37,17 @@ def seen_by(user: User, wanted: Topology) -> Drift:
 
 
 def strayed(server: NatsServer, wanted: Topology) -> None:
-    """Applied, and then somebody changed a stream."""
+    """Applied, and then somebody changed a stream, which the trail knows."""
     talk(User(server, "admin"), lambda js: applied(js, wanted))
     talk(User(server, "admin"), updating("A", max_age=HOUR))
+    talk(User(server, "admin"), _trail_knows)
+
+
+async def _trail_knows(js: JetStream) -> None:
+    """Servers tell of a change after they have answered whoever made it."""
+    async with asyncio.timeout(60):
+        while not (isinstance(said := await last(js, "TRAIL"), Message) and b"$JS.API.STREAM.UPDATE.A" in said.data):
+            pass
 
 
 def printed(wanted: Topology) -> Needs:

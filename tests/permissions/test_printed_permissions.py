@@ -39,9 +39,10 @@ async def applied(js: JetStream, wanted: Topology) -> Finished:
 
 
 async def some_messages(js: JetStream) -> None:
+    """Stored where somebody stores them; what is read next may depend on it."""
     for subject in ("a.1", "w.1", "w.2", "jobs.1", "gone.1", "$KV.CONFIG.k"):
-        await js.pipeline.nc.publish(subject, b"x")
-    await js.pipeline.nc.flush()
+        await js.pipeline.request(subject, b"x", within=20)
+    await until(js, "JOBS-g", 1)
 
 
 def test_whoever_has_them_applies_everything_and_uses_all_of_them(tmp_path: Path) -> None:
@@ -69,7 +70,6 @@ def test_a_queue_that_an_earlier_apply_made_anew_is_settled_without_any_consent(
         starting = {**config, "sources": [{**config["sources"][0], "opt_start_seq": 1}]}
         done(await js.write("STREAM.CREATE.JOBS-g", starting))
         await some_messages(js)
-        await until(js, "JOBS-g", 1)
 
     with NatsServer(config=users({"ci": permissions(wanted, Purpose.APPLY, Api())})) as server:
         assert talk(User(server, "ci"), lambda js: applied(js, wanted)).is_success
