@@ -15,7 +15,8 @@ from tests.cli.running import environment
 from tests.support.accounts import Account
 from tests.support.forked import Forked, forked
 
-TTL = 2
+TTL = 5
+"""Seconds of a lease that somebody waits out, long enough to be seen by them first; who keeps theirs has a longer one."""
 HEADER = "reconciler: 1\ntopology: t\n"
 
 
@@ -30,7 +31,7 @@ class Applier:
 
     @classmethod
     @asynccontextmanager
-    async def started(cls, folder: Path, account: Account, text: str, ttl: int = TTL) -> AsyncIterator[Applier]:
+    async def started(cls, folder: Path, account: Account, text: str, ttl: int = 20) -> AsyncIterator[Applier]:
         """It makes its plan and waits to be told; killed after the block, whatever it does then."""
         line = (str(written(folder, text)), account.url, account.user, str(ttl))
         (hears, ear), (mouth, says) = _pipe(), _pipe()
@@ -58,13 +59,13 @@ class Applier:
         self.ear.write("\n")
         self.ear.flush()
 
-    async def says(self, within: float = 30) -> str:
+    async def says(self, within: float = 60) -> str:
         line = await asyncio.wait_for(self.voice.readline(), within)
         return line.decode().strip()
 
     async def last(self) -> str:
         """What it says in the end."""
-        lines = (await asyncio.wait_for(self.voice.read(), 60)).decode().split("\n")
+        lines = (await asyncio.wait_for(self.voice.read(), 120)).decode().split("\n")
         return next((line for line in reversed(lines) if line), "")
 
 

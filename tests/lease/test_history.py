@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from reconciler.workflow.turn import others
 from tests.cli.running import Ran, Shell
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, start
-from tests.lease.conftest import Applier, streams
+from tests.lease.conftest import TTL, Applier, streams
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.servers import NatsServer
@@ -97,7 +98,7 @@ def test_a_run_that_was_killed_is_running_first_and_then_cut_off(
 
     async def work() -> tuple[list[str], list[str]]:
         async with Applier.started(tmp_path / "b", account, "streams: {OTHER: {subjects: [other]}}\n") as second:
-            async with Applier.started(tmp_path / "a", account, streams(1000)) as first:
+            async with Applier.started(tmp_path / "a", account, streams(1000), TTL) as first:
                 await asyncio.gather(first.has_planned(), second.has_planned())
                 first.goes()
                 assert await first.says() == "began"
@@ -117,10 +118,9 @@ def test_looking_at_the_history_changes_nothing(someone: Someone) -> None:
         return done(await js.request("STREAM.INFO.KV_reconciler"))["state"]
 
     async def vanished(js: JetStream) -> None:
-        for _ in range(100):
-            if await entry(js, "reconciler", lease_key("t")) is None:
-                return
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(60):
+            while await entry(js, "reconciler", lease_key("t")) is not None:  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.05)
 
     someone.ask(vanished)  # the marker of the lease given back
     before = someone.ask(state)
@@ -182,28 +182,43 @@ def test_unlock_shows_the_holder_and_removes_a_lease_that_was_left(someone: Some
     assert someone("apply", file, "--yes").code == 0
 
 
-def test_a_waiting_apply_says_for_whom_and_goes_on_when_the_lease_is_free(someone: Someone) -> None:
-    async def held_for_a_while(js: JetStream) -> None:
-        await ledger.ensure(js, await observe(js))
-        await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=0, headers={"Nats-TTL": "1s"})
+async def nothing(_js: JetStream) -> None:
+    return None
 
-    someone.ask(held_for_a_while)
-    ran = someone.apply("streams: {A: {subjects: [a]}}\n")
+
+def applied_after(
+    someone: Someone, topology: str, text: str, meanwhile: Callable[[JetStream], Awaitable[None]] = nothing
+) -> Ran:
+    """An apply beside somebody who holds the lease of that topology until it waits, and does this `meanwhile`."""
+    file = someone.write(text)
+
+    async def story() -> Ran:
+        nc = await someone.place.connect()
+        js = await JetStream.open(nc)
+        await ledger.ensure(js, await observe(js))
+        held = await js.put_entry("reconciler", lease_key(topology), HELD, expected_revision=None)
+        assert isinstance(held, Stored)
+        running = await start(someone.shell, "apply", file, "--yes", *someone.login)
+        assert running.stderr is not None
+        told = await running.stderr.readline()
+        await meanwhile(js)
+        await js.put_entry("reconciler", lease_key(topology), b"", expected_revision=held.revision, headers=GIVEN_BACK)
+        out, err = await running.communicate()
+        await nc.close()
+        return Ran(code=running.returncode or 0, out=out.decode(), err=(told + err).decode())
+
+    return asyncio.run(story())
+
+
+def test_a_waiting_apply_says_for_whom_and_goes_on_when_the_lease_is_free(someone: Someone) -> None:
+    ran = applied_after(someone, "t", "streams: {A: {subjects: [a]}}\n")
     assert ran.code == 0
     assert "topology t is being applied by ann on ci-7 (process 4) since 2026-01-01T00:00:00Z; waiting up to" in ran.err
 
 
 def test_an_apply_on_another_topologys_stream_waits_for_that_topology_too(someone: Someone) -> None:
     someone.applied("reconciler: 1\ntopology: theirs\nstreams: {A: {subjects: [a]}}\n")
-
-    async def they_apply(js: JetStream) -> None:
-        held = await js.put_entry(
-            "reconciler", lease_key("theirs"), HELD, expected_revision=None, headers={"Nats-TTL": "1s"}
-        )
-        assert isinstance(held, Stored)
-
-    someone.ask(they_apply)
-    ran = someone.apply("streams: {A: {external: true, consumers: {c: {ack_policy: explicit}}}}\n")
+    ran = applied_after(someone, "theirs", "streams: {A: {external: true, consumers: {c: {ack_policy: explicit}}}}\n")
     assert ran.code == 0
     assert ran.err.startswith("topology theirs is being applied by ann on ci-7")
 
@@ -216,22 +231,9 @@ def test_whoever_waited_leaves_alone_what_was_changed_meanwhile(someone: Someone
         config = dict(done(await js.read("STREAM.INFO.A"))["config"])
         done(await js.write("STREAM.UPDATE.A", {**config, "max_age": 5 * 86_400_000_000_000}))
 
-    async def story() -> Ran:
-        nc = await someone.place.connect()
-        js = await JetStream.open(nc)
-        held = await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=None)
-        assert isinstance(held, Stored)
-        running = await start(someone.shell, "apply", file, "--yes", *someone.login)
-        assert running.stderr is not None
-        assert b"is being applied by ann" in await running.stderr.readline()
-        await they_change(js)
-        await js.put_entry("reconciler", lease_key("t"), b"", expected_revision=held.revision, headers=GIVEN_BACK)
-        out, _ = await running.communicate()
-        await nc.close()
-        return Ran(code=running.returncode or 0, out=out.decode(), err="")
-
-    file = someone.write("streams: {A: {subjects: [a], max_age: 3d}, B: {subjects: [b], max_age: 3d}}\n")
-    ran = asyncio.run(story())
+    both = "streams: {A: {subjects: [a], max_age: 3d}, B: {subjects: [b], max_age: 3d}}\n"
+    ran = applied_after(someone, "t", both, they_change)
+    assert "is being applied by ann" in ran.err
     assert (ran.code, "AP103" in ran.out, "1 of 2 steps done" in ran.out) == (1, True, True), ran.out
 
 

@@ -180,7 +180,7 @@ async def waiting(what: Planned, js: JetStream, meanwhile: Meanwhile) -> Finishe
 
     async with leased(js, [Holder(topology="t", run="first", user="ann")]):
         running = asyncio.create_task(second())
-        await asyncio.wait_for(is_waiting.wait(), 10)
+        await asyncio.wait_for(is_waiting.wait(), 60)
         await meanwhile(js)
     return await running
 
@@ -250,7 +250,7 @@ def test_people_and_scripts_are_told_that_a_removal_was_refused(account: Account
             between.act = fills
             through = ("--server", f"nats://127.0.0.1:{between.port}", *someone.login[2:])
             running = await start(someone.shell, "apply", file, "--yes", "--format", "json", *through)
-            out, _ = await asyncio.wait_for(running.communicate(), 30)
+            out, _ = await asyncio.wait_for(running.communicate(), 60)
             assert between.was_reached
         return running.returncode, json.loads(out)
 
