@@ -10,9 +10,10 @@ from typing import Any
 
 import reconciler
 from reconciler.core.attribution import Attribution
+from reconciler.core.audit import SUBJECT
 from reconciler.core.drift import Drift, Item
 from reconciler.core.topology import Topology
-from reconciler.server.api import JetStream
+from reconciler.server.api import JetStream, answer
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.plan import Planned
 from tests.cli.running import EXAMPLES
@@ -61,6 +62,11 @@ class Owner:
             apis = {name: await JetStream.open(nc) for name, nc in clients.items()}
             for name, deed in deeds:
                 await deed(apis[name])
+            js = apis[names[0]]
+            if done(await js.request("STREAM.NAMES", {"subject": SUBJECT}))["streams"]:
+                done(
+                    answer(await js.pipeline.request(SUBJECT, b"", within=10))
+                )  # stored, as all that was told before it
             for nc in clients.values():
                 await nc.close()
 
@@ -72,16 +78,25 @@ def updating(stream: str, **fields: Any) -> Callable[[JetStream], Awaitable[Any]
 
     async def deed(js: JetStream) -> None:
         config = done(await js.request(f"STREAM.INFO.{stream}"))["config"]
-        done(await js.request(f"STREAM.UPDATE.{stream}", {**config, **fields}))
+        await _asked(js, f"STREAM.UPDATE.{stream}", {**config, **fields})
 
     return deed
 
 
 def asking(endpoint: str, body: dict[str, Any] | None = None) -> Callable[[JetStream], Awaitable[Any]]:
     async def deed(js: JetStream) -> None:
-        done(await js.request(endpoint, body))
+        await _asked(js, endpoint, body)
 
     return deed
+
+
+async def _asked(js: JetStream, endpoint: str, body: dict[str, Any] | None) -> None:
+    """And told of by the server, which it does a moment after its answer."""
+    events = await js.pipeline.nc.subscribe(SUBJECT)
+    done(await js.request(endpoint, body))
+    while f'$JS.API.{endpoint}"'.encode() not in (await events.next_msg(30)).data:
+        pass
+    await events.unsubscribe()
 
 
 def item(drift: Drift, address: str) -> Item:
