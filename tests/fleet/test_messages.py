@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StreamingQueryException
 
 from reconciler.fleet.source import live
 from reconciler.fleet.tables import MESSAGES
-from reconciler.server.api import JetStream
+from reconciler.server.api import JetStream, answer
 from tests.fleet.keeping import kept_up
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
@@ -26,7 +26,7 @@ def publish(account: Account, *words: str) -> None:
     async def work(js: JetStream) -> None:
         await make_stream(js, "S", subjects=["s"], allow_direct=True)
         for word in words:
-            await js.pipeline.request("s", word.encode(), within=5)
+            done(answer(await js.pipeline.request("s", word.encode(), within=10)))
 
     talk(account, work)
 
@@ -102,7 +102,7 @@ def test_a_stream_that_loses_what_was_promised_is_a_row_and_the_query_goes_on(
     spark: SparkSession, fleet: FleetFile, new_account: Callable[..., Account], tmp_path: Path
 ) -> None:
     east, west = new_account(), new_account()
-    file = fleet(defaults={"deadline": "1s"}, east=east, west=west)
+    file = fleet(east=east, west=west)
     publish(east, "a", "b")
     publish(west, "c")
     follow(spark, file, tmp_path)
@@ -124,12 +124,12 @@ def test_a_stream_that_loses_what_was_promised_is_a_row_and_the_query_goes_on(
 def test_a_target_out_of_reach_ends_the_query_and_is_read_when_it_is_back(
     spark: SparkSession, fleet: FleetFile, guarded: Account, tmp_path: Path
 ) -> None:
-    there = fleet(defaults={"deadline": "1s"}, east=guarded)
+    there = fleet(east=guarded)
     publish(guarded, "a", "b")
     follow(spark, there, tmp_path)
     killed(tmp_path, COMMITS, SINK)
     away = fleet(defaults={"deadline": "1s"}, east=NOBODY)
     with pytest.raises(StreamingQueryException, match=r"east: .*start the query again"):
         follow(spark, away, tmp_path)
-    fleet(defaults={"deadline": "1s"}, east=guarded)
+    fleet(east=guarded)
     assert follow(spark, there, tmp_path) == [("east", 1, "a"), ("east", 2, "b")]

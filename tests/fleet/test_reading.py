@@ -28,14 +28,31 @@ def of_account(account: Account, **more: Any) -> Target:
     return Target(name=account.user, settings=settings, **more)
 
 
+class Ahead(asyncio.SelectorEventLoop):
+    """With a clock that can be put forward, so that nobody has to wait, and nothing is late on a busy machine."""
+
+    seconds = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.seconds
+
+
+async def pass_by(seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, Ahead)
+    loop.seconds += seconds
+    await asyncio.sleep(0)
+
+
 def read(parts: Sequence[Part], ask: Ask, *, taking: float = 0.0, **more: Any) -> list[dict[str, Any]]:
     found: list[Columns] = []
 
     async def take(columns: Columns) -> None:
-        await asyncio.sleep(taking)
+        await pass_by(taking)
         found.append(columns)
 
-    asyncio.run(read_all(parts, ask, take, **{"requests": 100, **more}))
+    with asyncio.Runner(loop_factory=Ahead) as runner:
+        runner.run(read_all(parts, ask, take, **{"requests": 100, **more}))
     return [{name: column[row] for name, column in one.items()} for one in found for row in range(len(one["target"]))]
 
 
@@ -83,18 +100,19 @@ def test_what_whoever_takes_the_rows_does_meanwhile_is_no_time_of_the_target(acc
         for _ in range(3):
             yield {"row": ["page"]}
 
-    rows = read([Part(target=of_account(account, deadline=0.6))], pages, taking=0.25)
+    rows = read([Part(target=of_account(account, deadline=60))], pages, taking=25)
     assert [row["row"] for row in rows] == ["page"] * 3
-    assert max(row["seconds"] for row in rows) < 0.6
+    assert max(row["seconds"] for row in rows) < 25
 
 
 def test_a_target_has_no_more_time_for_all_its_pages_together(account: Account) -> None:
     async def pages(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
         yield {"row": ["page"]}
+        await pass_by(60)
         await asyncio.Event().wait()
 
-    rows = read([Part(target=of_account(account, deadline=0.6))], pages)
-    assert [row.get("error") for row in rows] == [None, "It could not be read within 0.6 s."]
+    rows = read([Part(target=of_account(account, deadline=60))], pages)
+    assert [row.get("error") for row in rows] == [None, "It could not be read within 60 s."]
 
 
 def test_what_goes_wrong_in_the_midst_of_a_streams_subjects_is_told_of_that_stream(account: Account) -> None:
