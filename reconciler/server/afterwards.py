@@ -1,7 +1,8 @@
 """One look when all steps are through: is everything there that was made, and gone that was deleted?
 
 A single server's answer to a create is the truth. In a cluster the assignment is made first and the servers follow, so
-there the full list is asked for, which every server that holds something answers itself.
+there the full list is asked for, which every server that holds something answers itself. Whoever answers may follow later
+than whoever said ok: what the list does not show at once is looked for a while longer.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Iterable, Mapping
 from reconciler.core.events import Done, Failed
 from reconciler.core.wire import Call
 from reconciler.server import problems
-from reconciler.server.api import JetStream
+from reconciler.server.api import JetStream, Pauses
 from reconciler.server.listing import Listed, Section, listed
 
 _MADE = frozenset({Call.STREAM_CREATE, Call.STREAM_UPDATE, Call.CONSUMER_CREATE, Call.CONSUMER_UPDATE})
 _GONE = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
+FOLLOWS = 10.0
+"""Seconds after which a server that has not followed has lost something; usually it takes milliseconds."""
 
 
 async def verify(js: JetStream, done: Iterable[Done]) -> list[Failed]:
@@ -25,6 +28,14 @@ async def verify(js: JetStream, done: Iterable[Done]) -> list[Failed]:
     if not last:
         return []
     verb = "LIST" if any(_is_clustered(outcome) for outcome in last.values()) else "NAMES"
+    pauses = Pauses(0 if any(_is_of_a_single_server(outcome) for outcome in last.values()) else FOLLOWS)
+    while True:
+        failed = await _look(js, last, verb)
+        if not failed or not await pauses.rest():
+            return failed
+
+
+async def _look(js: JetStream, last: Mapping[tuple[str, ...], Done], verb: str) -> list[Failed]:
     streams = await _names(js, f"STREAM.{verb}", "streams")
     touched = sorted({on[0] for on in last if len(on) == 2 and (streams is None or on[0] in streams)})
     lists = await asyncio.gather(*(_names(js, f"CONSUMER.{verb}.{stream}", "consumers") for stream in touched))
@@ -50,3 +61,8 @@ async def _names(js: JetStream, endpoint: str, section: Section) -> set[str] | N
 
 def _is_clustered(outcome: Done) -> bool:
     return bool((outcome.echo.get("cluster") or {}).get("name"))
+
+
+def _is_of_a_single_server(outcome: Done) -> bool:
+    """What is said of a deletion does not tell."""
+    return outcome.step.call in _MADE and not _is_clustered(outcome)
