@@ -18,6 +18,8 @@ from reconciler.server.read_kv import subject_counts
 from reconciler.server.session import session
 
 FILE = "orders/orders.yaml"
+PATIENCE = 60.0
+"""Seconds that the copying may take; of servers that are not busy it takes a moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,7 @@ async def publish(options: ConnectOptions, count: int) -> None:
             region, customer = chance.choice(("north", "east", "west")), int(chance.paretovariate(1)) % 40
             await nc.publish(f"orders.{region}.customer-{customer}", f"order {number}".encode())
         await nc.flush()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while await _queued(js) < count:  # noqa: ASYNC110 - the server copies them and tells nobody
                 await asyncio.sleep(0.05)
 
