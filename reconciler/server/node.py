@@ -6,6 +6,7 @@ Rehearsals run on them, and so do the tests.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import socket
@@ -25,10 +26,11 @@ START_TIMEOUT = 20.0
 
 # The kernel ends the server when the process that started it is gone, however it went. As a program of its own because
 # `preexec_fn` is unsafe beside threads. The signal is tied to the starting *thread*: start servers from the main one.
+# Of a process that was gone before it asked for the signal, none comes; then somebody else is its parent.
 _DIE_WITH_PARENT = (
     "import ctypes, os, sys\n"
     "if sys.platform == 'linux': ctypes.CDLL(None).prctl(1, 9)\n"
-    "os.execv(sys.argv[1], sys.argv[1:])\n"
+    "if os.getppid() == int(sys.argv[1]): os.execv(sys.argv[2], sys.argv[2:])\n"
 )
 
 Settings = Mapping[str, Any]
@@ -129,7 +131,7 @@ class Node:
         server = [str(self.program), "-c", str(conf), "-l", str(self.home / "log")]
         with (self.home / "output").open("ab") as output:
             process = subprocess.Popen(
-                [sys.executable, "-ISc", _DIE_WITH_PARENT, *server],
+                [sys.executable, "-ISc", _DIE_WITH_PARENT, str(os.getpid()), *server],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

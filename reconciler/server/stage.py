@@ -34,13 +34,13 @@ LIMITS = {
 DEFAULT = "$G"
 """The account of servers that have none of their own: nobody may declare it, nor give it limits."""
 _SYSTEM = "stage"
-# Its standard input ends with us, however we do. Servers that are just being killed may still write: hence the last look.
+# Its standard input ends with us, however we do. Servers that are just being killed may still write: hence the tries.
 _SWEEP = (
     "import os, shutil, sys, time\n"
     "sys.stdin.read()\n"
-    "shutil.rmtree(sys.argv[1], ignore_errors=True)\n"
-    "time.sleep(0.5 * os.path.exists(sys.argv[1]))\n"
-    "shutil.rmtree(sys.argv[1], ignore_errors=True)\n"
+    "for pause in [0] + [0.2] * 100:\n"
+    "    time.sleep(pause * os.path.exists(sys.argv[1]))\n"
+    "    shutil.rmtree(sys.argv[1], ignore_errors=True)\n"
 )
 
 
