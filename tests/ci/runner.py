@@ -139,7 +139,7 @@ class Runner:
         }  # fmt: skip
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], cwd=self.workspace,
-            env={**inherited, **runner, **self.environ, **environ}, capture_output=True, text=True, timeout=120, check=False,
+            env={**inherited, **runner, **self.environ, **environ}, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
         self.said += done.stdout + done.stderr
         pairs = (line.partition("=") for line in output.read_text().splitlines())

@@ -18,6 +18,10 @@ TOPOLOGIES = sorted(path.name for path in EXAMPLES.iterdir() if path.name not in
 """Everything there but the pipelines, and what has values that a fleet gives it."""
 
 
+PATIENCE = 300
+"""Seconds after which a command hangs; on a machine with much to do, some take one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
     code: int
@@ -52,7 +56,7 @@ class Shell:
                 streams=(given, out, err),
             )  # fmt: skip
             try:
-                code = running.wait(60)
+                code = running.wait(PATIENCE)
             except TimeoutError:
                 running.kill()
                 raise
@@ -62,7 +66,7 @@ class Shell:
         """In a new interpreter."""
         done = subprocess.run(
             command(*arguments), cwd=self.folder, env=environment(self.folder, **env), input=stdin or "",
-            capture_output=True, text=True, timeout=60, check=False,
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
         return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
 

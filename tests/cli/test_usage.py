@@ -10,7 +10,7 @@ import pytest
 
 from reconciler import __version__
 from reconciler.cli.app import COMMANDS
-from tests.cli.running import Shell, command, environment
+from tests.cli.running import PATIENCE, Shell, command, environment
 
 
 def test_the_version_is_one_line(shell: Shell) -> None:
@@ -120,7 +120,7 @@ def test_a_reader_who_has_enough_is_no_error(shell: Shell) -> None:
     )
     assert explaining.stdout
     explaining.stdout.close()
-    _, said = explaining.communicate(timeout=30)
+    _, said = explaining.communicate(timeout=PATIENCE)
     assert (explaining.returncode, said) == (0, b"")
 
 

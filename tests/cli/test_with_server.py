@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
@@ -15,7 +16,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.cli.running import EXAMPLES, ROOT, TOPOLOGIES, Ran, Shell, command, environment
+from tests.cli.running import EXAMPLES, PATIENCE, ROOT, TOPOLOGIES, Ran, Shell, command, environment
 from tests.support.accounts import Account
 
 SMALL = "reconciler: 1\ntopology: t\nstreams:\n  A:\n    subjects: [a]\n    consumers: {c: {ack_policy: explicit}}\n"
@@ -126,10 +127,13 @@ def on_a_terminal(shell: Shell, answer: str, *arguments: str) -> Ran:
     )  # fmt: skip
     os.close(theirs)
     os.write(ours, answer.encode())
-    out, _ = running.communicate(timeout=60)
-    err = os.read(ours, 65536).decode()
+    out, _ = running.communicate(timeout=PATIENCE)
+    err = b""
+    with contextlib.suppress(OSError):  # at its end, as nobody has the terminal any more
+        while shown := os.read(ours, 65536):
+            err += shown
     os.close(ours)
-    return Ran(code=running.returncode, out=out, err=err)
+    return Ran(code=running.returncode, out=out, err=err.decode())
 
 
 def test_on_a_terminal_apply_asks_and_yes_goes_ahead(shell: Shell, account: Account) -> None:
@@ -153,19 +157,22 @@ async def stalling(port: int, at: bytes, stalled: asyncio.Event) -> asyncio.Serv
         server, request = await asyncio.open_connection("127.0.0.1", port)
 
         async def requests() -> None:
-            while chunk := await client.read(65536):
-                if at in chunk:
+            while line := await client.readline():  # in which a subject stands whole
+                if at in line:
                     stalled.set()
                 if not stalled.is_set():
-                    request.write(chunk)
+                    request.write(line)
             request.close()
 
         async def answers() -> None:
             while chunk := await server.read(65536):
                 answer.write(chunk)
-            answer.close()
 
-        await asyncio.gather(requests(), answers(), return_exceptions=True)
+        try:
+            await asyncio.gather(requests(), answers(), return_exceptions=True)
+        finally:  # also when the test is over before
+            request.close()
+            answer.close()
 
     return await asyncio.start_server(serve, "127.0.0.1", 0)
 
@@ -181,9 +188,9 @@ def test_an_interrupted_apply_says_what_was_done_and_exits_130(shell: Shell, acc
             *command("apply", file, "--yes", *through), cwd=shell.folder, env=environment(shell.folder),
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        await asyncio.wait_for(stalled.wait(), 20)
+        await asyncio.wait_for(stalled.wait(), PATIENCE)
         running.send_signal(signal.SIGINT)
-        out, err = await asyncio.wait_for(running.communicate(), 30)
+        out, err = await asyncio.wait_for(running.communicate(), PATIENCE)
         wire.close()
         return Ran(code=running.returncode or 0, out=out.decode(), err=err.decode())
 

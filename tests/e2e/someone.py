@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from reconciler.server.api import JetStream
-from tests.cli.running import Ran, Shell, command, environment
+from tests.cli.running import PATIENCE, Ran, Shell, command, environment
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account
 from tests.support.jetstream import Place, talk
@@ -74,14 +74,14 @@ class Someone:
                 return Goes.ON
 
             between.act = press
-            out, err = await asyncio.wait_for(running.communicate(), 30)
+            out, err = await asyncio.wait_for(running.communicate(), PATIENCE)
             assert between.was_reached
         return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
 
 
-async def start(shell: Shell, *arguments: str) -> asyncio.subprocess.Process:
+async def start(shell: Shell, *arguments: str, **env: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        *command(*arguments), cwd=shell.folder, env=environment(shell.folder),
+        *command(*arguments), cwd=shell.folder, env=environment(shell.folder, **env),
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ import pytest
 from nats.aio.client import Client
 
 from reconciler.server.api import JetStream
-from tests.cli.running import Ran, Shell, command, environment
+from tests.cli.running import PATIENCE, Ran, Shell, command, environment
 from tests.e2e.someone import Someone, readable, start
 from tests.support.accounts import connect
 from tests.support.jetstream import done
@@ -80,9 +80,9 @@ def test_a_server_killed_in_the_middle_is_reported_and_the_next_apply_finishes(
         js = await JetStream.open(nc)
         running = await start(shell, "apply", file, "--yes", *someone.login)
         output = asyncio.ensure_future(running.communicate())  # a full pipe would hold it up
-        await asyncio.wait_for(some_are_there(js), 30)
+        await asyncio.wait_for(some_are_there(js), PATIENCE)
         mortal.kill()
-        out, err = await asyncio.wait_for(output, 30)
+        out, err = await asyncio.wait_for(output, PATIENCE)
         await nc.close()
         return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
 
@@ -100,16 +100,17 @@ def test_a_server_killed_in_the_middle_is_reported_and_the_next_apply_finishes(
 def test_a_server_that_restarts_in_the_middle_is_waited_for(shell: Shell, mortal: NatsServer) -> None:
     someone = Someone(shell, Alone(mortal), ("--server", mortal.url))
     file = someone.write(large(2 * MANY))
+    lasts = {"RECONCILER_LEASE_TTL": "60"}  # longer than a server of a busy machine is away
 
     async def restarted() -> Ran:
         nc = await someone.place.connect()
         js = await JetStream.open(nc)
-        running = await start(shell, "apply", file, "--yes", *someone.login)
+        running = await start(shell, "apply", file, "--yes", *someone.login, **lasts)
         output = asyncio.ensure_future(running.communicate())
-        await asyncio.wait_for(some_are_there(js), 30)
+        await asyncio.wait_for(some_are_there(js), PATIENCE)
         mortal.kill()
         mortal.start()
-        out, err = await asyncio.wait_for(output, 60)
+        out, err = await asyncio.wait_for(output, PATIENCE)
         await nc.close()
         return readable(Ran(code=running.returncode or 0, out=out.decode(), err=err.decode()))
 
@@ -147,8 +148,9 @@ def test_a_stream_changed_between_plan_and_apply_is_left_alone(someone: Someone)
             stdin=theirs, stderr=theirs, stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         os.close(theirs)
-        while b"Apply this" not in (await asyncio.to_thread(os.read, ours, 65536)):
-            pass
+        shown = b""
+        while b"Apply this" not in shown:
+            shown += await asyncio.to_thread(os.read, ours, 65536)
         nc = await someone.place.connect()
         js = await JetStream.open(nc)
         done(await js.request("STREAM.UPDATE.A", {"name": "A", "subjects": ["a"], "max_age": 10**12}))
