@@ -33,7 +33,7 @@ def queue(**changed: Any) -> dict[str, Any]:
 
 async def put(js: JetStream, record: Mapping[str, Any] | str, type_: str = "elastic") -> None:
     text = record if isinstance(record, str) else json.dumps(record, separators=(",", ":"))
-    said = await js.put_entry(
+    said = await js.persistent().put_entry(  # in a cluster nobody listens yet, a moment after the bucket was made
         f"{type_}-consumer-groups", "S.g", text.encode(errors="surrogateescape"), expected_revision=None
     )
     assert isinstance(said, Stored), said
@@ -67,9 +67,14 @@ async def pull(js: JetStream, name: str, stream: str = "S-g", **more: Any) -> No
     await nc.flush()
 
 
+async def waited_for(js: JetStream, name: str, stream: str = "S-g") -> None:
+    """Until the server knows that a client waits."""
+    await until(js, lambda info: info["num_waiting"] > 0, f"CONSUMER.INFO.{stream}.{name}")
+
+
 async def publish(js: JetStream, number: int = 1) -> None:
     for n in range(number):
-        await js.pipeline.nc.request(f"j.k{n}", b"x")
+        await js.pipeline.nc.request(f"j.k{n}", b"x", timeout=20)
 
 
 async def sourced(js: JetStream, number: int) -> None:
@@ -77,12 +82,16 @@ async def sourced(js: JetStream, number: int) -> None:
     await until(js, lambda info: info["state"]["last_seq"] >= number)
 
 
-async def until(js: JetStream, what: Callable[[Mapping[str, Any]], bool]) -> None:
-    """Until STREAM.INFO of the queue says so; the server announces nothing."""
-    async with asyncio.timeout(30):
-        while True:
-            if what(done(await js.read("STREAM.INFO.S-g"))):
-                return
+async def taken(js: JetStream, *names: str) -> None:
+    """Until the clients of these have the message they waited for: they are pinned by then."""
+    for name in names:
+        await until(js, lambda info: info["num_ack_pending"] == 1, f"CONSUMER.INFO.S-g.{name}")
+
+
+async def until(js: JetStream, what: Callable[[Mapping[str, Any]], bool], where: str = "STREAM.INFO.S-g") -> None:
+    """Until the server says so there; it announces nothing."""
+    async with asyncio.timeout(60):
+        while not what(done(await js.read(where))):  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.02)
 
 
@@ -95,6 +104,7 @@ async def elastic(js: JetStream) -> None:
     for name, filters in OWNED.items():
         await consumer(js, name, filters)
         await pull(js, name)
+        await waited_for(js, name)
 
 
 async def static(js: JetStream, **changed: Any) -> None:
@@ -110,3 +120,4 @@ async def static(js: JetStream, **changed: Any) -> None:
         body = {"stream_name": "S", "action": "create", "config": config}
         done(await js.request(f"CONSUMER.CREATE.S.g-{name}", body))
         await pull(js, f"g-{name}", "S")
+        await waited_for(js, f"g-{name}", "S")

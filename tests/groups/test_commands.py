@@ -95,8 +95,7 @@ def test_who_is_pinned_since_when_is_told(someone: Someone) -> None:
     async def make(js: JetStream) -> None:
         await making.elastic(js)
         await making.publish(js, 8)
-        await making.sourced(js, 8)
-        await making.until(js, lambda info: info["state"]["consumer_count"] == 2)
+        await making.taken(js, "a", "b")
 
     async def client(js: JetStream) -> dict[str, Any]:
         info = dict(done(await js.read("CONSUMER.INFO.S-g.a")))
@@ -117,7 +116,7 @@ def test_stepping_down_ends_the_pin_and_nothing_else(someone: Someone) -> None:
     async def pinned(js: JetStream) -> None:
         await making.elastic(js)
         await making.publish(js, 8)
-        await making.sourced(js, 8)
+        await making.taken(js, "a", "b")
 
     someone.ask(pinned)
     before = next(one for one in answered(someone, "active")[0]["members"] if one["member"] == "a")
@@ -209,6 +208,7 @@ def test_one_group_is_shown_with_its_partitions_and_what_waits(someone: Someone)
         done(await js.request("CONSUMER.DELETE.S-g.b"))
         await making.publish(js, 20)
         await making.sourced(js, 20)
+        await making.taken(js, "a")
 
     someone.ask(make)
     said = someone("groups", "show", "S/g").out

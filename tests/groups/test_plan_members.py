@@ -40,6 +40,7 @@ async def with_queue(js: JetStream) -> None:
     await making.elastic(js)
     await making.publish(js, 8)
     await making.sourced(js, 8)
+    await making.taken(js, "a", "b")
 
 
 def previewed(someone: Someone, *arguments: str) -> dict[str, Any]:

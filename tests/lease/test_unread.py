@@ -42,7 +42,7 @@ def test_while_its_leader_is_silent_nothing_is_planned(account: Account, tmp_pat
 
             between.act = silent
             nc = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
-            js = await JetStream.open(nc, within=0.2)
+            js = await JetStream.open(nc, within=1)
             try:
                 await plan(topology, js)
             finally:

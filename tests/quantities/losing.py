@@ -17,7 +17,7 @@ from tests.support.topologies import read
 
 async def publish(js: JetStream, *subjects: str) -> None:
     for subject in subjects:
-        assert b'"seq"' in (await js.pipeline.nc.request(subject, b"0123456789", timeout=5)).data
+        assert b'"seq"' in (await js.pipeline.nc.request(subject, b"0123456789", timeout=20)).data
 
 
 async def take(js: JetStream, stream: str, consumer: str, number: int, *, acknowledge: bool = True) -> list[str]:
@@ -25,11 +25,11 @@ async def take(js: JetStream, stream: str, consumer: str, number: int, *, acknow
     nc = js.pipeline.nc
     inbox = nc.new_inbox()
     answers = await nc.subscribe(inbox)
-    body = json.dumps({"batch": number, "expires": 5_000_000_000}).encode()
+    body = json.dumps({"batch": number, "expires": 20_000_000_000}).encode()
     await nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", body, reply=inbox)
-    taken = [await answers.next_msg(timeout=5) for _ in range(number)]
+    taken = [await answers.next_msg(timeout=20) for _ in range(number)]
     for message in taken if acknowledge else ():
-        await nc.request(message.reply, b"+ACK", timeout=5)
+        await nc.request(message.reply, b"+ACK", timeout=20)
     await answers.unsubscribe()
     return [message.subject for message in taken]
 
@@ -45,10 +45,13 @@ async def state(js: JetStream, stream: str) -> Mapping[str, Any]:
     return found
 
 
-async def settled(js: JetStream, stream: str) -> int:
-    """How many messages are left once nothing more goes: two equal looks, some time apart, since the server trims later."""
+async def settled(js: JetStream, stream: str, expected: int | None = None) -> int:
+    """How many messages are left once nothing more goes: two equal looks, some time apart, since the server trims later.
+    While more are left than `expected`, it may just not have come to it."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + 30
     before, now = -1, (await state(js, stream))["messages"]
-    while before != now:
+    while before != now or (expected is not None and now > expected and loop.time() < deadline):
         await asyncio.sleep(0.3)
         before, now = now, (await state(js, stream))["messages"]
     return int(now)
