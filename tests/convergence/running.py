@@ -137,7 +137,7 @@ class Real:
 
     async def _open(self) -> None:
         self._nc: Client = await self._account.connect()
-        self.js = await JetStream.open(self._nc)
+        self.js = await JetStream.open(self._nc, within=20)  # 64 requests are served one after the other
         for name, config in NEIGHBOURS.items():
             await self.js.write(f"STREAM.CREATE.{name}", {"name": name, "storage": "memory", **config})
 

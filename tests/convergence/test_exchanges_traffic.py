@@ -46,7 +46,7 @@ async def applied(js: JetStream, wanted: Topology) -> None:
 async def published(nc: Client, subject: str) -> int | None:
     """The sequence it was stored at; None when nobody stored it."""
     try:
-        answer = json.loads((await nc.request(subject, b"m", timeout=2)).data)
+        answer = json.loads((await nc.request(subject, b"m", timeout=20)).data)
     except (NoRespondersError, TimeoutError):
         return None
     return int(answer["seq"])
@@ -80,7 +80,7 @@ class Worker:
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await condition():  # noqa: ASYNC110 - a server announces none of this
             await asyncio.sleep(0.05)
 

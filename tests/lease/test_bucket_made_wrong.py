@@ -64,7 +64,7 @@ def test_what_destroys_nothing_goes_on_without_and_says_so(someone: Someone) -> 
 def test_what_was_consented_to_lose_is_kept_where_no_lease_can_be_had(someone: Someone) -> None:
     async def filled(js: JetStream) -> None:
         for _ in range(5):
-            await js.pipeline.nc.request("b", b"x", timeout=5)
+            await js.pipeline.nc.request("b", b"x", timeout=20)
 
     async def messages(js: JetStream) -> int:
         return int(done(await js.request("STREAM.INFO.B"))["state"]["messages"])

@@ -58,7 +58,7 @@ async def applied(js: JetStream, folder: Path, text: str, name: str = "t", **opt
 
 async def published(js: JetStream, subject: str, number: int) -> None:
     for _ in range(number):
-        await js.pipeline.nc.request(subject, b"x", timeout=5)
+        await js.pipeline.nc.request(subject, b"x", timeout=20)
 
 
 async def remade(js: JetStream) -> None:

@@ -61,7 +61,7 @@ async def observed(js: JetStream, one: Hashed) -> dict[str, int]:
     }
     (transform,) = transforms(group)
     await make_stream(js, "S", subjects=[one.filter], storage="memory", subject_transform=transform)
-    await asyncio.gather(*(js.pipeline.request(subject, b"", within=5) for subject in one.subjects))
+    await asyncio.gather(*(js.pipeline.request(subject, b"", within=20) for subject in one.subjects))
     info = done(await js.read("STREAM.INFO.S", {"subjects_filter": ">"}))
     done(await js.request("STREAM.DELETE.S"))
     found: dict[str, int] = info["state"]["subjects"]

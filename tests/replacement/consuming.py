@@ -65,7 +65,7 @@ class Work:
     async def publish(self, number: int = 1) -> None:
         for _ in range(number):
             text = f"m{len(self.published)}"
-            await self.nc.request("s.x", text.encode(), timeout=5)
+            await self.nc.request("s.x", text.encode(), timeout=20)
             self.published.append(text)
 
     async def fetch(self, number: int, within: float = 2) -> list[Msg]:
@@ -82,23 +82,29 @@ class Work:
     async def receive(self, number: int) -> list[Msg]:
         """So many messages, all published before: in a cluster the consumer's own node may not have them all yet."""
         messages: list[Msg] = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(messages) < number:
                 messages += await self.fetch(number - len(messages))
         return messages
 
     async def acknowledge(self, messages: Iterable[Msg]) -> None:
         for message in messages:
-            await message.ack_sync(timeout=5)
+            await message.ack_sync(timeout=20)
             self.acknowledged.append(message.data.decode())
 
     async def work_off(self) -> list[str]:
-        """Everything that is still delivered, acknowledged."""
+        """Everything that is still delivered, acknowledged. What came too late for a fetch comes again after ack_wait."""
         came: list[Msg] = []
-        while (messages := await self.fetch(100, within=0.5)) or (await self.info())["num_pending"]:
-            await self.acknowledge(messages)
-            came += messages
+        async with asyncio.timeout(120):
+            while (messages := await self.fetch(100, within=0.5)) or not await self.is_through():
+                await self.acknowledge(messages)
+                came += messages
         return [message.data.decode() for message in came]
+
+    async def is_through(self) -> bool:
+        """The consumer has delivered all that its stream's leader has, and nothing of it is unacknowledged."""
+        info, stored = await self.info(), done(await self.js.request("STREAM.INFO.S"))["state"]["last_seq"]
+        return not (info["num_pending"] or info["num_ack_pending"]) and info["delivered"]["stream_seq"] >= stored
 
     async def info(self, consumer: str = "c") -> Mapping[str, Any]:
         return done(await self.js.request(f"CONSUMER.INFO.S.{consumer}"))

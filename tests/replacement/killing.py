@@ -53,9 +53,8 @@ async def killed(folder: Path, account: Account, file: str, at: tuple[bytes, int
     running: list[Forked] = []
     async with killing(account.server.port, *at, lambda: [one.kill() for one in running], sent=sent) as port:
         login = ("--server", f"nats://127.0.0.1:{port}", "--user", account.user, "--password", account.password)
-        running.append(
-            forked("reconciler", "apply", file, "--yes", *login, folder=folder, environment=environment(folder))
-        )
+        unhurried = environment(folder, RECONCILER_LEASE_TTL="60")  # nobody waits for it: see `unlock`
+        running.append(forked("reconciler", "apply", file, "--yes", *login, folder=folder, environment=unhurried))
         assert await asyncio.to_thread(running[0].wait, 60) == -signal.SIGKILL
 
 

@@ -69,21 +69,24 @@ class Group:
     async def begin(self) -> None:
         await self.applied(self.old)
         await self.publish(*range(10))
-        async with asyncio.timeout(10):
-            while True:  # nothing announces what a queue takes in
-                if (await self.queue())["state"]["last_seq"] == 10:
-                    break
-                await asyncio.sleep(0.01)
+        await self.until(lambda state: state["last_seq"] == 10)
         done(await self.js.request("STREAM.PURGE.S-g", {"seq": 6}))
         self.waiting -= {str(number) for number in range(5)}
 
     async def publish(self, *numbers: int) -> None:
         for number in numbers:
-            await self.js.pipeline.nc.request(f"s.k{number}", str(number).encode(), timeout=5)
+            await self.js.pipeline.nc.request(f"s.k{number}", str(number).encode(), timeout=20)
             self.waiting.add(str(number))
 
     async def queue(self) -> Any:
         return done(await self.js.request("STREAM.INFO.S-g"))
+
+    async def until(self, what: Callable[[Any], bool]) -> Any:
+        """The state of the queue as soon as it is so; nothing announces what a queue takes in."""
+        async with asyncio.timeout(60):
+            while not what(state := (await self.queue())["state"]):  # noqa: ASYNC110 - see above
+                await asyncio.sleep(0.01)
+        return state
 
     async def plan(self, wanted: Topology) -> Planned:
         return await plan(wanted, self.js, OPTIONS)
@@ -103,12 +106,7 @@ class Group:
         """What waited is there, once, in the partitions of this group; and nothing is left to do."""
         await self.publish(*range(90, 93))
         found: list[tuple[str, str]] = []
-        async with asyncio.timeout(10):
-            while True:
-                state = (await self.queue())["state"]
-                if state["messages"] >= len(self.waiting):
-                    break
-                await asyncio.sleep(0.01)
+        state = await self.until(lambda state: state["messages"] >= len(self.waiting))
         for sequence in range(state["first_seq"], state["last_seq"] + 1):
             message = done(await self.js.request("STREAM.MSG.GET.S-g", {"seq": sequence}))["message"]
             found.append((message["data"], message["subject"].partition(".")[0]))
@@ -334,8 +332,8 @@ def test_other_filters_and_limits_are_consented_to_by_their_values(account: Acco
         assert [(change.action, change.is_blocked) for change in planned.changes] == [(Action.REPLACE, False)]
         assert planned.diagnostics == ()
         await group.applied(wanted)
+        await group.until(lambda state: state["messages"] >= 5)
         await group.is_settled(wanted)
-        state = (await group.queue())["state"]
-        assert state["messages"] == 5
+        assert (await group.queue())["state"]["messages"] == 5
 
     played(account, tmp_path, story)

@@ -103,7 +103,7 @@ def test_clients_that_go_on_working_meanwhile_lose_nothing(account: Account, tmp
 
             async def consuming() -> None:
                 while not over.is_set():
-                    for message in (await work.fetch(3, within=0.2))[::-1]:
+                    for message in (await work.fetch(3, within=1))[::-1]:
                         await message.ack()
 
             others = [asyncio.create_task(publishing()), asyncio.create_task(consuming())]

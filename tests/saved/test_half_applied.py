@@ -103,7 +103,7 @@ def test_a_group_whose_new_queue_stores_its_first_message_meanwhile_is_finished(
     assert "EG321" in someone.plan(GROUP % (6, AGREED), "--out", "plan.json").out
 
     async def publish(js: JetStream) -> None:
-        await js.pipeline.request("e.1", b"", within=5)
+        await js.pipeline.request("e.1", b"", within=20)
         while not done(await js.read("STREAM.INFO.E-g"))["state"]["last_seq"]:
             pass
 

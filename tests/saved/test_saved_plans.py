@@ -79,7 +79,7 @@ def stream(someone: Someone, name: str) -> dict[str, Any]:
 def filled(someone: Someone, subject: str, number: int) -> None:
     async def publish(js: JetStream) -> None:
         for _ in range(number):
-            await js.pipeline.nc.request(subject, b"x", timeout=5)
+            await js.pipeline.nc.request(subject, b"x", timeout=20)
 
     someone.ask(publish)
 
@@ -433,8 +433,8 @@ def consumed(someone: Someone, number: int) -> None:
     async def consume(js: JetStream) -> None:
         nc = js.pipeline.nc
         for _ in range(number):
-            message = await nc.request("$JS.API.CONSUMER.MSG.NEXT.S.c", b"1", timeout=5, old_style=True)
-            await nc.request(message.reply, b"+ACK", timeout=5)
+            message = await nc.request("$JS.API.CONSUMER.MSG.NEXT.S.c", b"1", timeout=20, old_style=True)
+            await nc.request(message.reply, b"+ACK", timeout=20)
 
     someone.ask(consume)
 
