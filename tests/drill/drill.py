@@ -31,7 +31,7 @@ from tests.support.servers import NatsServer
 from tests.support.topologies import read
 
 OPTIONS = PlanOptions(today=date(2026, 6, 1), allow=(("EG101", "*"),))
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds until a message that has not come counts as lost; a full queue takes in more every two."""
 
 
@@ -120,7 +120,7 @@ class Drill:
     async def _publish(self, number: int) -> None:
         for _ in range(number):
             key, other = KEYS[self._published % 5], KEYS[self._published % 3]
-            await self.nc.request(f"s.{key}.{other}", str(self._published).encode(), timeout=5)
+            await self.nc.request(f"s.{key}.{other}", str(self._published).encode(), timeout=PATIENCE)
             self._published += 1
 
     async def _at_work(self, case: Case) -> tuple[set[int], set[int]]:
@@ -129,7 +129,7 @@ class Drill:
         delivered = {int(message.data) for message in messages}
         finished = [messages[number] for number in case.state.acknowledged]
         for message in finished:
-            await message.ack_sync(timeout=5)
+            await message.ack_sync(timeout=PATIENCE)
         return delivered, {int(message.data) for message in finished}
 
     async def _fetch(self, number: int, consumer: str) -> list[Any]:
@@ -226,7 +226,7 @@ class Drill:
             except (nats.errors.Error, TimeoutError):
                 messages = []
             for message in messages:
-                await message.ack_sync(timeout=5)
+                await message.ack_sync(timeout=PATIENCE)
                 came.append((int(message.data), message.subject))
             if not messages and awaited <= {number for number, _ in came}:
                 break

@@ -25,7 +25,7 @@ from reconciler.server.read_kv import entry
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.faults.cluster import Throne
-from tests.faults.kinds import DEPOSING, GOES_ON, PERMANENT, TRANSIENT, Fault, step_type
+from tests.faults.kinds import GOES_ON, PERMANENT, TRANSIENT, Fault, step_type
 from tests.faults.scenes import ALLOWED, Scene, Sections
 from tests.faults.traffic import Traffic, inventory, of_others, others
 from tests.faults.wire import Goes, Moment, Point, Request, Wire, wire
@@ -36,12 +36,13 @@ from tests.support.topologies import TODAY, from_files
 
 OPTIONS = PlanOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
 TTL, USUAL_TTL = 4, 20
-"""Only who waits for the lease of a suspended one needs a short term; on a busy machine nobody else can keep it."""
-TIMEOUT = 2.0
-"""Seconds an answer may take; a delayed one takes half as long again."""
+"""Only that of who is suspended has to be over soon; on a busy machine nobody else could keep a lease of so short a term."""
+TIMEOUT = 4.0
+"""Seconds an answer may take, also on a busy machine; a delayed one takes half as long again, an election up to ten."""
 SHOWN = 6000
 """Characters of what it printed: the reason comes before what was not reached."""
-PATIENCE = 60.0
+PATIENCE = 300.0
+"""Seconds until an apply that does not end is taken for stuck."""
 LEASE, BEGUN = "$KV.reconciler.lease", "$KV.reconciler.journal.N.begun"
 ID = "$KV.reconciler.id"
 """Whoever comes first decides it, before there is any lease."""
@@ -158,7 +159,8 @@ class Playing:
         async with AsyncExitStack() as self._stack:
             between = await self._stack.enter_async_context(wire(self._port, self.case.at))
             between.act = self._acting(between)
-            self._process = self._applier(between.port, "said")
+            ttl = TTL if self.case.fault is Fault.SUSPENDED else USUAL_TTL
+            self._process = self._applier(between.port, "said", ttl)
             self._process.start()
             await ended(self._process, PATIENCE)
             await asyncio.gather(*self._later)
@@ -169,12 +171,10 @@ class Playing:
     def _port(self) -> int:
         return self._throne.port() if self._throne else self.account.server.port
 
-    def _applier(self, port: int, said: str) -> ForkServerProcess:
+    def _applier(self, port: int, said: str, ttl: int = USUAL_TTL) -> ForkServerProcess:
         allowed = [word for code in ALLOWED for word in ("--allow", f"{code}=*/*")]
         login = ("--user", self.account.user, "--password", self.account.password)
-        timeout = 4.0 if self.case.fault in DEPOSING else TIMEOUT  # an election takes up to ten seconds
-        ttl = TTL if self.case.fault is Fault.SUSPENDED else USUAL_TTL
-        server = ("--server", f"nats://127.0.0.1:{port}", "--timeout", f"{timeout}s", *login)
+        server = ("--server", f"nats://127.0.0.1:{port}", "--timeout", f"{TIMEOUT}s", *login)
         return applying(
             self.folder, "wanted.yaml", "--yes", *allowed, *server, said=said, RECONCILER_LEASE_TTL=str(ttl)
         )
