@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.agreement.case import Case, Live
 from tests.agreement.ours import Ours, compared, judged, restricted
 from tests.agreement.rooms import Ground, seated
 from tests.agreement.row import S
-from tests.agreement.sending import send, unlike
+from tests.agreement.sending import held, send, unlike
 
 _numbers = itertools.count()
 
@@ -79,11 +79,13 @@ async def _room(js: JetStream, cases: Sequence[Case], folder: Path) -> list[Outc
     outcomes = [Outcome(drawn=case, case=case.named(f"c{next(_numbers)}")) for case in cases]
     listeners = [await js.pipeline.nc.subscribe(subject) for one in outcomes for subject in one.case.listens]
     await asyncio.gather(*(_make(js, one) for one in outcomes))
-    before = await observe(js)
     alive = [one for one in outcomes if not one.unborn]
+    made = [live.on for one in alive for live in one.case.live]
+    before = await _shown(js, lambda seen: all(held(seen, on) is not None for on in made))
     await asyncio.gather(*(_judge(js, one, restricted(before, one.case), folder) for one in alive))
     answers = await asyncio.gather(*(send(js, one.ours, restricted(before, one.case)) for one in alive if one.ours))
-    after = await observe(js)
+    foreseen = [said for one, said in zip(alive, answers, strict=True) if one.ours and not one.ours.blocks]
+    after = await _shown(js, lambda seen: not any(said.unlisted(seen) for said in foreseen))
     for one, said in zip(alive, answers, strict=True):
         one.answer = said.answer
         if one.ours and not one.ours.blocks:
@@ -91,6 +93,17 @@ async def _room(js: JetStream, cases: Sequence[Case], folder: Path) -> list[Outc
     for listener in listeners:
         await listener.unsubscribe()
     return outcomes
+
+
+async def _shown(js: JetStream, is_shown: Callable[[Snapshot], bool]) -> Snapshot:
+    """The account; in a cluster when it is shown as it should be or has had time enough to, for the servers that answer a
+    list may follow later than those that said ok."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + 20
+    while True:
+        seen = await observe(js)
+        if not seen.target.is_clustered or is_shown(seen) or loop.time() > deadline:
+            return seen
 
 
 async def _make(js: JetStream, one: Outcome) -> None:
@@ -134,7 +147,7 @@ def _lost(before: Snapshot, after: Snapshot) -> list[str]:
     for stream, own in before.consumers.items():
         there = after.consumers.get(stream, {})
         for name, info in own.items():
-            if info["config"].get("mem_storage") or 0 < info["config"].get("inactive_threshold", 0) < 60 * S:
+            if info["config"].get("mem_storage") or 0 < info["config"].get("inactive_threshold", 0) <= 60 * S:
                 continue  # kept nowhere but in memory, or so idle meanwhile that it goes
             if name not in there:
                 lost.append(f"consumer {stream}/{name} is gone")

@@ -148,17 +148,18 @@ def test_many_entries_with_holes_between_them_are_all_read(account: Account, dir
     assert found["k42"] == Entry(b"v", 43)
 
 
-def test_a_big_bucket_is_read_within_a_second(account: Account) -> None:
-    async def work(js: JetStream) -> tuple[int, float]:
+def test_a_big_bucket_is_read_faster_than_it_is_filled(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, float, float]:
         await make_bucket(js, BUCKET)
         keys = [f"k{n}" for n in range(10_000)]
+        began = time.process_time()  # ours alone, and compared with ours: whatever the machine and its load
         await asyncio.gather(*(js.put_entry(BUCKET, key, b"x" * 300, expected_revision=0) for key in keys))
-        began = time.process_time()
-        return len((await observe(js)).entries[BUCKET]), time.process_time() - began
+        filled = time.process_time()
+        return len((await observe(js)).entries[BUCKET]), time.process_time() - filled, filled - began
 
-    count, seconds = talk(account, work)
+    count, reading, filling = talk(account, work)
     assert count == 10_000
-    assert seconds < 1
+    assert reading < filling
 
 
 @on_every_version
@@ -250,7 +251,7 @@ def test_a_copy_that_its_leader_says_nothing_of_is_not_believed(account: Account
             nc = await connect(f"nats://127.0.0.1:{port}", account.user, account.password)
             js = await JetStream.open(nc, within=0.3)
             await make_bucket(js, BUCKET)
-            await js.put_entry(BUCKET, "k", b"1", expected_revision=0)
+            await js.pipeline.request(f"$KV.{BUCKET}.k", b"1", within=20)
             snapshot = await observe(js)
             await js.close()
             await nc.close()

@@ -143,10 +143,11 @@ async def _linked(leaf: NatsServer) -> None:
     """Until the hub answers through the leaf."""
     nc = await User(leaf, "u").connect()
     js = await JetStream.open(nc, domain="hub")
-    for _ in range(200):
-        if isinstance(await js.request("INFO"), dict):
-            break
-        await asyncio.sleep(0.05)  # a leaf link announces nothing to clients
+    async with asyncio.timeout(60):
+        while True:
+            if isinstance(await js.request("INFO"), dict):
+                break
+            await asyncio.sleep(0.05)  # a leaf link announces nothing to clients
     await nc.close()
 
 
