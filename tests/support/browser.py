@@ -124,7 +124,9 @@ def _inside(root: Path) -> Browser:
     program = next(root.glob("usr/lib/chromium/*headless*shell*"), None)
     if program is None:
         return Browser(why_not=f"there is no program in {root}")
-    libraries = [str(path) for path in (*root.glob("usr/lib/*-linux-gnu"), *root.glob("lib/*-linux-gnu"))]
+    # Some libraries lie in a folder of their own, which others know by the path it has where it is installed.
+    places = ("usr/lib/*-linux-gnu", "usr/lib/*-linux-gnu/*/", "lib/*-linux-gnu")
+    libraries = [str(path) for place in places for path in root.glob(place)]
     fonts = {"FONTCONFIG_PATH": str(root / "etc/fonts")} if (root / "etc/fonts/fonts.conf").exists() else {}
     return Browser(program=program, environment={"LD_LIBRARY_PATH": os.pathsep.join(libraries), **fonts})
 
