@@ -47,6 +47,8 @@ class Page:
     """The page that is open."""
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    loaded: set[str] = field(default_factory=set)
+    """Documents, by the ids of what loaded them."""
     _sent: int = 0
     _rest: bytes = b""
 
@@ -79,6 +81,8 @@ class Page:
         said = event.get("params", {})
         if event["method"] == "Network.requestWillBeSent":
             self.requests.append(said["request"]["url"])
+        elif event["method"] == "Page.lifecycleEvent" and said["name"] == "load":
+            self.loaded.add(said["loaderId"])
         elif event["method"] == "Log.entryAdded":
             self.complaints.append(said["entry"]["text"])
         elif event["method"] in ("Runtime.exceptionThrown", "Page.javascriptDialogOpening"):
@@ -92,15 +96,18 @@ class Page:
         self.session = self("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self(f"{domain}.enable")
+        self("Page.setLifecycleEventsEnabled", enabled=True)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self("Emulation.setEmulatedMedia", features=[scheme])
         self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self("Page.navigate", url=file.as_uri())
-        self.wait_for("Page.loadEventFired")
+        self.load("Page.navigate", url=file.as_uri())
 
-    def wait_for(self, happening: str) -> None:
-        while (event := self._next()).get("method") != happening:
-            self._note(event)
+    def load(self, method: str, **parameters: Any) -> None:
+        """Until the document is there; that may be told before the answer."""
+        before = {*self.loaded}
+        wanted = self(method, **parameters).get("loaderId")
+        while not (wanted in self.loaded if wanted else self.loaded - before):
+            self._note(self._next())
 
     def says(self, script: str) -> Any:
         """The value of an expression in the page."""
