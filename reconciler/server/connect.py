@@ -31,7 +31,7 @@ CLOSING = 2.0
 async def connect(options: ConnectOptions) -> Client:
     """A raw nats-py client, connected; or CannotContinue with one diagnostic. Never reconnects by itself."""
     login = _Login.read(options)
-    logging.getLogger("asyncio").addFilter(_not_about_eof)
+    logging.getLogger("asyncio").addFilter(_not_about_the_end)
     attempts: list[Attempt] = []
     deadline = time.monotonic() + options.timeout
     for tried, server in enumerate(options.servers):
@@ -44,9 +44,10 @@ async def connect(options: ConnectOptions) -> Client:
     raise CannotContinue(explained(options, attempts, login.credentials)) from None
 
 
-def _not_about_eof(record: logging.LogRecord) -> bool:
-    """asyncio warns when a server ends a TLS connection, since nats-py does not tell its reader that there is TLS."""
-    return "eof_received() has no effect" not in record.msg
+def _not_about_the_end(record: logging.LogRecord) -> bool:
+    """asyncio warns when a server ends a TLS connection, since nats-py does not tell its reader that there is TLS; and of
+    what is written when one is gone, which whoever waits for the answer hears anyway."""
+    return not any(text in record.msg for text in ("eof_received() has no effect", "socket.send() raised exception"))
 
 
 @asynccontextmanager

@@ -56,9 +56,7 @@ def newest() -> Iterator[NatsServer]:
 
 
 def as_user(name: str, server: NatsServer, shell: Shell) -> Someone:
-    return Someone(
-        shell, User(server, name), ("--server", server.url, "--user", name, "--password", name, "--timeout", "2s")
-    )
+    return Someone(shell, User(server, name), ("--server", server.url, "--user", name, "--password", name))
 
 
 def test_a_read_only_user_may_run_every_command_that_only_looks(shell: Shell, server: NatsServer) -> None:
