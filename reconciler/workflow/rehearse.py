@@ -17,7 +17,7 @@ from reconciler.core.rehearsal import TIERS, Missing, Rehearsal, Restarted
 from reconciler.core.resource import Json
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Target
-from reconciler.server.api import JetStream
+from reconciler.server.api import JetStream, Pauses
 from reconciler.server.observe import observe
 from reconciler.server.session import session
 from reconciler.server.stage import Cast, Stage, stage
@@ -29,6 +29,8 @@ Program = Callable[[str], Path]
 """Version → the nats-server to run."""
 T = TypeVar("T")
 CLUSTER = 3
+PATIENCE = 20.0
+"""Seconds for nodes that have just started to agree who answers for each stream."""
 
 
 def rehearse(topology: Topology, live: Snapshot, options: PlanOptions, program: Program, then: str | None) -> Rehearsal:
@@ -92,13 +94,21 @@ async def _act(
     js: JetStream, topology: Topology, live: Snapshot, options: PlanOptions
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
     missing = await recreate(js, live)
-    made = await planned(topology, await observe(js), js, options)
+    made = await planned(topology, await _seen(js), js, options)
     events = [event async for event in apply(made, js) if isinstance(event, Finished)]
-    return made.plan, events[0], missing, await observe(js)
+    return made.plan, events[0], missing, await _seen(js)
+
+
+async def _seen(js: JetStream) -> Snapshot:
+    """What the stage holds; what is silent for a while is not gone."""
+    pauses = Pauses(PATIENCE)
+    while (found := await observe(js)).unknown and await pauses.rest():
+        pass
+    return found
 
 
 async def _plan(js: JetStream, topology: Topology, options: PlanOptions) -> Planned:
-    return await planned(topology, await observe(js), js, options)
+    return await planned(topology, await _seen(js), js, options)
 
 
 def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:

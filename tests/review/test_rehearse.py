@@ -12,11 +12,12 @@ import pytest
 from reconciler.core.events import Finished
 from reconciler.core.rehearsal import Rehearsal
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot
+from reconciler.core.wire import Scope, Snapshot
 from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, shown
 from reconciler.report.rehearsal_schema import rehearsal_schema
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
+from reconciler.workflow import rehearse as rehearsing
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan
 from reconciler.workflow.rehearse import rehearse
@@ -149,6 +150,25 @@ def test_replicas_are_rehearsed_in_a_cluster(account: Account, tmp_path: Path) -
     wanted = "streams: {ONE: {subjects: [one]}, THREE: {subjects: [three], num_replicas: 3, placement: {tags: [ssd]}}}"
     found = rehearsed(read(tmp_path / "wanted", wanted), live)
     assert (found.size, found.is_fine, len(found.finished.done)) == (3, True, 1)
+
+
+def test_what_nobody_answers_for_yet_after_a_restart_is_not_gone(
+    account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
+    looks = 0
+
+    async def without_a_leader(js: JetStream) -> Snapshot:
+        nonlocal looks
+        looks += 1
+        found = await observe(js)
+        silent = {"ONE": "the server that holds it did not answer"} if looks % 2 else {}
+        there = {name: info for name, info in found.streams.items() if name not in silent}
+        return replace(found, streams=there, unknown={Scope.stream(name): why for name, why in silent.items()})
+
+    monkeypatch.setattr(rehearsing, "observe", without_a_leader)
+    found = rehearsed(read(tmp_path / "wanted", "streams: {ONE: {subjects: [one], max_age: 1h}}"), live, "2.15.1")
+    assert (found.restarted and found.restarted.gone, found.is_fine) == ((), True)
 
 
 def test_as_a_command_from_an_earlier_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
