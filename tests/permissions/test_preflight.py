@@ -60,7 +60,7 @@ class People:
 
     def __getattr__(self, role: str) -> Someone:
         user = User(self._server, f"{role}_{self._name}")
-        return Someone(self._shell, user, (*user.login, "--timeout", "2s"))
+        return Someone(self._shell, user, (*user.login, "--timeout", "10s"))
 
 
 @pytest.fixture
