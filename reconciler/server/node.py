@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from reconciler.server.ports import ReservedPort
 
-START_TIMEOUT = 20.0
+START_TIMEOUT = 60.0
 """Seconds; a start takes about 0.2, this is for machines under load."""
 
 # The kernel ends the server when the process that started it is gone, however it went. As a program of its own because
