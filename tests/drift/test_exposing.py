@@ -22,7 +22,7 @@ def test_an_ipv6_address_is_served_and_shown_in_brackets() -> None:
     """One that stands for 127.0.0.1, which a machine without any IPv6 address has as well."""
     with page(address("[::ffff:127.0.0.1]:0"), lambda: "up 1\n") as url:
         assert url.startswith("http://[::ffff:127.0.0.1]:")
-        with urlopen(url.replace("[::ffff:127.0.0.1]", "127.0.0.1"), timeout=5) as answer:
+        with urlopen(url.replace("[::ffff:127.0.0.1]", "127.0.0.1"), timeout=30) as answer:
             assert answer.read() == b"up 1\n"
 
 

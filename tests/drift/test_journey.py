@@ -52,7 +52,7 @@ class Repository:
         }
         done = subprocess.run(
             ["bash", "-c", script], cwd=self.folder / clone, env={**env, **identity, "LANG": os.environ.get("LANG", "C")},
-            capture_output=True, text=True, timeout=60, check=False,
+            capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
 

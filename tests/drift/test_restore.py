@@ -91,7 +91,7 @@ def test_putting_back_what_would_drop_messages_needs_consent_like_everything_els
 
     async def fill(js: JetStream) -> None:
         for _ in range(5):
-            await js.pipeline.request("s.a", b"x", within=5)
+            await js.pipeline.request("s.a", b"x", within=30)
 
     owner.meddle(("alice", updating("S", max_msgs=100)), ("alice", fill))
     plan = back(owner, "streams:\n  S: {subjects: [s.*], max_msgs: 2}\n").plan
@@ -131,7 +131,7 @@ def test_what_is_to_be_typed_next_is_never_an_apply_of_what_waits_in_the_files(s
 
     async def fill(js: JetStream) -> None:
         for _ in range(5):
-            await js.pipeline.request("s.a", b"x", within=5)
+            await js.pipeline.request("s.a", b"x", within=30)
 
     owner.meddle(("alice", updating("S", max_msgs=100)), ("alice", fill))
     ran = someone("drift", file, "--restore", "--yes", "--allow", "CO106=consumer/S/c")

@@ -47,7 +47,7 @@ USED = [*(f"orders.a.{n}" for n in range(5)), "w.a"]
 async def used(js: JetStream) -> None:
     """With messages in it, so that what starts anew can be told from what stays."""
     for subject in USED:
-        await js.pipeline.request(subject, b"x", within=5)
+        await js.pipeline.request(subject, b"x", within=30)
 
 
 @pytest.fixture

@@ -174,7 +174,7 @@ def test_nothing_is_asked_while_nothing_happens(owner: Owner) -> None:
         async with watching(owner) as watch:
             before = await at_rest(owner)
             await as_alice(owner, lambda js: js.request("STREAM.INFO.S"))
-            await as_alice(owner, lambda js: js.pipeline.request("s.a", b"x", within=5))
+            await as_alice(owner, lambda js: js.pipeline.request("s.a", b"x", within=PATIENCE))
             await asyncio.sleep(0.5)  # that nothing comes can only be waited for
             meanwhile = await sent_by_watch(owner)
             await as_alice(owner, updating("S", max_age=HOUR))

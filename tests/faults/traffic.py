@@ -56,7 +56,7 @@ class Traffic:
         for stream, consumer in self.scene.worked_on:
             messages = await self._received(stream, consumer, 6)
             for number in ACKNOWLEDGED:
-                await messages[number].ack_sync(timeout=5)
+                await messages[number].ack_sync(timeout=PATIENCE)
                 self.processed.add(messages[number].data.decode())
         await asyncio.gather(*(member.begins() for member in self._members))
 
@@ -125,7 +125,7 @@ async def others(js: JetStream) -> None:
     await make_consumer(js, "THEIRS", "their_own", description="of somebody else")
     await make_bucket(js, "theirs")
     for subject in ("theirs.1", "theirs.2", "$KV.theirs.key"):
-        await js.pipeline.nc.request(subject, b"theirs", timeout=10)
+        await js.pipeline.nc.request(subject, b"theirs", timeout=PATIENCE)
 
 
 async def of_others(js: JetStream) -> Any:

@@ -84,8 +84,8 @@ async def _publish(place: Account) -> None:
     for storage in ("file", "memory"):
         for n in range(MESSAGES_EACH):
             headers = HEADERS if n == 0 else None
-            await nc.request(f"many.{storage}.{'x' * n}y", PAYLOAD, timeout=10, headers=headers)
-            await nc.request(f"one.{storage}", PAYLOAD, timeout=10)
+            await nc.request(f"many.{storage}.{'x' * n}y", PAYLOAD, timeout=30, headers=headers)
+            await nc.request(f"one.{storage}", PAYLOAD, timeout=30)
     await nc.close()
 
 

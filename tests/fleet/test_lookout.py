@@ -21,7 +21,7 @@ def hold(account: Account, number: int, stream: str = "S", **config: Any) -> Non
     async def work(js: JetStream) -> None:
         await make_stream(js, stream, **{"subjects": ["s"], "allow_direct": True, **config})
         for _ in range(number):
-            await js.pipeline.request("s", b"", within=5)
+            await js.pipeline.request("s", b"", within=30)
 
     talk(account, work)
 

@@ -80,8 +80,8 @@ def read(piece: Piece, *, must: bool) -> list[dict[str, Any]]:
 def test_messages_become_rows(account: Account) -> None:
     async def work(js: Any) -> None:
         await make_stream(js, "S", subjects=["s"], allow_direct=True)
-        await js.pipeline.request("s", b"one", within=5, headers={"a": "b"})
-        await js.pipeline.request("s", b"two", within=5)
+        await js.pipeline.request("s", b"one", within=30, headers={"a": "b"})
+        await js.pipeline.request("s", b"two", within=30)
 
     talk(account, work)
     one, two = read(Piece(target=reached(account, "east"), stream="S", upto=2), must=True)
@@ -105,7 +105,7 @@ def test_what_must_be_read_is_read_again_later_rather_than_left_out() -> None:
 def test_what_is_gone_for_good_is_a_row_after_what_was_there(account: Account) -> None:
     async def work(js: Any) -> None:
         await make_stream(js, "S", subjects=["s"], allow_direct=True)
-        await js.pipeline.request("s", b"one", within=5)
+        await js.pipeline.request("s", b"one", within=30)
 
     talk(account, work)
     one, none = read(Piece(target=reached(account, "east"), stream="S", upto=5), must=True)

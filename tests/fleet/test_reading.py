@@ -124,7 +124,7 @@ def test_what_goes_wrong_in_the_midst_of_a_streams_subjects_is_told_of_that_stre
     async def two(js: JetStream) -> None:
         await make_stream(js, "S", subjects=["s.*"])
         for number in range(2):
-            await js.pipeline.request(f"s.{number}", b"", within=5)
+            await js.pipeline.request(f"s.{number}", b"", within=30)
 
     talk(account, two)
     rows = read([Part(target=of_account(account), stream="S")], cut_off)

@@ -105,7 +105,7 @@ class Planter(User):
 
 async def filled(js: JetStream) -> None:
     await make_stream(js, "S", subjects=["s"])
-    await js.pipeline.request("s", b"", within=5)
+    await js.pipeline.request("s", b"", within=30)
 
 
 @pytest.fixture(scope="module")

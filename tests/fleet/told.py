@@ -87,7 +87,7 @@ async def _provoke(js: JetStream) -> None:
     usual = {"priority_policy": "pinned_client", "priority_groups": ["g"], "priority_timeout": 60 * SECOND}
     made = await make_consumer(js, "S", "c", **usual, sample_freq="100", max_deliver=1, ack_wait=60 * SECOND)
     for _ in range(4):
-        await js.pipeline.request("s", b"", within=5)
+        done(answer(await js.pipeline.request("s", b"", within=PATIENCE)))
     pinned = await _pulled(js)
     same = {"id": (pinned.headers or {})["Nats-Pin-Id"]}
     await pinned.respond(b"+ACK")
@@ -104,8 +104,11 @@ async def _provoke(js: JetStream) -> None:
     done(await js.request("STREAM.UPDATE.S", {**config, "max_age": SECOND * 3600}))
     done(await js.request("CONSUMER.DELETE.S.c"))
     await js.request("STREAM.DELETE.NOBODY")
-    await told.until("CONSUMER.DELETED", "API.CONSUMER.DELETE.S.c", "API.STREAM.DELETE.NOBODY")
-    done(answer(await js.pipeline.request("$JS.EVENT.MARK", b"", within=5)))  # stored, as all that was told before it
+    await told.until("STREAM.UPDATED.S", "API.STREAM.UPDATE.S", "CONSUMER.DELETED", "API.CONSUMER.DELETE.S.c",
+                     "API.STREAM.DELETE.NOBODY")  # fmt: skip
+    done(
+        answer(await js.pipeline.request("$JS.EVENT.MARK", b"", within=PATIENCE))
+    )  # stored, as all that was told before it
 
 
 async def kept(js: JetStream) -> list[Message]:
