@@ -29,9 +29,9 @@ NOBODY = {"server": "nats://127.0.0.1:1"}
 
 async def filled(js: JetStream) -> None:
     await make_stream(js, "ORDERS", subjects=["orders.>"])
-    await make_consumer(js, "ORDERS", "billing")
     for subject in ("orders.a", "orders.a", "orders.b"):
-        await js.pipeline.request(subject, b"x", within=10)
+        await js.pipeline.request(subject, b"x", within=30)
+    await make_consumer(js, "ORDERS", "billing")  # what comes after it, it counts a moment later
 
 
 def read(spark: SparkSession, file: Path, table: str = "configs", **options: str) -> list[Row]:
