@@ -129,11 +129,12 @@ def _merged(pages: list[_Page]) -> Listed:
 async def ask_each(
     js: JetStream, silent: Mapping[str, str], endpoint: Callable[[str], str], gone: int, into: Listed
 ) -> None:
-    """Asks for the silent ones by name. When a whole first batch stays silent, so will the rest: they are not asked."""
+    """Asks for the silent ones by name, who is persistent also until there is a leader again. When a whole first batch
+    stays silent, so will the rest: they are not asked."""
     names, batch = sorted(silent), 64
     for start in range(0, len(names), batch):
         asked = names[start : start + batch]
-        answers = await asyncio.gather(*(js.request(endpoint(name), within=min(js.timeout, 2)) for name in asked))
+        answers = await asyncio.gather(*(js.read(endpoint(name), within=min(js.timeout, 2)) for name in asked))
         for name, said in zip(asked, answers, strict=True):
             if isinstance(said, Mapping):
                 into.items[name] = said

@@ -124,6 +124,8 @@ class Playing:
         before, self.wanted = self._file("before", self.case.scene.before), self._file("wanted", self.case.scene.wanted)
         finished = await self._apply(await plan(before, self.js, OPTIONS))
         assert finished.is_success, finished
+        self._earlier = await self._runs()
+        assert len(self._earlier) == (not self.case.scene.is_first), (self._earlier, finished.warnings)
         await others(self.js)
         theirs = await of_others(self.js)
         await self.traffic.begin()
@@ -301,20 +303,23 @@ class Playing:
 
     async def _seen_in_history(self) -> None:
         """Two at once worked one after the other; and a run that began is seen, with what became of it."""
-        runs = await journal.runs(self.js.persistent())
-        if isinstance(runs, Refusal) and runs.err_code == NO_STREAM:
-            runs = []
-        assert isinstance(runs, list), runs
+        runs = await self._runs()
         self._judge_the_woken(runs)
-        earlier = 0 if self.case.scene.is_first else 1  # the last is that of what was before
-        told = [run.outcome for run in runs[: len(runs) - earlier]]
+        told = [run.outcome for run in runs[: len(runs) - len(self._earlier)]]
         if self._has_begun and not told:
-            self.outcome.wrong.append("NOT IN HISTORY")
+            self.outcome.wrong.append(f"NOT IN HISTORY: {runs}")
         ended = any(one.subject.startswith("$KV.reconciler.journal.N.ended") for one in self.outcome.asked)
         if self._has_begun and told and not ended and told[-1] == "applied":
             self.outcome.wrong.append(f"HISTORY SAYS {told}")
         if self.case.fault is Fault.DOUBLED and (both := _at_once(runs)):
             self.outcome.wrong.append(f"AT ONCE: {both}")
+
+    async def _runs(self) -> list[Run]:
+        runs = await journal.runs(self.js.persistent())
+        if isinstance(runs, Refusal) and runs.err_code == NO_STREAM:
+            return []
+        assert isinstance(runs, list), runs
+        return runs
 
     async def _again(self) -> None:
         """The lease of a killed one is removed as `unlock` does it; then whatever is left is done."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+import pytest
+
 from reconciler.server import settled
-from reconciler.server.api import Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
+from reconciler.server.api import NO_CONSUMER, Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
 from reconciler.server.connect import close, connect
 from reconciler.server.line import Line
+from reconciler.server.listing import Listed, ask_each
 from reconciler.server.options import ConnectOptions, Server
 from tests.support.accounts import Account
 from tests.support.accounts import connect as connect_plainly
-from tests.support.jetstream import done, make_bucket, make_stream, talk
+from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
 from tests.support.lossy import losing
 from tests.support.servers import NatsServer
 
@@ -87,6 +90,25 @@ def test_an_entry_whose_acknowledgement_was_lost_was_written_once(account: Accou
         return said, state
 
     assert asyncio.run(work()) == (Stored(2), 2)
+
+
+@pytest.mark.parametrize("is_persistent", [True, False])
+def test_who_is_silent_in_a_list_is_asked_by_name_for_a_while(account: Account, is_persistent: bool) -> None:
+    async def work() -> Listed:
+        async with losing(account.server.port, b"consumer_info_response") as port:
+            nc = await connect_plainly(f"nats://127.0.0.1:{port}", account.user, account.password)
+            js = await JetStream.open(nc, within=2)
+            await make_stream(js, "S", subjects=["s"])
+            await make_consumer(js, "S", "c")
+            found = Listed(silent={"c": "its leader is gone"})
+            asking = js.persistent() if is_persistent else js
+            await ask_each(asking, dict(found.silent), "CONSUMER.INFO.S.{}".format, NO_CONSUMER, found)
+            await js.close()
+            await nc.close()
+        return found
+
+    found = asyncio.run(work())
+    assert (list(found.items), list(found.silent)) == ((["c"], []) if is_persistent else ([], ["c"]))
 
 
 def test_silence_is_asked_again_until_somebody_answers(account: Account) -> None:
