@@ -264,7 +264,7 @@ class Playing:
         out = self.outcome
         out.code, out.asked, out.was_reached = self._process.exitcode, between.asked, between.was_reached
         self._has_begun = any(one.subject.startswith(BEGUN) for one in between.answered)
-        said = self._said()
+        said = self._said()[-SHOWN:]
         wrote = any(one.subject.startswith(LEASE) for one in self._before_the_point(between))
         if out.code is None:
             out.wrong.append(f"DID NOT END: {said}")
@@ -279,11 +279,13 @@ class Playing:
             out.wrong.append(f"WITHOUT A LEASE: {bare}")
         out.word = "by itself" if out.code == 0 else "by the next"
         if self._second is not None and self._second.exitcode != 0:
-            out.wrong.append(f"THE SECOND DID NOT FINISH [exit {self._second.exitcode}]: {self._said('second')}")
+            out.wrong.append(
+                f"THE SECOND DID NOT FINISH [exit {self._second.exitcode}]: {self._said('second')[-SHOWN:]}"
+            )
 
     def _said(self, which: str = "said") -> str:
         file = self.folder / which
-        return file.read_text()[-SHOWN:] if file.exists() else ""
+        return file.read_text() if file.exists() else ""
 
     def _judge_the_woken(self, runs: list[Run]) -> None:
         """One request is what nobody can take back: it had been asked whether it may be sent. Whoever had not yet heard
@@ -310,7 +312,7 @@ class Playing:
         self._judge_the_woken(runs)
         told = [run.outcome for run in runs[: len(runs) - len(self._earlier)]]
         if self._has_begun and not told:
-            self.outcome.wrong.append(f"NOT IN HISTORY: {runs}; {self._said()}")
+            self.outcome.wrong.append(f"NOT IN HISTORY: {runs}; {self._said()[-SHOWN:]}")
         ended = any(one.subject.startswith("$KV.reconciler.journal.N.ended") for one in self.outcome.asked)
         if self._has_begun and told and not ended and told[-1] == "applied":
             self.outcome.wrong.append(f"HISTORY SAYS {told}")
