@@ -30,13 +30,13 @@ def _word(one: Outcome) -> str:
 def summary(setup: str, outcomes: Sequence[Outcome]) -> str:
     reached = [one for one in outcomes if one.was_reached or one.case.fault is Fault.NONE]
     good = sum(one.is_good for one in reached)
-    share = 100 * good / len(reached) if reached else 100.0
+    tenths = 1000 * good // max(len(reached), 1)  # rounded down: 100.0 % is all of them
     lost = sum(one.lost for one in outcomes)
     missed = len(outcomes) - len(reached)
     unseen, late = (sum(one.word == word for one in reached) for word in (UNSEEN, LATE))
     return (
         f"{setup}: {len(reached)} cut points of {len({one.case.scene.name for one in reached})} topologies, "
-        f"{share:.1f} % converged, {lost} lost, {unseen} edits unseen, {late} one request late, {missed} points not reached"
+        f"{tenths / 10:.1f} % converged, {lost} lost, {unseen} edits unseen, {late} one request late, {missed} points not reached"
     )
 
 
