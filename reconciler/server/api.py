@@ -24,6 +24,8 @@ TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 1
 """err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
 NOTHING_DONE = frozenset({10008, 10124, 10167, 10210, 10211, 10226})
 """Transient err_codes that also say that a write did not happen, so that it may be sent again."""
+NO_PEERS = 10005
+"""No servers for so many replicas. It passes where the server says that one is offline, which only its words tell."""
 WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
 IN_FLIGHT = 10164
 """Another write to that key is in flight on a replicated bucket: perhaps our own, whose answer was lost."""
@@ -45,6 +47,10 @@ class Refusal:
     err_code: int
     code: int
     description: str
+
+    @property
+    def is_for_want_of_a_server(self) -> bool:
+        return self.err_code == NO_PEERS and "offline" in self.description
 
     def __str__(self) -> str:
         return f"{self.description} ({self.err_code})"
@@ -234,7 +240,7 @@ class JetStream:
         """By the server's own word, or since nobody got it; and it still may be."""
         if isinstance(said, NoAnswer):
             return self._persists and said.why in PASSING and self._forbidden() is None
-        return isinstance(said, Refusal) and said.err_code in NOTHING_DONE
+        return isinstance(said, Refusal) and (said.err_code in NOTHING_DONE or said.is_for_want_of_a_server)
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
         said = await ask()

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.wire import Step, copies_all, partitions_of, stands_still
+from reconciler.core.wire import Entry, Step, copies_all, partitions_of, stands_still
 from reconciler.server import problems
 from reconciler.server.api import Answer
 from reconciler.server.handling import POLL, Result, Run, Succeeded, info_of, is_missing
+from reconciler.server.read_kv import entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +134,24 @@ def _how_far_behind(seen: Answer) -> str:
 
 
 async def members_back(run: Run, step: Step) -> Result:
-    """Every member makes its consumer anew when it sees the record; those that gain a partition wait for who loses it."""
+    """Every member makes its consumer anew when it sees the record; those that gain a partition wait for who loses it.
+    Where somebody writes another membership meanwhile, they follow that one."""
 
     async def look() -> Result | _Shut:
-        away = await _members_away(run, step)
-        return (
-            _Shut(f"for {', '.join(away)} to consume again", problems.still_away(step, away)) if away else Succeeded()
-        )
+        if not (away := await _members_away(run, step)):
+            return Succeeded()
+        if await _is_written_again(run, step):
+            return problems.changed(step, ["somebody changed the membership again, and the members follow that"])
+        return _Shut(f"for {', '.join(away)} to consume again", problems.still_away(step, away))
 
     return await _opened(run, step, look)
+
+
+async def _is_written_again(run: Run, step: Step) -> bool:
+    """The record, since this run wrote it."""
+    bucket, key = step.body["record"]
+    there = await entry(run.js, bucket, key)
+    return isinstance(there, Entry) and there.revision != run.written.get((bucket, key), there.revision)
 
 
 async def _members_away(run: Run, step: Step) -> list[str]:

@@ -91,4 +91,5 @@ class Member:
         if there.deleted:
             return []
         record = json.loads(there.value)
-        return [f"{number}.>" for number in assign(record["members"], record["max_members"]).get(self._name, ())]
+        owned = assign(record["members"], record["max_members"]).get(self._name, ())
+        return [f"{number}.{one['filter']}" for number in owned for one in record["partitioning_filters"]]

@@ -125,6 +125,29 @@ def test_members_that_do_not_come_back_are_named(account: Account, tmp_path: Pat
     assert "a, b consumed before and did not again within 2 s" in failed.reason.message
 
 
+def test_who_writes_another_membership_meanwhile_is_not_taken_for_members_that_do_not_work(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> Finished:
+        await applied(js, tmp_path, group("[a, b]"))
+        for name, filters in OWNED.items():
+            await member(js, name, filters, ack_wait=60 * SECOND)
+        planned = await plan(read(tmp_path / "wanted", group("[a, b, c]")), js, PlanOptions(today=TODAY))
+        events: list[Event] = []
+        async for event in apply(planned, js):
+            events.append(event)
+            if isinstance(event, Waiting):
+                there = await entry(js, "elastic-consumer-groups", "S.g")
+                assert isinstance(there, Entry)
+                theirs = there.value.replace(b'"c"', b'"d"')
+                await js.put_entry("elastic-consumer-groups", "S.g", theirs, expected_revision=there.revision)
+        return ended(events)
+
+    (failed,) = talk(account, work).failed
+    assert failed.reason.code == "AP103"
+    assert "somebody changed the membership again" in failed.reason.message
+
+
 def test_what_members_do_not_come_back_to_is_remembered_as_applied_and_undone_by_hand_it_is_drift(
     account: Account, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from reconciler.server.connect import close, connect
 from reconciler.server.line import Line
 from reconciler.server.listing import Listed, ask_each
 from reconciler.server.options import ConnectOptions, Server
+from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account
 from tests.support.accounts import connect as connect_plainly
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
@@ -90,6 +91,28 @@ def test_an_entry_whose_acknowledgement_was_lost_was_written_once(account: Accou
         return said, state
 
     assert asyncio.run(work()) == (Stored(2), 2)
+
+
+@pytest.mark.parametrize(("why", "is_made"), [("peer offline", True), ("tags not matched ['x']", False)])
+def test_replicas_wait_for_a_server_that_restarts(account: Account, why: str, is_made: bool) -> None:
+    """For a third of a second a leader that sees it again does not know how much room it has; what nobody has never comes."""
+    no_peers = {"code": 400, "err_code": 10005, "description": f"no suitable peers for placement, {why}"}
+
+    async def refuse(moment: Moment) -> Goes:
+        moment.answer({"error": no_peers})
+        return Goes.NOWHERE
+
+    async def work() -> object:
+        async with wire(lambda: account.server.port, Point(Request("$JS.API.STREAM.CREATE.S", 1), Side.REQUEST)) as it:
+            it.act = refuse
+            nc = await connect_plainly(f"nats://127.0.0.1:{it.port}", account.user, account.password)
+            js = await JetStream.open(nc)
+            said = await js.write("STREAM.CREATE.S", {"name": "S", "subjects": ["s"]})
+            await js.close()
+            await nc.close()
+        return said
+
+    assert isinstance(asyncio.run(work()), Mapping) == is_made
 
 
 @pytest.mark.parametrize("is_persistent", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -32,7 +33,7 @@ async def _queued(js: JetStream) -> None:
             pass  # nothing announces what a queue takes in
 
 
-async def _read(account: Account) -> Finished:
+async def _read(account: Account, step: Step) -> Finished:
     async with wire(lambda: account.server.port, THE_LOWEST) as between:
         near = await account.connect()
         far = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
@@ -44,7 +45,7 @@ async def _read(account: Account) -> Finished:
 
         between.act = processed
         await _queued(member)
-        outcome = await run(js, READ)
+        outcome = await run(js, step)
         assert between.was_reached
         for each, nc in ((member, near), (js, far)):
             await each.close()
@@ -52,8 +53,11 @@ async def _read(account: Account) -> Finished:
     return outcome
 
 
-def test_a_message_that_is_processed_between_two_looks_does_not_make_the_queue_gone(account: Account) -> None:
-    outcome = asyncio.run(_read(account))
+@pytest.mark.parametrize("step", [READ, replace(READ, body={"from": "S", "timeout": 0})], ids=["in time", "late"])
+def test_a_message_that_is_processed_between_two_looks_does_not_make_the_queue_gone(
+    account: Account, step: Step
+) -> None:
+    outcome = asyncio.run(_read(account, step))
     assert [resume_point(one.echo) for one in outcome.done] == [2], outcome
 
 

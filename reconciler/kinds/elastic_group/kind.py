@@ -130,7 +130,7 @@ def _update(change: Change, view: View) -> Iterable[Step]:
         )
         written = group_steps.rewrite(change, BUCKET, group_record.patch(record, change.desired.config))
         yield written
-        if back := members_back(change, view, written.id):
+        if back := members_back(change, view, written):
             yield back
 
 

@@ -25,8 +25,8 @@ def members_gone(change: Change, view: View) -> Step:
     )
 
 
-def members_back(change: Change, view: View, after: str) -> Step | None:
-    """Until whoever consumed before does again, with the partitions of the new membership."""
+def members_back(change: Change, view: View, written: Step) -> Step | None:
+    """Until whoever consumed before does again, with the partitions of the new membership that was `written`."""
     queue = stream_name(*change.address.names)
     consumers = view.snapshot.consumers.get(queue, {}) if view.snapshot else {}
     at_work = {name: info for name, info in consumers.items() if _has_a_client(info)}
@@ -40,8 +40,8 @@ def members_back(change: Change, view: View, after: str) -> Step | None:
         call=Call.GATE_MEMBERS_BACK,
         on=(queue,),
         address=str(change.address),
-        body={"partitions": awaited, "timeout": longest + SECOND},
-        after=(after,),
+        body={"partitions": awaited, "timeout": longest + SECOND, "record": [*written.on]},
+        after=(written.id,),
         effect=f"see that {', '.join(awaited)} consume again",
     )
 
