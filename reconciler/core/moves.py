@@ -58,13 +58,14 @@ def _arriving(
     if not kind.renames or entry.origin.names[:-1] != entry.address.names[:-1] or change.desired is None:
         yield entry.address, replace(change, origin=entry.origin)
         return
-    beside = unfinished.compared(change.desired, old, owned, None, kind.fields)
+    intent = change.intent if isinstance(change.intent, Intent) else None
+    beside = unfinished.compared(change.desired, old, owned, intent, kind.fields)
     yield (
         entry.address,
         replace(
             beside,
             action=Action.REPLACE,
-            intent=change.intent if isinstance(change.intent, Intent) else None,
+            intent=intent,
             origin=entry.origin,
             allow=_consent(entry, kind),
             reason=unfinished.RESUMED if change.intent else f"it goes on where {entry.origin} stands, which goes",

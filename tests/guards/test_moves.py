@@ -172,6 +172,25 @@ def test_cut_anywhere_the_next_run_finishes_the_renaming(retention: str, version
 
 
 @pytest.mark.parametrize("retention", RETENTIONS)
+def test_refused_under_the_new_name_it_is_there_under_the_old_one_and_the_next_run_renames_it(retention: str) -> None:
+    account = imagined.empty(Target(version=Version(2, 15), peers=1))
+    live = apply_offline(plan_offline(topology("drawn", wishes(retention, OLD)), account), account)
+    wanted = moving(retention)
+    steps = plan_offline(wanted, live).steps
+    back = next(step for step in steps if step.undoes)
+    until = next(number for number, step in enumerate(steps) if step.id == back.undoes)
+    before = [step for step in steps[:until] if step.undoes is None]
+    refused = imagined.carry_out(live, [*before, replace(back, undoes=None)])
+    assert "old" in refused.consumers["S"]
+    again = plan_offline(wanted, refused)
+    assert [(change.address, change.fields) for change in again.changes] == [(str(NEW), ())], (
+        "where it starts is no wish"
+    )
+    after = apply_offline(again, refused)
+    assert (set(after.consumers["S"]), remaining(plan_offline(wanted, after), ())) == ({"new"}, [])
+
+
+@pytest.mark.parametrize("retention", RETENTIONS)
 def test_the_plan_is_one_replacement(retention: str) -> None:
     account = imagined.empty(Target(version=Version(2, 15), peers=1))
     live = apply_offline(plan_offline(topology("drawn", wishes(retention, OLD)), account), account)
