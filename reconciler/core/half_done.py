@@ -20,12 +20,19 @@ from reconciler.core.wire import Call, Entry, Step
 Begun = Mapping[Address, Intent | str]
 
 
+LEFT_TO_LATER = frozenset({Call.QUEUE_SETTLE})
+"""What may wait for a later run while the steps after it go on."""
+
+
 def is_rest(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
     """Is what is needed now what was planned, without steps that come before it?"""
     planned = {step.id: step for step in mine}
     left = {step.id for step in needed}
     done = [step for id_, step in planned.items() if id_ not in left]
-    if not (left and done) or not left <= planned.keys() or any(left.intersection(step.after) for step in done):
+    if not (left and done) or not left <= planned.keys():
+        return False
+    awaited = {id_ for id_ in left if planned[id_].call not in LEFT_TO_LATER}
+    if any(awaited.intersection(step.after) for step in done):
         return False
     written = {step.on for step in done}
     return all(_is_same(planned[step.id], step, written) for step in needed)

@@ -14,6 +14,7 @@ from reconciler.core.diff import Action
 from reconciler.core.events import Finished
 from reconciler.core.plan import Plan
 from reconciler.core.topology import Topology
+from reconciler.core.wire import Call
 from reconciler.report.outcome import outcome_text
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.execute import execute
@@ -195,6 +196,26 @@ def test_not_wanted_any_more_while_the_old_queue_is_there_the_group_is_as_it_was
         await group.holds(4)
         assert (await group.record())["max_members"] == 4
         await group.is_settled(group.old)
+
+    played(account, tmp_path, story)
+
+
+def test_who_waited_for_another_apply_of_the_same_does_what_that_left_to_later(
+    account: Account, tmp_path: Path
+) -> None:
+    """Not: somebody deleted the queue and made it anew."""
+
+    async def story(group: Group) -> None:
+        done(await group.js.request("STREAM.PURGE.S-g"))
+        second = await group.plan(group.wanted)
+        await group.applied(group.wanted)
+        await group.publish(10)
+        await group.until(lambda state: state["messages"] == 1)
+        finished = [event async for event in apply(second, group.js)][-1]
+        assert isinstance(finished, Finished)
+        assert finished.is_success, finished
+        assert [one.step.call for one in finished.done] == [Call.QUEUE_SETTLE]
+        assert (await group.plan(group.wanted)).plan.changes == ()
 
     played(account, tmp_path, story)
 
