@@ -15,7 +15,7 @@ SAMPLES = {
     "2.11": ("removal", (Fault.KILLED, Fault.TRANSIENT, Fault.EDITED), 12),
     "2.12": ("replaced on interest", (Fault.DISCONNECTED, Fault.DELAYED, Fault.DOUBLED), 16),
     "2.14": ("group made anew", (Fault.KILLED, Fault.SUSPENDED, Fault.PERMANENT), 16),
-    "2.15": ("everything", SINGLE, 120),
+    "2.15": ("everything", SINGLE, 170),
 }
 """Scene, kinds of faults, and every how many-th case."""
 
