@@ -17,6 +17,7 @@ from reconciler.core.saved import ID_KEY
 from reconciler.core.wire import Snapshot, Target
 from reconciler.server import settled
 from reconciler.server.api import (
+    NO_PEERS,
     Answer,
     Conflict,
     JetStream,
@@ -32,7 +33,7 @@ from reconciler.server.room import way_out
 
 STREAM = f"KV_{BUCKET}"
 EXISTS = 10058
-TOO_FEW_PEERS = frozenset({10005, 10074})
+TOO_FEW_PEERS = frozenset({NO_PEERS, 10074})
 ROOM = 64 << 20
 """Bytes reserved where the account wants every stream bounded: some 100,000 records."""
 
