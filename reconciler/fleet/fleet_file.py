@@ -117,7 +117,7 @@ _PATHS = {
     "context": "a name or the path of a .json file",
     "creds": "a path or env://NAME",
     "nkey": "a path or env://NAME",
-    **dict.fromkeys(("tlscert", "tlskey", "tlsca"), "a path"),
+    **dict.fromkeys(("tlscert", "tlskey", "tlsca", "topology"), "a path"),
 }
 """Ways to say where something is, and how."""
 _REFERENCE = re.compile(r"(?i)(env|file)://.+")
@@ -181,11 +181,10 @@ class _Reading:
         if not (said.get("context") or said.get("server")):
             message = f"targets.{name} says not where it is; write context: NAME or server: URL"
             self._complain(Finding(key, "503", "missing-key", message))
-        topology = said.get("topology", ())
         return Target(
             name=name,
             settings=_settings(said, self.path.parent),
-            topology=tuple(self.path.parent / part for part in ([topology] if isinstance(topology, str) else topology)),
+            topology=tuple(self.path.parent / part for part in _listed(said.get("topology"))),
             values={**_written(defaults.values), **_written(spec.values)},
             labels={**defaults.labels, **spec.labels},
             deadline=said["deadline"] / 1e9 if said.get("deadline") else DEADLINE,
@@ -202,7 +201,7 @@ class _Reading:
                 )
                 self._at(node, name, "502", "wrong-value", message)
         for name, instead in _PATHS.items():
-            if is_pasted(getattr(spec, name) or ""):
+            if any(map(is_pasted, _listed(getattr(spec, name)))):
                 message = f"{path}.{name} is to say where it is, not what it is; write {instead}"
                 self._at(node, name, "502", "wrong-value", message)
         if spec.server is not None:
@@ -275,6 +274,11 @@ def _beside(folder: Path, text: str) -> str:
     """A path in fleet.yaml is one from where fleet.yaml is."""
     scheme, path = ("file://", text[7:]) if text.lower().startswith("file://") else ("", text)
     return text if _FOUND_THERE.match(path) else f"{scheme}{folder.resolve() / path}"
+
+
+def _listed(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """One stands for itself."""
+    return (said,) if isinstance(said, str) else said or ()
 
 
 def _written(values: dict[str, Any]) -> dict[str, str]:

@@ -136,6 +136,7 @@ def test_what_is_wrong_is_told_where_it_stands(tmp_path: Path, text: str, place:
             for name in ("tlscert", "tlskey", "tlsca")
         ),
         """{server: x, context: '{"url": "x", "token": "correct-horse"}'}""",
+        r'{server: x, topology: [a, "-----BEGIN PRIVATE KEY-----\ncorrect-horse\n"]}',
     ],
 )
 def test_a_secret_is_refused_and_not_repeated(tmp_path: Path, said: str) -> None:
