@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.permissions import granted
+from reconciler.core.records import BUCKET, PREFIX, decode_key
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry, Facts, Question, Scope, Snapshot, SubjectCounts, Unanswered
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
@@ -19,10 +20,11 @@ from reconciler.server.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.read_kv import entries, subject_counts
 from reconciler.server.target import leader_versions, target
 
-RESERVED = ("reconciler", "static-consumer-groups", "elastic-consumer-groups")
-PARTS = {"reconciler": ("id", "owned.>", "intent.>", "lease.>")}
+RESERVED = (BUCKET, "static-consumer-groups", "elastic-consumer-groups")
+PARTS = {BUCKET: ("id", "owned.>", "intent.>", "lease.>")}
 """Keys that matter to a plan, where that is not all of them: the journal only grows."""
 JETSTREAM_OFF = 10039
+_CONSUMERS = f"{PREFIX}.consumer."
 
 Streams = Listed | Refusal | NoAnswer | Unsettled
 
@@ -40,11 +42,15 @@ async def observe(
         denied |= {Scope.STREAMS} if _is_denied(streams) else set()
         streams = Listed()
     unknown |= {Scope.stream(name): why for name, why in streams.silent.items()}
+    counted = _counted(streams.items, consumers_of)
     versions, consumers, found = await asyncio.gather(
         leader_versions(js, streams.items),
-        _consumers(js, streams.items, consumers_of, unknown),
+        _consumers(js, streams.items, counted, unknown),
         _entries(js, streams.items, buckets, unknown, denied),
     )
+    uncounted = _remembered(found) & streams.items.keys() - {*counted}
+    doubted = [name for name in uncounted if consumers_of is None or name in consumers_of]
+    consumers |= await _consumers(js, streams.items, doubted, unknown)
     return Snapshot(
         target=target(js, info, who, streams.items, versions),
         streams=streams.items,
@@ -59,7 +65,7 @@ async def observe(
 async def with_consumers(js: JetStream, snapshot: Snapshot, of: Collection[str]) -> Snapshot:
     """The same account, with the consumers of these streams too."""
     streams, unknown = dict(snapshot.streams), dict(snapshot.unknown)
-    found = await _consumers(js, streams, of, unknown)
+    found = await _consumers(js, streams, _counted(streams, of), unknown)
     return replace(snapshot, streams=streams, consumers={**snapshot.consumers, **found}, unknown=unknown)
 
 
@@ -102,13 +108,24 @@ async def _streams(js: JetStream) -> Streams:
     return found
 
 
-async def _consumers(
-    js: JetStream, streams: dict[str, Mapping[str, Json]], wanted: Container[str] | None, unknown: dict[str, str]
-) -> dict[str, Mapping[str, Mapping[str, Json]]]:
-    names = [
+def _counted(streams: Mapping[str, Mapping[str, Json]], wanted: Container[str] | None) -> list[str]:
+    """Streams whose leader says that they have consumers."""
+    return [
         name for name, item in streams.items()
         if item["state"]["consumer_count"] > 0 and (wanted is None or name in wanted)
     ]  # fmt: skip
+
+
+def _remembered(entries: Mapping[str, Mapping[str, Entry]]) -> set[str]:
+    """Streams with consumers of ours: in a cluster one that was just made is there before the stream's leader counts it."""
+    records = entries.get(BUCKET, {}).items()
+    ours = (decode_key(key) for key, one in records if key.startswith(_CONSUMERS) and not one.deleted)
+    return {address.stream for address in ours if address is not None}
+
+
+async def _consumers(
+    js: JetStream, streams: dict[str, Mapping[str, Json]], names: Sequence[str], unknown: dict[str, str]
+) -> dict[str, Mapping[str, Mapping[str, Json]]]:
     answers = await asyncio.gather(*(_consumers_of(js, name) for name in names))
     found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
     for name, said in zip(names, answers, strict=True):

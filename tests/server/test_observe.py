@@ -12,6 +12,7 @@ from reconciler.core.wire import Entry, Snapshot, SubjectCounts, Unanswered, Ver
 from reconciler.server import settled
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask, observe
+from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account, connect
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, make_streams, talk
@@ -104,6 +105,33 @@ def test_consumers_are_read_only_where_they_are_wanted(account: Account) -> None
         return await observe(js, consumers_of={"A"})
 
     assert set(talk(account, work).consumers) == {"A"}
+
+
+def test_where_we_remember_a_consumer_a_count_of_none_is_not_believed(account: Account) -> None:
+    """The list of streams is on its way when the consumer is made."""
+
+    async def work(js: JetStream) -> Snapshot:
+        async def made(_moment: Moment) -> Goes:
+            await make_consumer(js, "A", "c")
+            await js.put_entry("reconciler", "owned.consumer.A.c", b"{}", expected_revision=0)
+            return Goes.ON
+
+        await make_streams(js, "A", "B")
+        await make_bucket(js, "reconciler")
+        await js.put_entry("reconciler", "id", b"1", expected_revision=0)
+        async with wire(lambda: account.server.port, Point(Request("$JS.API.STREAM.LIST", 1), Side.REPLY)) as between:
+            between.act = made
+            nc = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
+            late = await JetStream.open(nc)
+            snapshot = await observe(late)
+            await late.close()
+            await nc.close()
+        assert [one.subject for one in between.asked if "CONSUMER" in one.subject] == ["$JS.API.CONSUMER.LIST.A"]
+        return snapshot
+
+    snapshot = talk(account, work)
+    assert snapshot.streams["A"]["state"]["consumer_count"] == 0
+    assert {name: set(found) for name, found in snapshot.consumers.items()} == {"A": {"c"}}
 
 
 @on_every_version
