@@ -6,8 +6,8 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from multiprocessing.context import ForkServerProcess
@@ -102,15 +102,22 @@ class Playing:
         self._later: set[asyncio.Task[None]] = set()
 
     async def played(self, expected: dict[str, list[str]] | None = None) -> Outcome:
-        nc = await (self._throne.connect() if self._throne else self.account.connect())
-        self.js = await JetStream.open(nc)
-        self.traffic = Traffic(nc, self.js, self.case.scene)
         try:
-            await self._story()
+            async with self._connected():
+                await self._story()
             if expected is not None and self.outcome.left != expected:
                 self.outcome.wrong.append(f"LEFT LYING ABOUT: {self.outcome.left}")
         except Exception as error:  # noqa: BLE001 - one case that goes wrong must not end the others
             self.outcome.wrong.append(f"THE TEST ITSELF: {type(error).__name__} {error}")
+        return self.outcome
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[None]:
+        nc = await (self._throne.connect() if self._throne else self.account.connect())
+        self.js = await JetStream.open(nc)
+        self.traffic = Traffic(nc, self.js, self.case.scene)
+        try:
+            yield
         finally:
             for process in (self._process, self._second):
                 if process is not None and process.is_alive():
@@ -118,7 +125,6 @@ class Playing:
             await self._cleared()
             await self.js.close()
             await nc.close()
-        return self.outcome
 
     async def _story(self) -> None:
         before, self.wanted = self._file("before", self.case.scene.before), self._file("wanted", self.case.scene.wanted)

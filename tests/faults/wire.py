@@ -95,23 +95,46 @@ class Wire:
     """What it has taken in for certain: of what is under way when a line ends, it may not have read all."""
     seen: Counter[str] = field(default_factory=Counter)
     was_reached: bool = False
+    lines: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def serve(self, client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
-        try:
-            server, request = await asyncio.open_connection("127.0.0.1", self.lead())
-        except OSError:
-            answer.close()
-            return
-        line = _Line(self, answer, request)
-        both = [asyncio.ensure_future(line.requests(client)), asyncio.ensure_future(line.replies(server))]
-        try:
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for one in both:
-                one.cancel()
-            await asyncio.gather(*both, return_exceptions=True)
-            answer.close()
-            request.close()
+    def serve(self, client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+        line = asyncio.create_task(self._led(client, answer))
+        self.lines.add(line)
+        line.add_done_callback(self.lines.discard)
+
+    async def _led(self, client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+        async with _closing(answer):
+            try:
+                server, request = await asyncio.open_connection("127.0.0.1", self.lead())
+            except OSError:
+                return
+            async with _closing(request):
+                line = _Line(self, answer, request)
+                both = [asyncio.ensure_future(line.requests(client)), asyncio.ensure_future(line.replies(server))]
+                try:
+                    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for one in both:
+                        one.cancel()
+                    await asyncio.gather(*both, return_exceptions=True)
+
+    async def ended(self) -> None:
+        """Whoever is still there has five seconds to go: a socket left behind fails some later test."""
+        if lines := [*self.lines]:
+            _, left = await asyncio.wait(lines, timeout=5)
+            for line in left:
+                line.cancel()
+            await asyncio.gather(*lines, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 class _Line:
@@ -202,6 +225,5 @@ async def wire(lead: Callable[[], int], at: Point | None = None) -> AsyncIterato
         yield between
     finally:
         proxy.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(5):
-                await proxy.wait_closed()
+        await between.ended()
+        await proxy.wait_closed()

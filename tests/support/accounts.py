@@ -17,13 +17,15 @@ ACCOUNTS = 400
 """Accounts per shared server; when they are used up, the next server starts."""
 
 SYSTEM_USER = "sys"
+PATIENT = "authorization: {timeout: 60}\n"
+"""Else a server hangs up on whoever needs two seconds on a busy machine to say who he is."""
 
 
 def accounts_config(number: int = ACCOUNTS) -> str:
     """Accounts a0, a1, … with JetStream and one user each, named like it, password too; and the system user `sys`."""
     lines = [f"a{n}: {{jetstream: enabled, users: [{{user: a{n}, password: a{n}}}]}}" for n in range(number)]
     lines.append(f"SYS: {{users: [{{user: {SYSTEM_USER}, password: {SYSTEM_USER}}}]}}")
-    return "accounts {\n" + "\n".join(lines) + "\n}\nsystem_account: SYS\n"
+    return PATIENT + "accounts {\n" + "\n".join(lines) + "\n}\nsystem_account: SYS\n"
 
 
 async def connect(url: str, user: str, password: str, **options: Any) -> Client:
