@@ -26,6 +26,7 @@ from tests.support.accounts import Account
 from tests.support.certificates import Authority
 from tests.support.jwt import Key, Operator, decorated
 from tests.support.servers import running
+from tests.support.slow import slowly
 from tests.support.versions import on_every_version
 
 
@@ -188,6 +189,14 @@ def test_all_servers_are_named_when_none_takes_us(closed_port: int, account: Acc
 def test_a_missing_login_says_how_to_give_one(account: Account) -> None:
     said = refusal(options(account.url))
     assert said.fix == "Give --creds, --nkey, --user and --password, or --context."
+
+
+def test_a_login_that_comes_too_late_is_not_called_wrong() -> None:
+    hasty = "authorization: {user: u, password: p, timeout: 0.1}"
+    with running(config=hasty) as server, slowly(1, server.port) as port:
+        said = refusal(options(f"nats://127.0.0.1:{port}", user="u", password="p"))
+    assert said.code == "NA101"
+    assert "took longer than the server waits for one (Authentication Timeout)" in said.message
 
 
 def test_expired_credentials_say_since_when(tmp_path: Path) -> None:
