@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from reconciler.core import intents
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.permissions import granted
 from reconciler.core.records import BUCKET, PREFIX, decode_key
@@ -21,18 +22,38 @@ from reconciler.server.read_kv import entries, subject_counts
 from reconciler.server.target import leader_versions, target
 
 RESERVED = (BUCKET, "static-consumer-groups", "elastic-consumer-groups")
-PARTS = {BUCKET: ("id", "owned.>", "intent.>", "lease.>")}
+PARTS = {BUCKET: ("id", f"{PREFIX}.>", f"{intents.PREFIX}.>", "lease.>")}
 """Keys that matter to a plan, where that is not all of them: the journal only grows."""
 JETSTREAM_OFF = 10039
+ATTEMPTS = 3
+"""Looks at an account in which applies end one after the other."""
 _CONSUMERS = f"{PREFIX}.consumer."
+_OF_STREAMS = (f"{PREFIX}.", f"{intents.PREFIX}.")
 
 Streams = Listed | Refusal | NoAnswer | Unsettled
 
 
 async def observe(
-    js: JetStream, *, buckets: Iterable[str] = RESERVED, consumers_of: Container[str] | None = None
+    js: JetStream, *, buckets: Collection[str] = RESERVED, consumers_of: Container[str] | None = None
 ) -> Snapshot:
-    """Everything there is; `consumers_of` names the streams whose consumers matter (None: all)."""
+    """Everything there is; `consumers_of` names the streams whose consumers matter (None: all). Read anew where an apply
+    wrote down meanwhile what it had done: of that, the streams would show what was before."""
+    for _ in range(ATTEMPTS):
+        snapshot = await _observed(js, buckets, consumers_of)
+        if not _is_torn(snapshot):
+            break
+    return snapshot
+
+
+def _is_torn(snapshot: Snapshot) -> bool:
+    """Leases and the journal are written all the time an apply takes, and tell nothing of the streams."""
+    said = snapshot.streams.get(f"KV_{BUCKET}")
+    listed_at = said["state"]["last_seq"] if said else 0
+    entries = snapshot.entries.get(BUCKET, {}).items()
+    return any(one.revision > listed_at for key, one in entries if key.startswith(_OF_STREAMS))
+
+
+async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Container[str] | None) -> Snapshot:
     info, who, streams = await asyncio.gather(js.read("INFO"), js.account(), _streams(js))
     _refuse_nothing(js, info, streams)
     unknown: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.support.lossy import losing
 from tests.support.versions import on_every_version
 
 BUCKET = "static-consumer-groups"
+LIST = "$JS.API.STREAM.LIST"
 """Read whole; of bucket `reconciler` only what matters to a plan is."""
 
 
@@ -107,31 +109,73 @@ def test_consumers_are_read_only_where_they_are_wanted(account: Account) -> None
     assert set(talk(account, work).consumers) == {"A"}
 
 
-def test_where_we_remember_a_consumer_a_count_of_none_is_not_believed(account: Account) -> None:
-    """The list of streams is on its way when the consumer is made."""
+async def overtaken(js: JetStream, account: Account, deed: Callable[[], Awaitable[None]], often: int = 1) -> Snapshot:
+    """What is seen when something is done each time the list of streams is on its way, so often at most."""
+    async with wire(lambda: account.server.port, Point(Request(LIST, 1), Side.REPLY)) as between:
 
-    async def work(js: JetStream) -> Snapshot:
-        async def made(_moment: Moment) -> Goes:
-            await make_consumer(js, "A", "c")
-            await js.put_entry("reconciler", "owned.consumer.A.c", b"{}", expected_revision=0)
+        async def meanwhile(_moment: Moment) -> Goes:
+            await deed()
+            between.at, between.was_reached = Point(Request(LIST, between.seen[LIST] + 1), Side.REPLY), False
             return Goes.ON
+
+        between.act = meanwhile
+        nc = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
+        looking = await JetStream.open(nc)
+        snapshot = await observe(looking)
+        await looking.close()
+        await nc.close()
+    assert between.seen[LIST] == often
+    return snapshot
+
+
+def test_where_we_remember_a_consumer_a_count_of_none_is_not_believed(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        async def made() -> None:
+            await make_consumer(js, "A", "c")
 
         await make_streams(js, "A", "B")
         await make_bucket(js, "reconciler")
-        await js.put_entry("reconciler", "id", b"1", expected_revision=0)
-        async with wire(lambda: account.server.port, Point(Request("$JS.API.STREAM.LIST", 1), Side.REPLY)) as between:
-            between.act = made
-            nc = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
-            late = await JetStream.open(nc)
-            snapshot = await observe(late)
-            await late.close()
-            await nc.close()
-        assert [one.subject for one in between.asked if "CONSUMER" in one.subject] == ["$JS.API.CONSUMER.LIST.A"]
-        return snapshot
+        await js.put_entry("reconciler", "owned.consumer.A.c", b"{}", expected_revision=0)
+        return await overtaken(js, account, made)
 
     snapshot = talk(account, work)
     assert snapshot.streams["A"]["state"]["consumer_count"] == 0
     assert {name: set(found) for name, found in snapshot.consumers.items()} == {"A": {"c"}}
+
+
+def test_an_apply_that_ends_while_we_look_is_seen_whole_or_not_at_all(account: Account) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        left = ["A", "B"]
+
+        async def removed() -> None:
+            for name in left:
+                await js.write(f"STREAM.DELETE.{name}")
+                await settled.delete(js, "reconciler", f"owned.stream.{name}", expected_revision=None)
+            left.clear()
+
+        await make_streams(js, "A", "B", "C")
+        await make_bucket(js, "reconciler")
+        for name in "ABC":
+            await js.put_entry("reconciler", f"owned.stream.{name}", b"{}", expected_revision=0)
+        return await overtaken(js, account, removed, often=2)
+
+    snapshot = talk(account, work)
+    remembered = {key for key, one in snapshot.entries["reconciler"].items() if not one.deleted}
+    assert remembered == {"owned.stream.C"}
+    assert set(snapshot.streams) == {"C", "KV_reconciler"}
+
+
+@pytest.mark.parametrize(("key", "looks"), [("owned.stream.A", 3), ("intent.consumer.A.c", 3), ("lease.orders", 1)])
+def test_who_writes_all_the_time_is_not_waited_for(account: Account, key: str, looks: int) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        async def written() -> None:
+            await js.put_entry("reconciler", key, b"{}", expected_revision=None)
+
+        await make_bucket(js, "reconciler")
+        await written()
+        return await overtaken(js, account, written, often=looks)
+
+    assert set(talk(account, work).entries["reconciler"]) == {key}
 
 
 @on_every_version
