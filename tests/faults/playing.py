@@ -14,6 +14,7 @@ from tests.faults.case import LATE, UNSEEN, Case, Outcome, Playing
 from tests.faults.kinds import DEPOSING, Fault, points
 from tests.faults.scenes import Scene, replicated, scenes
 from tests.support.accounts import ACCOUNTS, Account, Pool
+from tests.support.applying import warmed
 from tests.support.binaries import NEWEST
 
 CLUSTER = "cluster"
@@ -47,6 +48,7 @@ class Chosen:
 
 def run(setup: str, chosen: Chosen) -> list[Outcome]:
     """In a process of its own."""
+    warmed("tests.faults.warmed")
     with tempfile.TemporaryDirectory() as folder:
         return played(setup, chosen, Path(folder))
 

@@ -17,6 +17,11 @@ _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload([__name__])
 
 
+def warmed(module: str) -> None:
+    """Processes are forked off one that has imported this, too; to be said before the first of them."""
+    _PROCESSES.set_forkserver_preload([__name__, module])
+
+
 def applying(folder: Path, *arguments: str, said: str = "said", **environment: str) -> ForkServerProcess:
     """Runs in this folder, and writes what it says into the file `said` there."""
     return _PROCESSES.Process(target=_apply, args=(folder, arguments, said, environment), daemon=True)
