@@ -49,11 +49,13 @@ class Node:
         jetstream: bool | Settings = True,
         name: str | None = None,
         home: Path | None = None,
+        below: Path | None = None,
     ) -> None:
-        """`config` is added to the top level of the server's own file; `jetstream` may hold keys such as `domain`."""
+        """`config` is added to the top level of the server's own file; `jetstream` may hold keys such as `domain`. `home`
+        outlives it; without one it has a folder of its own, `below` that one or where temporary files are."""
         self.program = program
         self.name = name or f"n-{secrets.token_hex(4)}"
-        self.home = home or Path(tempfile.mkdtemp(prefix="reconciler-nats-"))
+        self.home = home or Path(tempfile.mkdtemp(prefix="reconciler-nats-", dir=below))
         self._reserved = {"client": ReservedPort()}
         self._config = config
         self._jetstream = jetstream

@@ -22,7 +22,7 @@ Expected = tuple[Case, dict[str, list[str]]]
 """With what lies about when nothing goes wrong."""
 AT_ONCE = 5
 """Cases; half of the time they wait. With more, a server's answers take as long as if something had gone wrong."""
-LANES = 3
+LANES = 5
 """Clusters beside each other in which leaders are killed; most of the time all wait until they are back."""
 OTHERS = 10
 """In a cluster every how many-th of the cuts that have nothing to do with leaders is played, unless they are asked for."""
@@ -100,7 +100,7 @@ class _Played:
     async def _deposed(self, cases: list[Expected]) -> list[Outcome]:
         """A server that is gone is gone for everybody in its cluster, so that one case at a time is played in it."""
         left = iter(cases)
-        lanes = [self.pools[0], *(Pool() for _ in range(LANES - 1))] if cases else []
+        lanes = [self.pools[0], *(Pool() for _ in range(LANES - 1))][: len(cases)]
         self.pools += lanes[1:]
         for pool in lanes:  # nothing else goes on while servers start
             await asyncio.to_thread(pool.clustered)

@@ -90,15 +90,18 @@ def test_a_killed_node_of_a_cluster_comes_back() -> None:
         assert len(create_stream(account, "A", replicas=3)["cluster"]["replicas"]) == 2
 
 
-STARTS_AND_WAITS = (
-    "from tests.support.servers import NatsServer; s = NatsServer().start(); print(s.pid, flush=True); input()"
-)
+STARTS_AND_WAITS = """
+import pathlib, sys; from tests.support.servers import NatsServer
+server = NatsServer(home=pathlib.Path(sys.argv[1])).start()
+print(server.pid, flush=True)
+input()
+"""
 
 
-def test_servers_end_with_the_process_that_started_them() -> None:
+def test_servers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(PROJECT)}
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", STARTS_AND_WAITS], env=environ, **pipes) as owner:
+    with subprocess.Popen([sys.executable, "-c", STARTS_AND_WAITS, str(tmp_path)], env=environ, **pipes) as owner:
         assert owner.stdout is not None
         server = int(owner.stdout.readline())
         assert is_alive(server)
