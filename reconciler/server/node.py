@@ -51,8 +51,8 @@ class Node:
         home: Path | None = None,
         below: Path | None = None,
     ) -> None:
-        """`config` is added to the top level of the server's own file; `jetstream` may hold keys such as `domain`. `home`
-        outlives it; without one it has a folder of its own, `below` that one or where temporary files are."""
+        """`config` is added to the top level of the server's own file; `jetstream` may hold keys such as `domain`. A
+        `home` stays when it closes; without one it makes a folder that goes, `below` this one or among temporary files."""
         self.program = program
         self.name = name or f"n-{secrets.token_hex(4)}"
         self.home = home or Path(tempfile.mkdtemp(prefix="reconciler-nats-", dir=below))

@@ -69,9 +69,9 @@ async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Contain
         _consumers(js, streams.items, counted, unknown),
         _entries(js, streams.items, buckets, unknown, denied),
     )
-    uncounted = _remembered(found) & streams.items.keys() - {*counted}
-    doubted = [name for name in uncounted if consumers_of is None or name in consumers_of]
-    consumers |= await _consumers(js, streams.items, doubted, unknown)
+    doubted = _remembered(found) - {*counted}
+    again = [name for name in streams.items if name in doubted and (consumers_of is None or name in consumers_of)]
+    consumers |= await _consumers(js, streams.items, again, unknown)
     return Snapshot(
         target=target(js, info, who, streams.items, versions),
         streams=streams.items,

@@ -145,7 +145,7 @@ def _refused(said: str, attempt: Attempt, options: ConnectOptions, login: UserCr
         return _Reason("NA101", "unreachable", f"the server takes no more connections ({said})", "Try again later.")
     if "timeout" in said.lower():
         why = f"the login took longer than the server waits for one ({said})"
-        return _Reason("NA101", "unreachable", why, "Try again: this machine is busy, or the way there slow.")
+        return _Reason("NA101", "unreachable", why, "Try again: this machine is busy, or the server far.")
     if who is None:
         return _Reason(
             "NA102",

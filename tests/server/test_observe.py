@@ -21,8 +21,8 @@ from tests.support.lossy import losing
 from tests.support.versions import on_every_version
 
 BUCKET = "static-consumer-groups"
-LIST = "$JS.API.STREAM.LIST"
 """Read whole; of bucket `reconciler` only what matters to a plan is."""
+LIST = "$JS.API.STREAM.LIST"
 
 
 @on_every_version
