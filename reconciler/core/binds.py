@@ -43,8 +43,13 @@ def after_ack_floor(info: Info) -> Json:
         return delivered.get("stream_seq", 0) + 1
     if floor.get("consumer_seq") or floor.get("stream_seq"):
         return floor["stream_seq"] + 1
-    started = {"all": 1, "by_start_sequence": info["config"].get("opt_start_seq")}
-    return started.get(info["config"].get("deliver_policy", "all"))
+    return first_asked(info["config"])
+
+
+def first_asked(config: Mapping[str, Json]) -> int | None:
+    """The sequence a consumer was made to start at; None where that is no number."""
+    started = {"all": 1, "by_start_sequence": config.get("opt_start_seq")}
+    return started.get(config.get("deliver_policy", "all"))
 
 
 def soon(info: Info) -> Json:

@@ -24,7 +24,7 @@ _DEEDS = {
     Call.CONSUMER_UNPIN: "unpin consumer", Call.ENTRY_PUT: "write record", Call.ENTRY_DELETE: "delete record",
     Call.CONSUMER_RESET: "start over with consumer",
     Call.GATE_CONSUMERS_GONE: "wait until the consumers are gone on",
-    Call.GATE_REPLICAS_CURRENT: "wait until the replicas are current of stream",
+    Call.GATE_REPLICAS_CURRENT: "wait until the replicas are current of",
     Call.GATE_IN_FLIGHT_DONE: "wait until what is in flight is acknowledged on",
     Call.GATE_MIRROR_CAUGHT_UP: "wait until it has caught up, mirror",
     Call.GATE_MEMBERS_BACK: "wait until the members consume again from",

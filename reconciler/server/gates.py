@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from reconciler.core.binds import first_asked
+from reconciler.core.resource import Json
 from reconciler.core.wire import Entry, Step, copies_all, partitions_of, stands_still
 from reconciler.server import problems
-from reconciler.server.api import Answer
+from reconciler.server.api import NO_MESSAGE, Answer, Refusal
 from reconciler.server.handling import POLL, Result, Run, Succeeded, info_of, is_missing
 from reconciler.server.read_kv import entry
 
@@ -64,7 +66,7 @@ async def _consumers_left(run: Run, step: Step) -> list[str]:
 
 
 async def replicas_current(run: Run, step: Step) -> Result:
-    """Two looks in a row, since the first may show the time before the change."""
+    """Of a stream or a consumer. Two looks in a row, since the first may show the time before the change."""
     looks = 0
 
     async def look() -> Result | _Shut | None:
@@ -72,13 +74,31 @@ async def replicas_current(run: Run, step: Step) -> Result:
         seen = await run.js.read(info_of(step))
         if is_missing(seen):
             return problems.gone(step)
-        looks = looks + 1 if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]) else 0
-        if looks:
-            return Succeeded() if looks == 2 else LOOK_AGAIN
+        if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]):
+            looks += 1
+            return await _begins_well(run, step, seen) if looks == 2 else LOOK_AGAIN
+        looks = 0
         how = _how_far(seen)
-        return _Shut(f"for the replicas of {step.on[0]}: {how}", problems.still_moving(step, how))
+        return _Shut(f"for the replicas of {'/'.join(step.on)}: {how}", problems.still_moving(step, how))
 
     return await _opened(run, step, look)
+
+
+async def _begins_well(run: Run, step: Step, seen: Mapping[str, Json]) -> Result:
+    """Whoever leads a new consumer starts it by its own copy of the stream; one that has lost messages starts it behind
+    them, and the other copies would drop them too. That nothing matched on the way says nothing."""
+    config, delivered = seen["config"], seen.get("delivered") or {}
+    start = first_asked(config) if len(step.on) > 1 else None
+    if start is None or delivered.get("consumer_seq") or delivered.get("stream_seq", 0) < start:
+        return Succeeded()
+    for subjects in config.get("filter_subjects") or [config.get("filter_subject") or ">"]:
+        asked = {"seq": start, "next_by_subj": subjects}
+        said = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", asked)
+        if isinstance(said, Mapping) and said["message"]["seq"] <= delivered["stream_seq"]:
+            return problems.passes_over(step, said["message"]["seq"], delivered["stream_seq"])
+        if not isinstance(said, Mapping) and not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
+            return problems.unreadable(step, said)
+    return Succeeded()
 
 
 def _how_far(seen: Answer) -> str:

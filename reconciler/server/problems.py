@@ -138,9 +138,22 @@ def _no_resume_point(step: Step) -> Unsuccessful:
 
 def still_moving(step: Step, how: str) -> Unsuccessful:
     seconds = step.body["timeout"] / 1e9
-    message = f"Stream {step.on[0]} is still being moved or copied after {seconds:g} s: {how}."
-    fix = "Wait until `nats stream info` shows all replicas current, then run apply again: it does what is left."
+    kind = "stream" if len(step.on) == 1 else "consumer"
+    message = f"{kind.capitalize()} {'/'.join(step.on)} is still being moved or copied after {seconds:g} s: {how}."
+    fix = f"Wait until `nats {kind} info` shows all replicas current, then run apply again: it does what is left."
     return Unsuccessful(_diagnostic(step, "AP109", "replicas-behind", message, fix), nothing_done=True)
+
+
+def passes_over(step: Step, message: int, begins: int) -> Unsuccessful:
+    stream, name = step.on
+    said = (
+        f"Consumer {stream}/{name} was made behind message {begins}, but {stream} still holds message {message}, which it "
+        "must deliver: the server that leads it has lost part of its copy. Nothing was deleted that keeps these messages."
+    )
+    fix = (
+        f"Delete it (`nats consumer rm {stream} {name}`), then run apply again: it is made anew where it has to start."
+    )
+    return Unsuccessful(_diagnostic(step, "AP112", "starts-too-late", said, fix), nothing_done=True)
 
 
 def still_behind(step: Step, how: str) -> Unsuccessful:

@@ -156,3 +156,33 @@ def test_an_elastic_group_is_ended_before_its_queue_goes(compare: Compare) -> No
     live = "streams: {S: {subjects: [s], groups: {g: {type: elastic, max_members: 2}}}}"
     plan = compare("streams: {S: {subjects: [s]}}\nremoved: [{address: elastic_group/S/g, reason: r}]", live).plan()
     assert before(plan, "delete stream/S-g") == {"wait for members of S-g", "delete entry/elastic-consumer-groups/S.g"}
+
+
+TAKING_OVER = "removed: [{address: consumer/S/a, reason: r}]"
+
+
+def streams(consumer: str, more: str = "") -> str:
+    return f"streams: {{S: {{subjects: [s], {more}consumers: {{{consumer}: {{}}}}}}}}\n"
+
+
+def test_who_comes_to_an_interest_stream_is_there_before_anybody_goes(compare: Compare) -> None:
+    interest = "retention: interest, "
+    plan = compare(streams("b", interest) + TAKING_OVER, streams("a", interest)).plan()
+    assert before(plan, "delete consumer/S/a") == {"create consumer/S/b"}
+
+
+def test_who_goes_waits_until_whoever_takes_over_is_on_every_server(compare: Compare) -> None:
+    interest = "retention: interest, num_replicas: 3, "
+    plan = compare(streams("b", interest) + TAKING_OVER, streams("a", interest), cluster="C").plan()
+    assert before(plan, "delete consumer/S/a") == {"create consumer/S/b", "wait for replicas of consumer/S/b"}
+
+
+def test_without_room_for_both_one_goes_before_the_other_comes(compare: Compare) -> None:
+    interest = "retention: interest, max_consumers: 1, "
+    plan = compare(streams("b", interest) + TAKING_OVER, streams("a", interest)).plan()
+    assert before(plan, "create consumer/S/b") == {"delete consumer/S/a"}
+
+
+def test_elsewhere_nothing_is_lost_in_either_order(compare: Compare) -> None:
+    plan = compare(streams("b") + TAKING_OVER, streams("a")).plan()
+    assert before(plan, "delete consumer/S/a") == before(plan, "create consumer/S/b") == set()

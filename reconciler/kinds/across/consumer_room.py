@@ -1,5 +1,6 @@
 """Consumers under the limits of their stream: looser limits come before those who use them, tighter ones after (10069,
-10121, 10153), and a consumer goes before another takes its place (10026)."""
+10121, 10153), and a consumer goes before another takes its place (10026). Where there is room for both, an interest stream
+sees who comes before it loses who goes, since it drops what nobody wants."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Json
 from reconciler.core.rule import View
 from reconciler.core.stages import Opening, Tie
+from reconciler.kinds.consumer.position import is_interest
 
 CAPS = ("max_ack_pending", "inactive_threshold")
 
@@ -60,8 +62,10 @@ def _places(stream: str, above: Change | None, consumers: Sequence[Change], view
     coming = [change.address for change in consumers if change.action is Action.CREATE]
     there = len(view.snapshot.consumers.get(stream, {})) if view.snapshot else 0
     most = _most(stream, above, view)
-    if going and coming and 0 < most < there + len(coming):
+    if 0 < most < there + len(coming):
         yield from (Tie(first, then) for first in going for then in coming)
+    elif any(is_interest(change, view) for change in consumers):
+        yield from (Tie(first, then, weak=True) for first in coming for then in going)
 
 
 def _most(stream: str, above: Change | None, view: View) -> int:

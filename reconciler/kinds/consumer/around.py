@@ -105,7 +105,7 @@ def _consumers(stream: str, view: View) -> Consumers:
 
 
 def _afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
-    changes = {c.address.name: c for c in _changes(view).get(stream, ())}
+    changes = {c.address.name: c for c in changes_of(view).get(stream, ())}
     raw: Mapping[str, Mapping[str, Json]] = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
     for name, info in raw.items():
         if name not in changes and not _is_internal(info["config"]):
@@ -120,7 +120,8 @@ def _afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
 
 
 @lru_cache(maxsize=2)
-def _changes(view: View) -> dict[str, list[Change]]:
+def changes_of(view: View) -> dict[str, list[Change]]:
+    """Of consumers, by stream."""
     found: dict[str, list[Change]] = {}
     for address, change in view.changes.items():
         if address.kind == "consumer":

@@ -18,6 +18,7 @@ from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.kinds.consumer import position
+from reconciler.kinds.consumer.everywhere import everywhere
 from reconciler.kinds.primitives import calls
 
 FILTERS = ("filter_subject", "filter_subjects")
@@ -33,7 +34,7 @@ def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
 def how(change: Change, view: View) -> Replacement:
     """Wherever the steps end, what was noted before tells where to go on."""
     name, start = change.address.name, position.start(change, view)
-    held = [_placeholder(change)] if position.is_interest(change, view) else []
+    held = [*_held(change, view)] if position.is_interest(change, view) else []
     noted = [*_noted(change)] if start and not position.is_noted(change) else []
     bound = {"opt_start_seq": noted[-1].id} if noted else {}  # the one field that only a step knows
     notes = {"placeholder": position.placeholder(name)} if held else {}
@@ -84,6 +85,12 @@ def _placeholder(change: Change) -> Step:
     return replace(step, effect=f"create a placeholder that {about}")
 
 
+def _held(change: Change, view: View) -> Iterator[Step]:
+    kept = _placeholder(change)
+    yield kept
+    yield from everywhere(change, view, kept.on[-1])
+
+
 def _noted(change: Change) -> Iterator[Step]:
     """Where it stands, once nothing more is delivered. It pauses for seconds, so that a cut leaves nobody waiting."""
     name, label = _old(change)[-1], "/".join(("consumer", *_old(change)))
@@ -118,10 +125,11 @@ def _as_planned(change: Change) -> Mapping[str, Json]:
     return {name: value for name, value in position.info_of(change)["config"].items() if name != "pause_until"}
 
 
-def tidy(change: Change, _view: View) -> Sequence[Step]:
-    """The placeholder goes."""
+def tidy(change: Change, view: View) -> Sequence[Step]:
+    """The placeholder goes, once nothing needs it any more."""
     if not (change.intent and change.intent.notes.get("placeholder")):
         return ()
     kept = position.placeholder(change.address.name)  # never a name that stands in the bucket: it is deleted
     step = calls.delete_consumer(change, change.address.stream, kept)
-    return (replace(step, before=None, effect="delete the placeholder, which nothing needs any more"),)
+    gone = replace(step, before=None, effect="delete the placeholder, which nothing needs any more")
+    return (*(everywhere(change, view, change.address.name) if change.desired else ()), gone)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Step
+from reconciler.kinds.consumer.everywhere import taking_over
 from reconciler.kinds.primitives import calls
 from reconciler.kinds.primitives.filters import is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.kinds.primitives.known import V2_14
@@ -22,7 +23,8 @@ LONG = "2100-01-01T00:00:00Z"
 def steps(change: Change, view: View) -> Sequence[Step]:
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
-        return (calls.create_consumer(change, stream, name, change.desired.config),)
+        made = calls.create_consumer(change, stream, name, change.desired.config)
+        return _chained((made, *taking_over(change, view)))
     if change.action is Action.UPDATE:
         return _chained(_update(change, view, stream, name))
     return (calls.delete_consumer(change, stream, name),) if change.action is Action.DELETE else ()

@@ -15,7 +15,7 @@ from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step, is_moving
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives import group_record
-from reconciler.kinds.primitives.calls import REPLICAS_TIMEOUT
+from reconciler.kinds.primitives.calls import replicas_current
 from reconciler.kinds.primitives.stream_config import required_level
 from reconciler.kinds.primitives.words import in_words, some
 
@@ -59,10 +59,7 @@ def steps(change: Change, view: View) -> Iterator[Step]:
     name = stream_name(*change.address.names)
     info, number = view.snapshot.streams[name], change.becomes(REPLICAS)
     own = int(info["config"].get("num_replicas", 1))
-    gate = Step(
-        id=f"wait for replicas of stream/{name}", call=Call.GATE_REPLICAS_CURRENT, on=(name,), address=str(change.address),
-        body={"replicas": own, "timeout": REPLICAS_TIMEOUT}, effect=f"wait until the replicas of stream {name} are current",
-    )  # fmt: skip
+    gate = replicas_current(change, (name,), own)
     waits = view.target.is_clustered and is_moving(info, own)
     if waits:
         yield gate

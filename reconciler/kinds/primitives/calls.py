@@ -62,13 +62,19 @@ def still(change: Change, name: str, view: View) -> Step | None:
     touches = change.touches("num_replicas", "placement")
     if not view.target.is_clustered or not touches or not is_moving(state, number):
         return None
+    return replicas_current(change, (name,), number)
+
+
+def replicas_current(change: Change, on: tuple[str, ...], replicas: int) -> Step:
+    """Of a stream, or of a consumer: (stream, consumer)."""
+    kind = "stream" if len(on) == 1 else "consumer"
     return Step(
-        id=f"wait for replicas of stream/{name}",
+        id=f"wait for replicas of {'/'.join((kind, *on))}",
         call=Call.GATE_REPLICAS_CURRENT,
-        on=(name,),
+        on=on,
         address=str(change.address),
-        body={"replicas": number, "timeout": REPLICAS_TIMEOUT},
-        effect=f"wait until the replicas of stream {name} are current",
+        body={"replicas": replicas, "timeout": REPLICAS_TIMEOUT},
+        effect=f"wait until the replicas of {kind} {on[-1]} are current",
     )
 
 

@@ -1,0 +1,30 @@
+"""Consumers of an interest stream that take over from others: known on every server before those go.
+
+Such a stream drops what no consumer wants, each server by what it knows. One that was away hears at once of all that came
+and went meanwhile, forgets what went before it learns what came, and drops everything in between; when it then leads the
+new consumer, the others drop it too. So nobody goes before whoever comes is there on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import View
+from reconciler.core.wire import Step
+from reconciler.kinds.consumer import around, position
+from reconciler.kinds.primitives import calls
+
+
+def everywhere(change: Change, view: View, name: str) -> Iterator[Step]:
+    """Where one server has it all, there is nothing to wait for."""
+    replicas = (around.stream_of(change, view) or {}).get("num_replicas") or 1
+    if view.target.is_clustered and replicas > 1 and position.is_interest(change, view):
+        yield calls.replicas_current(change, (change.address.stream, name), replicas)
+
+
+def taking_over(change: Change, view: View) -> Iterator[Step]:
+    """After a creation beside which others are deleted; a replacement has a gate of its own."""
+    others = around.changes_of(view)[change.address.stream]
+    if change.intent is None and any(other.action is Action.DELETE for other in others):
+        yield from everywhere(change, view, change.address.name)

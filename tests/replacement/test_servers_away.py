@@ -1,0 +1,148 @@
+"""An interest stream in a cluster of which one server is away: nobody goes before whoever takes over is known to all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from reconciler.core.events import Finished, Waiting
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Call, Step
+from reconciler.server.api import JetStream
+from reconciler.server.execute import execute
+from reconciler.server.observe import observe
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import Planned
+from reconciler.workflow.predict import forms
+from tests.replacement.consuming import CONSENT, Work, at_work, file
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream, talk
+from tests.support.servers import NatsServer
+from tests.support.topologies import read
+
+SECOND = 1_000_000_000
+
+
+@asynccontextmanager
+async def one_away(account: Account, work: Work) -> AsyncIterator[NatsServer]:
+    """Killed: neither the stream's leader nor the one that serves us. At the end everybody is there again."""
+    assert account.cluster is not None
+    leader = done(await work.js.request("STREAM.INFO.S"))["cluster"]["leader"]
+    away = next(node for node in account.cluster.nodes[1:] if node.name != leader)
+    away.kill()
+    try:
+        yield away
+    finally:
+        if not away.is_running:
+            away.start()
+        await asyncio.to_thread(account.cluster.wait_until_ready)
+
+
+async def applied(work: Work, planned: Planned, away: NatsServer) -> tuple[list[str], list[str], Finished]:
+    """What was waited for, and who was there then; the server comes back as soon as it is waited for."""
+    told, there = [], []
+    async for event in apply(planned, work.js):
+        if isinstance(event, Waiting):
+            told.append(event.text)
+            if not away.is_running:
+                there = await work.consumers()
+                away.start()
+        if isinstance(event, Finished):
+            return told, sorted(there), event
+    raise AssertionError("an apply that does not end")
+
+
+def declared(folder: Path, consumer: str, more: str = "") -> Topology:
+    consumers = f"{{{consumer}: {{ack_policy: explicit}}}}"
+    stream = f"{{subjects: [s.*], retention: interest, num_replicas: 3, consumers: {consumers}}}"
+    return read(folder, f"streams: {{S: {stream}}}\n{more}")
+
+
+def test_a_consumer_is_replaced_only_when_its_placeholder_is_on_every_server(
+    clustered_account: Account, tmp_path: Path
+) -> None:
+    wanted = file(tmp_path / "wanted", "interest", f"max_waiting: 64{CONSENT}", replicas=3)
+
+    async def story() -> None:
+        async with at_work(clustered_account, file(tmp_path, "interest", replicas=3)) as work:
+            planned = await work.plan(wanted)
+            async with one_away(clustered_account, work) as away:
+                told, there, finished = await applied(work, planned, away)
+            assert finished.is_success, finished
+            kept = next(name for name in there if name.endswith("-kept"))
+            assert there == ["c", kept]
+            assert told[0] == f"waiting for the replicas of S/{kept}: {away.name} not current"
+            assert (await work.consumers(), set(await work.work_off()) | set(work.acknowledged)) == (
+                ["c"],
+                set(work.published),
+            )
+
+    asyncio.run(story())
+
+
+def test_a_consumer_is_removed_only_when_the_one_declared_beside_it_is_on_every_server(
+    clustered_account: Account, tmp_path: Path
+) -> None:
+    removed = "removed: [{address: consumer/S/c, reason: another takes over}]"
+    wanted = declared(tmp_path / "wanted", "d", removed)
+
+    async def story() -> None:
+        async with at_work(clustered_account, declared(tmp_path, "c")) as work:
+            planned = await work.plan(wanted)
+            async with one_away(clustered_account, work) as away:
+                told, there, finished = await applied(work, planned, away)
+            assert finished.is_success, finished
+            assert (there, told[0]) == (["c", "d"], f"waiting for the replicas of S/d: {away.name} not current")
+            assert (await work.consumers(), (await work.info("d"))["num_pending"]) == (["d"], await work.left())
+
+    asyncio.run(story())
+
+
+async def gate(js: JetStream) -> Finished:
+    step = Step(id="gate", call=Call.GATE_REPLICAS_CURRENT, on=("S", "c"), address="consumer/S/c",
+                body={"replicas": 3, "timeout": 60 * SECOND}, effect="wait")  # fmt: skip
+    events = [event async for event in execute(js, [step], forms=forms(await observe(js)))]
+    assert isinstance(events[-1], Finished)
+    return events[-1]
+
+
+async def made(js: JetStream, name: str, **config: Any) -> None:
+    wanted = {"durable_name": name, "ack_policy": "explicit", **config}
+    done(await js.request(f"CONSUMER.CREATE.S.{name}", {"stream_name": "S", "action": "create", "config": wanted}))
+
+
+async def begun(js: JetStream, **config: Any) -> None:
+    """A consumer that begins at the second of five messages, beside another one that wants them all."""
+    await make_stream(js, "S", subjects=["s.*"], retention="interest", num_replicas=3)
+    await made(js, "kept")
+    await made(js, "c", deliver_policy="by_start_sequence", opt_start_seq=2, **config)
+    for _ in range(5):
+        await js.pipeline.nc.request("s.x", b"x", timeout=20)
+
+
+def test_one_that_begins_behind_what_it_has_to_deliver_is_found_out(clustered_account: Account) -> None:
+    async def work(js: JetStream) -> Finished:
+        await begun(js)
+        done(await js.request("CONSUMER.RESET.S.c", {"seq": 5}))
+        return await gate(js)
+
+    (failed,) = talk(clustered_account, work).failed
+    assert failed.reason.code == "AP112"
+    assert "S/c was made behind message 4, but S still holds message 2" in failed.reason.message
+    assert "nats consumer rm S c" in (failed.reason.fix or "")
+
+
+def test_one_that_found_nothing_that_matches_is_not(clustered_account: Account) -> None:
+    async def work(js: JetStream) -> tuple[Mapping[str, Any], Finished]:
+        await begun(js, filter_subject="s.y")
+        await js.pipeline.nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", b'{"expires": 30000000000}', reply="nobody")
+        async with asyncio.timeout(60):
+            while (seen := done(await js.request("CONSUMER.INFO.S.c")))["delivered"]["stream_seq"] < 5:
+                pass  # nothing announces that a consumer has looked
+        return seen, await gate(js)
+
+    seen, finished = talk(clustered_account, work)
+    assert (seen["delivered"]["consumer_seq"], finished.is_success) == (0, True)
