@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reconciler.core.events import Finished
 from reconciler.core.rule import Verdict
 from reconciler.server.api import JetStream
-from reconciler.workflow.plan import PlanOptions, plan
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.support.jetstream import done
 from tests.support.topologies import read
 
@@ -36,8 +38,20 @@ async def take(js: JetStream, stream: str, consumer: str, number: int, *, acknow
 
 async def planned(js: JetStream, folder: Path, text: str) -> dict[str, Verdict]:
     """The verdicts of a plan by code; here no rule speaks twice."""
-    made = (await plan(read(folder, text), js, PlanOptions())).plan
-    return {verdict.code: verdict for change in made.changes for verdict in change.verdicts}
+    return _verdicts(await plan(read(folder, text), js, PlanOptions()))
+
+
+def _verdicts(found: Planned) -> dict[str, Verdict]:
+    return {verdict.code: verdict for change in found.plan.changes for verdict in change.verdicts}
+
+
+async def applied(js: JetStream, folder: Path, text: str) -> dict[str, Verdict]:
+    """The same, and then it is done."""
+    found = await plan(read(folder, text), js, PlanOptions())
+    events = [event async for event in apply(found, js)]
+    assert isinstance(events[-1], Finished), events
+    assert events[-1].is_success, events[-1]
+    return _verdicts(found)
 
 
 async def state(js: JetStream, stream: str) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.server.api import JetStream
-from tests.quantities.losing import planned, publish, settled, state, take
+from tests.quantities.losing import applied, planned, publish, settled, state, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.versions import on_every_version
@@ -103,6 +103,20 @@ def test_a_deleted_consumer_takes_no_more_with_it_than_was_said(account: Account
 
     predicted, gone = talk(account, work)
     assert (predicted, gone) == (10, 5 if other else 10)
+
+
+@on_every_version
+def test_whoever_is_declared_beside_a_deleted_consumer_gets_what_that_leaves(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, int]:
+        await applied(js, tmp_path, text("interest", ""))
+        await publish(js, *MIXED)
+        beside = text("interest", "").replace("{c:", "{d:") + "\nremoved: [{address: consumer/S/c, reason: x}]"
+        verdicts = await applied(js, tmp_path, beside)
+        return verdicts["CO310"].message, done(await js.request("CONSUMER.INFO.S.d"))["num_pending"]
+
+    said, pending = talk(account, work)
+    assert said.endswith("and up to 10 go at apply: those that no other consumer wants")
+    assert pending == len(MIXED)
 
 
 @on_every_version

@@ -191,13 +191,11 @@ def _fate(change: Change, info: Info, view: View) -> tuple[int, str]:
         return 0, ": they stay until another consumer takes them"
     if retention != "interest":
         return 0, ""
-    others = [
-        other
-        for key, other in (view.snapshot.consumers if view.snapshot else {}).get(stream, {}).items()
-        if key != name
-    ]
+    there = (view.snapshot.consumers if view.snapshot else {}).get(stream, {})
+    others = [other["config"] for key, other in there.items() if key != name]
+    coming = [one.desired.config for one in view.children(stream, "consumer") if one.desired and one.live is None]
     mine = filters(info["config"])
-    if any(collide(one, two) for other in others for one in filters(other["config"]) for two in mine):
+    if any(collide(one, two) for other in (*others, *coming) for one in filters(other) for two in mine):
         return behind(info), f", and up to {some(behind(info))} go at apply: those that no other consumer wants"
     return behind(info), " and go at apply, since no other consumer wants them"
 
