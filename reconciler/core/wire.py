@@ -232,6 +232,7 @@ class Call(StrEnum):
     ENTRY_DELETE = "entry.delete"
     GATE_CONSUMERS_GONE = "gate.consumers_gone"
     GATE_REPLICAS_CURRENT = "gate.replicas_current"
+    GATE_CONSUMER_EVERYWHERE = "gate.consumer_everywhere"
     GATE_IN_FLIGHT_DONE = "gate.in_flight_done"
     GATE_MIRROR_CAUGHT_UP = "gate.mirror_caught_up"
     GATE_MEMBERS_BACK = "gate.members_back"

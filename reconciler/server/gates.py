@@ -66,7 +66,17 @@ async def _consumers_left(run: Run, step: Step) -> list[str]:
 
 
 async def replicas_current(run: Run, step: Step) -> Result:
-    """Of a stream or a consumer. Two looks in a row, since the first may show the time before the change."""
+    return await _still(run, step, problems.still_moving)
+
+
+async def consumer_everywhere(run: Run, step: Step) -> Result:
+    """On every server, and begun where it was to begin."""
+    stood = await _still(run, step, problems.not_everywhere)
+    return await _begun(run, step, stood.echo) if isinstance(stood, Succeeded) else stood
+
+
+async def _still(run: Run, step: Step, late: Callable[[Step, str], Result]) -> Result:
+    """All replicas current. Two looks in a row, since the first may show the time before the change."""
     looks = 0
 
     async def look() -> Result | _Shut | None:
@@ -76,19 +86,19 @@ async def replicas_current(run: Run, step: Step) -> Result:
             return problems.gone(step)
         if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]):
             looks += 1
-            return await _begins_well(run, step, seen) if looks == 2 else LOOK_AGAIN
+            return Succeeded(seen) if looks == 2 else LOOK_AGAIN
         looks = 0
         how = _how_far(seen)
-        return _Shut(f"for the replicas of {'/'.join(step.on)}: {how}", problems.still_moving(step, how))
+        return _Shut(f"for the replicas of {'/'.join(step.on)}: {how}", late(step, how))
 
     return await _opened(run, step, look)
 
 
-async def _begins_well(run: Run, step: Step, seen: Mapping[str, Json]) -> Result:
+async def _begun(run: Run, step: Step, seen: Mapping[str, Json]) -> Result:
     """Whoever leads a new consumer starts it by its own copy of the stream; one that has lost messages starts it behind
     them, and the other copies would drop them too. That nothing matched on the way says nothing."""
     config, delivered = seen["config"], seen.get("delivered") or {}
-    start = first_asked(config) if len(step.on) > 1 else None
+    start = first_asked(config)
     if start is None or delivered.get("consumer_seq") or delivered.get("stream_seq", 0) < start:
         return Succeeded()
     for subjects in config.get("filter_subjects") or [config.get("filter_subject") or ">"]:

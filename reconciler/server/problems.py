@@ -31,6 +31,7 @@ DEEDS = {
     Call.ENTRY_DELETE: "delete entry {}",
     Call.GATE_CONSUMERS_GONE: "see the consumers of {} gone",
     Call.GATE_REPLICAS_CURRENT: "see the replicas of {} current",
+    Call.GATE_CONSUMER_EVERYWHERE: "see consumer {} on every server",
     Call.GATE_IN_FLIGHT_DONE: "see what {} has delivered acknowledged",
     Call.GATE_MIRROR_CAUGHT_UP: "see mirror {} caught up",
     Call.GATE_MEMBERS_BACK: "see the members of {} consuming again",
@@ -138,10 +139,22 @@ def _no_resume_point(step: Step) -> Unsuccessful:
 
 def still_moving(step: Step, how: str) -> Unsuccessful:
     seconds = step.body["timeout"] / 1e9
-    kind = "stream" if len(step.on) == 1 else "consumer"
-    message = f"{kind.capitalize()} {'/'.join(step.on)} is still being moved or copied after {seconds:g} s: {how}."
-    fix = f"Wait until `nats {kind} info` shows all replicas current, then run apply again: it does what is left."
+    message = f"Stream {step.on[0]} is still being moved or copied after {seconds:g} s: {how}."
+    fix = "Wait until `nats stream info` shows all replicas current, then run apply again: it does what is left."
     return Unsuccessful(_diagnostic(step, "AP109", "replicas-behind", message, fix), nothing_done=True)
+
+
+def not_everywhere(step: Step, how: str) -> Unsuccessful:
+    seconds = step.body["timeout"] / 1e9
+    message = (
+        f"Consumer {'/'.join(step.on)} is not on every server after {seconds:g} s: {how}. A server that does not know it "
+        "would drop messages once the consumer goes whose place it takes, so that one stays."
+    )
+    fix = (
+        f"Wait until `nats consumer info {' '.join(step.on)}` shows all replicas current, then run apply again: it does what "
+        "is left. A server that is gone for good is taken off by `nats server cluster peer-remove`."
+    )
+    return Unsuccessful(_diagnostic(step, "AP113", "not-everywhere", message, fix), nothing_done=True)
 
 
 def passes_over(step: Step, message: int, begins: int) -> Unsuccessful:

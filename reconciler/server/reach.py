@@ -42,7 +42,8 @@ STEPS: Mapping[Call, tuple[str, ...]] = {
     Call.ENTRY_PUT: ("$KV.{on}", "STREAM.MSG.GET.KV_{stream}"),
     Call.ENTRY_DELETE: ("$KV.{on}", "STREAM.MSG.GET.KV_{stream}"),
     Call.GATE_CONSUMERS_GONE: ("CONSUMER.NAMES.{stream}",),
-    Call.GATE_REPLICAS_CURRENT: ("{type}.INFO.{on}",),
+    Call.GATE_REPLICAS_CURRENT: ("STREAM.INFO.{on}",),
+    Call.GATE_CONSUMER_EVERYWHERE: ("CONSUMER.INFO.{on}", "STREAM.MSG.GET.{stream}"),
     Call.GATE_MIRROR_CAUGHT_UP: ("STREAM.INFO.{on}",),
     Call.GATE_MEMBERS_BACK: (),
     Call.GATE_IN_FLIGHT_DONE: ("CONSUMER.INFO.{on}",),
@@ -140,5 +141,4 @@ class Api:
 
 
 def _names(step: Step) -> dict[str, str]:
-    kind = "STREAM" if len(step.on) == 1 else "CONSUMER"
-    return {"on": ".".join(step.on), "stream": step.on[0], "source": step.body.get("from", ""), "type": kind}
+    return {"on": ".".join(step.on), "stream": step.on[0], "source": step.body.get("from", "")}

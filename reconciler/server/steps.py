@@ -166,6 +166,7 @@ _HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
     Call.ENTRY_DELETE: entry_steps.remove,
     Call.GATE_CONSUMERS_GONE: gates.consumers_gone,
     Call.GATE_REPLICAS_CURRENT: gates.replicas_current,
+    Call.GATE_CONSUMER_EVERYWHERE: gates.consumer_everywhere,
     Call.GATE_IN_FLIGHT_DONE: gates.in_flight_done,
     Call.GATE_MIRROR_CAUGHT_UP: gates.mirror_caught_up,
     Call.GATE_MEMBERS_BACK: gates.members_back,

@@ -189,6 +189,7 @@ _DO: Mapping[Call, Callable[[Held, Step], None]] = {
     Call.ENTRY_DELETE: _remove,
     Call.GATE_CONSUMERS_GONE: _nothing,
     Call.GATE_REPLICAS_CURRENT: _nothing,
+    Call.GATE_CONSUMER_EVERYWHERE: _nothing,
     Call.GATE_IN_FLIGHT_DONE: _nothing,
     Call.GATE_MIRROR_CAUGHT_UP: _nothing,
     Call.GATE_MEMBERS_BACK: _nothing,

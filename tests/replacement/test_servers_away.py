@@ -11,7 +11,7 @@ from typing import Any
 from reconciler.core.events import Finished, Waiting
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Call, Step
-from reconciler.server.api import JetStream
+from reconciler.server.api import JetStream, NoAnswer
 from reconciler.server.execute import execute
 from reconciler.server.observe import observe
 from reconciler.workflow.apply import apply
@@ -101,17 +101,35 @@ def test_a_consumer_is_removed_only_when_the_one_declared_beside_it_is_on_every_
     asyncio.run(story())
 
 
-async def gate(js: JetStream) -> Finished:
-    step = Step(id="gate", call=Call.GATE_REPLICAS_CURRENT, on=("S", "c"), address="consumer/S/c",
-                body={"replicas": 3, "timeout": 60 * SECOND}, effect="wait")  # fmt: skip
+async def gate(js: JetStream, name: str = "c", seconds: float = 60) -> Finished:
+    step = Step(id="gate", call=Call.GATE_CONSUMER_EVERYWHERE, on=("S", name), address=f"consumer/S/{name}",
+                body={"replicas": 3, "timeout": seconds * SECOND}, effect="wait")  # fmt: skip
     events = [event async for event in execute(js, [step], forms=forms(await observe(js)))]
     assert isinstance(events[-1], Finished)
     return events[-1]
 
 
+def test_a_server_that_does_not_come_back_is_named(clustered_account: Account, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with at_work(clustered_account, declared(tmp_path, "c")) as work:
+            async with one_away(clustered_account, work) as away:
+                await made(work.js, "d")
+                (failed,) = (await gate(work.js, "d", seconds=0.5)).failed
+            assert failed.reason.code == "AP113"
+            assert failed.reason.message.startswith("Consumer S/d is not on every server after 0.5 s: ")
+            assert away.name in failed.reason.message
+
+    asyncio.run(story())
+
+
 async def made(js: JetStream, name: str, **config: Any) -> None:
+    """Asked for until there is an answer: whoever was to give it may be the one that is away."""
     wanted = {"durable_name": name, "ack_policy": "explicit", **config}
-    done(await js.request(f"CONSUMER.CREATE.S.{name}", {"stream_name": "S", "action": "create", "config": wanted}))
+    body = {"stream_name": "S", "action": "create", "config": wanted}
+    async with asyncio.timeout(60):
+        while isinstance(said := await js.request(f"CONSUMER.CREATE.S.{name}", body), NoAnswer):
+            pass
+    done(said)
 
 
 async def begun(js: JetStream, **config: Any) -> None:

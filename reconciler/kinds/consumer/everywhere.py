@@ -11,16 +11,23 @@ from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import View
-from reconciler.core.wire import Step
+from reconciler.core.wire import Call, Step
 from reconciler.kinds.consumer import around, position
-from reconciler.kinds.primitives import calls
+from reconciler.kinds.primitives.calls import REPLICAS_TIMEOUT
 
 
 def everywhere(change: Change, view: View, name: str) -> Iterator[Step]:
     """Where one server has it all, there is nothing to wait for."""
     replicas = (around.stream_of(change, view) or {}).get("num_replicas") or 1
     if view.target.is_clustered and replicas > 1 and position.is_interest(change, view):
-        yield calls.replicas_current(change, (change.address.stream, name), replicas)
+        yield Step(
+            id=f"see consumer/{change.address.stream}/{name} everywhere",
+            call=Call.GATE_CONSUMER_EVERYWHERE,
+            on=(change.address.stream, name),
+            address=str(change.address),
+            body={"replicas": replicas, "timeout": REPLICAS_TIMEOUT},
+            effect=f"wait until every server of the cluster has consumer {name}",
+        )
 
 
 def taking_over(change: Change, view: View) -> Iterator[Step]:

@@ -59,7 +59,7 @@ def steps(change: Change, view: View) -> Iterator[Step]:
     name = stream_name(*change.address.names)
     info, number = view.snapshot.streams[name], change.becomes(REPLICAS)
     own = int(info["config"].get("num_replicas", 1))
-    gate = replicas_current(change, (name,), own)
+    gate = replicas_current(change, name, own)
     waits = view.target.is_clustered and is_moving(info, own)
     if waits:
         yield gate

@@ -62,19 +62,17 @@ def still(change: Change, name: str, view: View) -> Step | None:
     touches = change.touches("num_replicas", "placement")
     if not view.target.is_clustered or not touches or not is_moving(state, number):
         return None
-    return replicas_current(change, (name,), number)
+    return replicas_current(change, name, number)
 
 
-def replicas_current(change: Change, on: tuple[str, ...], replicas: int) -> Step:
-    """Of a stream, or of a consumer: (stream, consumer)."""
-    kind = "stream" if len(on) == 1 else "consumer"
+def replicas_current(change: Change, name: str, replicas: int) -> Step:
     return Step(
-        id=f"wait for replicas of {'/'.join((kind, *on))}",
+        id=f"wait for replicas of stream/{name}",
         call=Call.GATE_REPLICAS_CURRENT,
-        on=on,
+        on=(name,),
         address=str(change.address),
         body={"replicas": replicas, "timeout": REPLICAS_TIMEOUT},
-        effect=f"wait until the replicas of {kind} {on[-1]} are current",
+        effect=f"wait until the replicas of stream {name} are current",
     )
 
 
