@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -69,6 +71,7 @@ class _Played:
         if self._clustered:
             self.pools[0].clustered()
         self._giving = asyncio.Lock()
+        self._begun, self._ended = Counter[Pool](), Counter[Pool]()
         self._numbers, self._turn, self._bed = count(), asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(ASLEEP)
 
     @property
@@ -113,13 +116,11 @@ class _Played:
         return [outcome for played in await asyncio.gather(*map(lane, lanes)) for outcome in played]
 
     async def _one(self, case: Case, left: dict[str, list[str]] | None = None) -> Outcome:
-        async with self._bed if case.fault in WAITING else self._turn:
-            return await self._played(case, left, None)
+        async with self._bed if case.fault in WAITING else self._turn, self._lent() as account:
+            return await self._played(case, left, account)
 
-    async def _played(self, case: Case, left: dict[str, list[str]] | None, account: Account | None) -> Outcome:
-        number = next(self._numbers)
-        account = account or await self._account(number)
-        outcome = await Playing(case, account, self._folder / str(number)).played(left)
+    async def _played(self, case: Case, left: dict[str, list[str]] | None, account: Account) -> Outcome:
+        outcome = await Playing(case, account, self._folder / str(next(self._numbers))).played(left)
         self._tell(outcome)
         return outcome
 
@@ -127,10 +128,18 @@ class _Played:
         shown = "." if outcome.is_good and outcome.word not in (UNSEEN, LATE) else f"\n{outcome} {outcome.word}\n"
         print(shown, end="", file=sys.stderr, flush=True)
 
-    async def _account(self, number: int) -> Account:
-        """A pool ends a server when its accounts are used up, and somebody may still be at work there."""
+    @asynccontextmanager
+    async def _lent(self) -> AsyncIterator[Account]:
+        """A pool ends with the last one at work there: dozens of servers that nobody needs any more are not idle."""
         async with self._giving:
-            if number % ACCOUNTS == ACCOUNTS - 1:
+            if self._begun[self.pools[-1]] == ACCOUNTS:
                 self.pools.append(Pool())
             pool = self.pools[-1]
-            return await asyncio.to_thread(pool.clustered) if self._clustered else pool.account(self._setup)
+            self._begun[pool] += 1
+            account = await asyncio.to_thread(pool.clustered) if self._clustered else pool.account(self._setup)
+        try:
+            yield account
+        finally:
+            self._ended[pool] += 1
+            if self._ended[pool] == ACCOUNTS:
+                await asyncio.to_thread(pool.close)
