@@ -14,13 +14,14 @@ def forms(snapshot: Snapshot) -> Forms:
     """Predictions for one run. A consumer inherits from its stream as it is by then, so stream echoes are remembered."""
     streams: dict[str, Config] = {name: info["config"] for name, info in snapshot.streams.items()}
 
-    def wrong(step: Step, sent: Config, _before: Config | None, echo: Config) -> Sequence[str]:
+    def wrong(step: Step, sent: Config, before: Config | None, echo: Config) -> Sequence[str]:
         if len(step.on) == 1:
             streams[step.on[0]] = echo
             settled = stream_config.settle(sent, snapshot.target, name=step.on[0], origin=_origin(sent, streams))
             return unlike(settled.config, settled.open, stream_config.canonical(echo))
         parent = stream_config.canonical(streams.get(step.on[0], {}))
-        predicted = consumer_config.settle(sent, snapshot.target, parent=parent)
+        written = sent if before is None else _left_paused(sent, echo)
+        predicted = consumer_config.settle(written, snapshot.target, parent=parent)
         return unlike(predicted.config, predicted.open, consumer_config.canonical(echo))
 
     def stored(on: tuple[str, ...]) -> Entry | None:
@@ -28,6 +29,12 @@ def forms(snapshot: Snapshot) -> Forms:
         return snapshot.entries.get(bucket, {}).get(key)
 
     return Forms(patch=stream_config.update_body, wrong=wrong, stored=stored)
+
+
+def _left_paused(sent: Config, echo: Config) -> Config:
+    """No update pauses or resumes, whatever it says; what was read just before may be older than the pause."""
+    paused = {"pause_until": echo["pause_until"]} if "pause_until" in echo else {}
+    return {**{name: value for name, value in sent.items() if name != "pause_until"}, **paused}
 
 
 def _origin(sent: Config, streams: Mapping[str, Config]) -> Config | None:
