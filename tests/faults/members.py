@@ -16,6 +16,8 @@ from reconciler.server.read_kv import entry
 BUCKET = "elastic-consumer-groups"
 LOOKS_EVERY = 0.2
 """Seconds between two looks at the record; each asks for messages for the next second too, so that somebody always waits."""
+WITHIN = 2.0
+"""Seconds an answer may take before a member asks again: two that a killed leader has taken along fit into its ack wait."""
 WRONG_PIN = "423"
 SECOND = 1_000_000_000
 PULL = {"batch": 50, "expires": SECOND, "group": "PCG"}
@@ -70,7 +72,7 @@ class Member:
         """Has it what the record gives it? Whoever gains a partition is refused until its former owner has let go."""
         wanted = await self._owned()
         if wanted != self._filters:
-            await self._js.request(f"CONSUMER.DELETE.{self._at}")
+            await self._js.request(f"CONSUMER.DELETE.{self._at}", within=WITHIN)
             self._pin = ""
             self._filters = wanted if wanted and await self._joins(wanted) else []
         if is_settled := wanted == self._filters:
@@ -81,7 +83,7 @@ class Member:
         stream, name = self._at.split(".")
         config = {**CONFIG, "name": name, "filter_subjects": filters}
         body = {"stream_name": stream, "action": "create", "config": config}
-        return isinstance(await self._js.request(f"CONSUMER.CREATE.{self._at}", body), dict)
+        return isinstance(await self._js.request(f"CONSUMER.CREATE.{self._at}", body, within=WITHIN), dict)
 
     async def _owned(self) -> list[str]:
         """What the record gives it; what it has while nobody can read the record."""
