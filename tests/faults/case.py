@@ -21,6 +21,7 @@ from reconciler.core.topology import Topology
 from reconciler.core.wire import Entry
 from reconciler.server import journal, unlocking
 from reconciler.server.api import NO_STREAM, JetStream, Refusal
+from reconciler.server.observe import observe
 from reconciler.server.read_kv import entry
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
@@ -177,6 +178,13 @@ class Playing:
             self._judge_the_first(between)
         if self._throne:
             await self._throne.whole()
+            await self._led()
+
+    async def _led(self) -> None:
+        """Until somebody answers for every stream: a cluster is whole before that, and what nobody answers for is blocked."""
+        async with asyncio.timeout(PATIENCE):
+            while (await observe(self.js)).unknown:
+                pass
 
     def _port(self) -> int:
         return self._throne.port() if self._throne else self.account.server.port
