@@ -156,10 +156,12 @@ def test_one_that_begins_behind_what_it_has_to_deliver_is_found_out(clustered_ac
 def test_one_that_found_nothing_that_matches_is_not(clustered_account: Account) -> None:
     async def work(js: JetStream) -> tuple[Mapping[str, Any], Finished]:
         await begun(js, filter_subject="s.y")
-        await js.pipeline.nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", b'{"expires": 30000000000}', reply="nobody")
+        nc = js.pipeline.nc
+        inbox = nc.new_inbox()  # whom nobody listens to is not looked for
+        await nc.subscribe(inbox)
         async with asyncio.timeout(60):
             while (seen := done(await js.request("CONSUMER.INFO.S.c")))["delivered"]["stream_seq"] < 5:
-                pass  # nothing announces that a consumer has looked
+                await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", b'{"expires": 1000000000}', reply=inbox)
         return seen, await gate(js)
 
     seen, finished = talk(clustered_account, work)
