@@ -62,9 +62,11 @@ def _places(stream: str, above: Change | None, consumers: Sequence[Change], view
     coming = [change.address for change in consumers if change.action is Action.CREATE]
     there = len(view.snapshot.consumers.get(stream, {})) if view.snapshot else 0
     most = _most(stream, above, view)
+    if not (going and coming):
+        return
     if 0 < most < there + len(coming):
         yield from (Tie(first, then) for first in going for then in coming)
-    elif any(is_interest(change, view) for change in consumers):
+    elif is_interest(consumers[0], view):
         yield from (Tie(first, then, weak=True) for first in coming for then in going)
 
 

@@ -9,6 +9,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import MessagesFrom, Question
+from reconciler.kinds.consumer.around import changes_of
 from reconciler.kinds.primitives.readers import behind, filters
 from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.kinds.primitives.words import Amount, amount, consent_to, exactly, listed, some
@@ -193,7 +194,7 @@ def _fate(change: Change, info: Info, view: View) -> tuple[int, str]:
         return 0, ""
     there = (view.snapshot.consumers if view.snapshot else {}).get(stream, {})
     others = [other["config"] for key, other in there.items() if key != name]
-    coming = [one.desired.config for one in view.children(stream, "consumer") if one.desired and one.live is None]
+    coming = [one.desired.config for one in changes_of(view)[stream] if one.desired and one.live is None]
     mine = filters(info["config"])
     if any(collide(one, two) for other in (*others, *coming) for one in filters(other) for two in mine):
         return behind(info), f", and up to {some(behind(info))} go at apply: those that no other consumer wants"
