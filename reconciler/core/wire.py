@@ -189,6 +189,12 @@ def stands_still(info: Mapping[str, Json], replicas: int) -> bool:
     return bool(cluster.get("leader")) and current and not is_moving(info, replicas)
 
 
+def is_unheard(info: Mapping[str, Json]) -> bool:
+    """Is there a replica its leader has never heard? It may not know that it is one: it may be away since before."""
+    replicas = (info.get("cluster") or {}).get("replicas") or ()
+    return any(not peer.get("current") and not peer.get("active") for peer in replicas)
+
+
 HEARD = 3_000_000_000
 """Nanoseconds. An origin that is there speaks once a second."""
 

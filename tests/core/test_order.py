@@ -177,6 +177,23 @@ def test_who_goes_waits_until_whoever_takes_over_is_on_every_server(compare: Com
     assert before(plan, "delete consumer/S/a") == {"create consumer/S/b", "see consumer/S/b everywhere"}
 
 
+def test_who_goes_waits_for_a_server_that_may_not_know_who_stays(compare: Compare) -> None:
+    """As an apply that ended between a creation and its gate leaves it; two that go share the one wait."""
+    interest = "retention: interest, num_replicas: 3, "
+    gone = "removed: [{address: consumer/S/a, reason: r}, {address: consumer/S/b, reason: r}]"
+    live = f"streams: {{S: {{subjects: [s], {interest}consumers: {{a: {{}}, b: {{}}, c: {{}}}}}}}}"
+
+    def waited(**peer: Any) -> list[str]:
+        replicas = [{"name": "N2", "current": True, "active": 5}, {"name": "N3", **peer}]
+        raw = {"consumers": {"S": {"c": {"cluster": {"leader": "N1", "replicas": replicas}}}}}
+        plan = compare(streams("c", interest) + gone, live, cluster="C", raw=raw).plan()
+        assert before(plan, "delete consumer/S/a") == before(plan, "delete consumer/S/b")
+        return sorted(before(plan, "delete consumer/S/a"))
+
+    assert waited(current=False, active=0) == ["see consumer/S/c everywhere before others go"]
+    assert waited(current=False, active=86_400_000_000_000) == waited(current=True, active=0) == []
+
+
 def test_without_room_for_both_one_goes_before_the_other_comes(compare: Compare) -> None:
     interest = "retention: interest, max_consumers: 1, "
     plan = compare(streams("b", interest) + TAKING_OVER, streams("a", interest)).plan()

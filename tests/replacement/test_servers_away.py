@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.events import Finished, Waiting
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Call, Step
@@ -100,6 +101,36 @@ def test_a_consumer_is_removed_only_when_the_one_declared_beside_it_is_on_every_
             assert (await work.consumers(), (await work.info("d"))["num_pending"]) == (["d"], await work.left())
 
     asyncio.run(story())
+
+
+def test_the_next_apply_waits_as_well_when_the_first_ended_before_it_looked(
+    clustered_account: Account, tmp_path: Path
+) -> None:
+    removed = "removed: [{address: consumer/S/c, reason: another takes over}]"
+    wanted = declared(tmp_path / "wanted", "d", removed)
+
+    async def story() -> None:
+        async with at_work(clustered_account, declared(tmp_path, "c")) as work:
+            async with one_away(clustered_account, work) as away:
+                await made(work.js, "d")
+                planned = await planned_soon(work, wanted)
+                told, there, finished = await applied(work, planned, away)
+            assert finished.is_success, finished
+            assert there == ["c", "d"]
+            assert told[0].startswith("waiting for the replicas of S/d: ")
+            assert (await work.consumers(), (await work.info("d"))["num_pending"]) == (["d"], await work.left())
+
+    asyncio.run(story())
+
+
+async def planned_soon(work: Work, wanted: Topology) -> Planned:
+    """Asked again until whatever the killed server led has another leader."""
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(CannotContinue):
+                planned = await work.plan(wanted)
+                if any(step.call is Call.CONSUMER_DELETE for step in planned.plan.steps):
+                    return planned
 
 
 async def gate(js: JetStream, name: str = "c", seconds: float = 60) -> Finished:

@@ -8,10 +8,11 @@ new consumer, the others drop it too. So nobody goes before whoever comes is the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import View
-from reconciler.core.wire import Call, Step
+from reconciler.core.wire import Call, Step, is_unheard
 from reconciler.kinds.consumer import around, position
 from reconciler.kinds.primitives.calls import REPLICAS_TIMEOUT
 
@@ -35,3 +36,17 @@ def taking_over(change: Change, view: View) -> Iterator[Step]:
     others = around.changes_of(view)[change.address.stream]
     if change.intent is None and any(other.action is Action.DELETE for other in others):
         yield from everywhere(change, view, change.address.name)
+
+
+def staying(change: Change, view: View) -> Iterator[Step]:
+    """Before a deletion: an earlier apply that ended between a creation and its gate leaves who is not known to all yet.
+    Deletions on one stream share these."""
+    for other in around.changes_of(view)[change.address.stream]:
+        if _stays(other) and other.live and is_unheard(other.live.state):
+            for step in everywhere(change, view, other.address.name):
+                yield replace(step, id=f"{step.id} before others go")
+
+
+def _stays(change: Change) -> bool:
+    """As it is, or updated; whoever is replaced has gates of its own."""
+    return change.intent is None and change.action not in (Action.CREATE, Action.REPLACE, Action.DELETE)
