@@ -189,14 +189,19 @@ def stands_still(info: Mapping[str, Json], replicas: int) -> bool:
     return bool(cluster.get("leader")) and current and not is_moving(info, replicas)
 
 
-def is_unheard(info: Mapping[str, Json]) -> bool:
-    """Is there a replica its leader has never heard? It may not know that it is one: it may be away since before."""
-    replicas = (info.get("cluster") or {}).get("replicas") or ()
-    return any(not peer.get("current") and not peer.get("active") for peer in replicas)
-
-
 HEARD = 3_000_000_000
-"""Nanoseconds. An origin that is there speaks once a second."""
+"""Nanoseconds. An origin or a replica that is there speaks once a second."""
+
+
+def is_heard(info: Mapping[str, Json], within: float = HEARD) -> bool:
+    """Has its leader heard all replicas so short a time ago? For ten seconds one that is away counts as current."""
+    return not away(info, within)
+
+
+def away(info: Mapping[str, Json], within: float = HEARD) -> list[str]:
+    """Servers whose replicas are behind, or were not heard."""
+    replicas = (info.get("cluster") or {}).get("replicas") or ()
+    return [peer["name"] for peer in replicas if not peer.get("current") or peer.get("active", 0) >= within]
 
 
 def copies(info: Mapping[str, Json]) -> bool:

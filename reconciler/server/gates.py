@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reconciler.core.binds import first_asked
 from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Step, copies_all, partitions_of, stands_still
+from reconciler.core.wire import Entry, Step, away, copies_all, is_heard, partitions_of, stands_still
 from reconciler.server import problems
 from reconciler.server.api import NO_MESSAGE, Answer, Refusal
 from reconciler.server.handling import POLL, Result, Run, Succeeded, info_of, is_missing
@@ -70,12 +70,23 @@ async def replicas_current(run: Run, step: Step) -> Result:
 
 
 async def consumer_everywhere(run: Run, step: Step) -> Result:
-    """On every server, and begun where it was to begin."""
-    stood = await _still(run, step, problems.not_everywhere)
-    return await _begun(run, step, stood.echo) if isinstance(stood, Succeeded) else stood
+    """On every server, each heard since we look, and begun where it was to begin."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+
+    def is_there(seen: Mapping[str, Json]) -> bool:
+        return is_heard(seen, within=(loop.time() - start) * 1e9)
+
+    stood = await _still(run, step, problems.not_everywhere, is_there)
+    return await _begun(run, step, stood.echo) if step.body["is_new"] and isinstance(stood, Succeeded) else stood
 
 
-async def _still(run: Run, step: Step, late: Callable[[Step, str], Result]) -> Result:
+async def _still(
+    run: Run,
+    step: Step,
+    late: Callable[[Step, str], Result],
+    is_there: Callable[[Mapping[str, Json]], bool] = lambda _seen: True,
+) -> Result:
     """All replicas current. Two looks in a row, since the first may show the time before the change."""
     looks = 0
 
@@ -84,7 +95,7 @@ async def _still(run: Run, step: Step, late: Callable[[Step, str], Result]) -> R
         seen = await run.js.read(info_of(step))
         if is_missing(seen):
             return problems.gone(step)
-        if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]):
+        if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]) and is_there(seen):
             looks += 1
             return Succeeded(seen) if looks == 2 else LOOK_AGAIN
         looks = 0
@@ -116,8 +127,7 @@ def _how_far(seen: Answer) -> str:
         return str(seen)
     cluster = seen.get("cluster") or {}
     status = ((cluster.get("desired") or {}).get("status") or {}).get("description")
-    behind = [peer["name"] for peer in cluster.get("replicas") or () if not peer.get("current")]
-    return status or (f"{', '.join(behind)} not current" if behind else "the servers are agreeing")
+    return status or (f"{', '.join(behind)} not current" if (behind := away(seen)) else "the servers are agreeing")
 
 
 async def in_flight_done(run: Run, step: Step) -> Result:

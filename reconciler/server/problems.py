@@ -148,7 +148,7 @@ def not_everywhere(step: Step, how: str) -> Unsuccessful:
     seconds = step.body["timeout"] / 1e9
     message = (
         f"Consumer {'/'.join(step.on)} is not on every server after {seconds:g} s: {how}. A server that does not know it "
-        "would drop messages once the consumer goes whose place it takes, so that one stays."
+        "as it is now would drop messages when another consumer lets go of them, so that one stays as it is."
     )
     fix = (
         f"Wait until `nats consumer info {' '.join(step.on)}` shows all replicas current, then run apply again: it does what "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from reconciler.core.plan import Plan
@@ -190,8 +191,49 @@ def test_who_goes_waits_for_a_server_that_may_not_know_who_stays(compare: Compar
         assert before(plan, "delete consumer/S/a") == before(plan, "delete consumer/S/b")
         return sorted(before(plan, "delete consumer/S/a"))
 
-    assert waited(current=False, active=0) == ["see consumer/S/c everywhere before others go"]
-    assert waited(current=False, active=86_400_000_000_000) == waited(current=True, active=0) == []
+    assert waited(current=False, active=0) == ["see consumer/S/c everywhere before others let go"]
+    assert waited(current=True, active=4_000_000_000) == waited(current=False, active=0)
+    assert waited(current=True, active=900_000_000) == []
+
+
+def filtered(retention: str = "interest", **filters: str) -> str:
+    """A stream whose consumers filter by these subjects, and whose others are removed."""
+    consumers = ", ".join(f"{name}: {{filter_subjects: [{subjects}]}}" for name, subjects in filters.items())
+    more = f"retention: {retention}, num_replicas: 3" if retention == "interest" else f"retention: {retention}"
+    return f"streams: {{S: {{subjects: [s.*], {more}, consumers: {{{consumers}}}}}}}\n"
+
+
+def test_a_consumer_of_an_interest_stream_lets_go_when_somebody_takes(compare: Compare) -> None:
+    plan = compare(filtered(a="s.2", b="s.1, s.3"), filtered(a="s.1, s.2"), cluster="C").plan()
+    assert before(plan, "update consumer/S/a") == {"create consumer/S/b", "see consumer/S/b everywhere"}
+    assert before(plan, "create consumer/S/b") == set()
+
+
+def test_what_a_removed_consumer_took_is_taken_before_it_goes(compare: Compare) -> None:
+    removed = "removed: [{address: consumer/S/a, reason: r}]"
+    plan = compare(filtered(b="s.1, s.2") + removed, filtered(a="s.1", b="s.2"), cluster="C").plan()
+    assert before(plan, "delete consumer/S/a") == {"update consumer/S/b", "see consumer/S/b everywhere"}
+
+
+def test_consumers_of_an_interest_stream_that_exchange_subjects_have_both_for_a_moment(compare: Compare) -> None:
+    plan = compare(filtered(a="s.2", b="s.1"), filtered(a="s.1", b="s.2"), cluster="C").plan()
+    made = steps(plan)
+    assert list(made) == [
+        "update consumer/S/a, first stage",
+        "see consumer/S/a everywhere, first stage",
+        "update consumer/S/b",
+        "see consumer/S/b everywhere",
+        "update consumer/S/a",
+    ]
+    assert made["update consumer/S/a, first stage"].set == {"filter_subjects": ["s.2", "s.1"]}
+    assert all(before(plan, then) >= {first} for first, then in pairwise(made))
+
+
+def test_subjects_that_nobody_takes_are_let_go_without_waiting(compare: Compare) -> None:
+    plan = compare(filtered(a="s.2", b="s.3"), filtered(a="s.1, s.2"), cluster="C").plan()
+    assert before(plan, "update consumer/S/a") == before(plan, "create consumer/S/b") == set()
+    limits = compare(filtered("limits", a="s.2", b="s.1"), filtered("limits", a="s.1"), cluster="C").plan()
+    assert before(limits, "update consumer/S/a") == set()
 
 
 def test_without_room_for_both_one_goes_before_the_other_comes(compare: Compare) -> None:

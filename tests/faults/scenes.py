@@ -205,6 +205,23 @@ SWITCHED = Scene(
     edited=("V", "two"),
 )  # fmt: skip
 
+
+def shared(**filters: str) -> dict[str, Any]:
+    """Consumers of an interest stream, each with the subjects it takes; what is published meanwhile is consented to."""
+    consumers = {}
+    for name, subjects in filters.items():
+        allow = {"code": "CO301", "to": subjects.split(), "upto": {"messages": 10_000}, "reason": "others take them"}
+        consumers[name] = consumer(filter_subjects=subjects.split(), allow=[allow])
+    return {"K": {"subjects": ["k.*"], "retention": "interest", "consumers": consumers}}
+
+
+HANDED_OVER = Scene(
+    name="subjects handed over on interest",
+    before={"streams": shared(one="k.1 k.3", two="k.2")},
+    wanted={"streams": shared(one="k.2", two="k.1", three="k.3")},
+    subjects=("k.1", "k.2", "k.3"), readers=(("K", "one"), ("K", "two"), ("K", "three")), edited=("K", "two"),
+)  # fmt: skip
+
 GROWN = Scene(
     name="R1 to R3",
     before={"streams": {"R": {"subjects": ["r.*"], "num_replicas": 1, "placement": {"tags": ["node:1"]},
@@ -216,8 +233,10 @@ GROWN = Scene(
 
 PARTS = (
     replaced("limits"), replaced("interest"), replaced("workqueue"), RECREATED, SWAPPED, MEMBERS, AT_WORK,
-    MOVED_ON, RENAMED, REMOVED, MADE, PROMOTED, SWITCHED, GROWN, FIRST,
+    MOVED_ON, RENAMED, REMOVED, MADE, PROMOTED, SWITCHED, GROWN,
 )  # fmt: skip
+ALONE = (FIRST, HANDED_OVER)
+"""Not together with the others: what needs an empty account, and what adds no type of step to theirs."""
 
 
 def together(parts: Iterable[Scene]) -> Scene:
@@ -261,7 +280,7 @@ def _merged(sections: Iterable[Sections]) -> Sections:
 def scenes(minor: str, *, clustered: bool) -> list[Scene]:
     """Those this version can play, alone and together."""
     able = [one for one in PARTS if _number(one.since) <= _number(minor) and (clustered or not one.clustered)]
-    return [*able, together(one for one in able if not one.is_first)]
+    return [*able, *ALONE, together(able)]
 
 
 def _number(minor: str) -> int:

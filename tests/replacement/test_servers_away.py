@@ -123,6 +123,34 @@ def test_the_next_apply_waits_as_well_when_the_first_ended_before_it_looked(
     asyncio.run(story())
 
 
+def sharing(folder: Path, **filters: str) -> Topology:
+    """Consumers of one interest stream, each with one subject; what they skip for it is consented to."""
+    allow = "[{{code: CO301, to: [{0}], reason: another takes over}}]"
+    each = "{0}: {{ack_policy: explicit, filter_subjects: [{1}], allow: {2}}}"
+    consumers = ", ".join(each.format(name, one, allow.format(one)) for name, one in filters.items())
+    return read(
+        folder,
+        f"streams: {{S: {{subjects: [s.*], retention: interest, num_replicas: 3, consumers: {{{consumers}}}}}}}",
+    )
+
+
+def test_subjects_are_exchanged_only_when_whoever_takes_them_is_on_every_server(
+    clustered_account: Account, tmp_path: Path
+) -> None:
+    wanted = sharing(tmp_path / "wanted", c="s.y", d="s.x")
+
+    async def story() -> None:
+        async with at_work(clustered_account, sharing(tmp_path, c="s.x", d="s.y")) as work:
+            planned, left = await work.plan(wanted), await work.left()
+            async with one_away(clustered_account, work) as away:
+                told, _there, finished = await applied(work, planned, away)
+            assert finished.is_success, finished
+            assert told[0].startswith("waiting for the replicas of S/c: ")
+            assert await work.left() == (await work.info("d"))["num_pending"] == left > 0
+
+    asyncio.run(story())
+
+
 async def planned_soon(work: Work, wanted: Topology) -> Planned:
     """Asked again until whatever the killed server led has another leader."""
     async with asyncio.timeout(60):
@@ -135,7 +163,7 @@ async def planned_soon(work: Work, wanted: Topology) -> Planned:
 
 async def gate(js: JetStream, name: str = "c", seconds: float = 60) -> Finished:
     step = Step(id="gate", call=Call.GATE_CONSUMER_EVERYWHERE, on=("S", name), address=f"consumer/S/{name}",
-                body={"replicas": 3, "timeout": seconds * SECOND}, effect="wait")  # fmt: skip
+                body={"replicas": 3, "timeout": seconds * SECOND, "is_new": True}, effect="wait")  # fmt: skip
     events = [event async for event in execute(js, [step], forms=forms(await observe(js)))]
     assert isinstance(events[-1], Finished)
     return events[-1]

@@ -12,9 +12,16 @@ from reconciler.core.diff import Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import View
 from reconciler.core.stages import Opening, Tie
-from reconciler.kinds.across import consumer_room, filter_handovers, replicas, room, subject_handovers
+from reconciler.kinds.across import (
+    consumer_room,
+    filter_handovers,
+    interest_handovers,
+    replicas,
+    room,
+    subject_handovers,
+)
 
-HANDOVERS = (subject_handovers, filter_handovers, consumer_room, room, replicas)
+HANDOVERS = (subject_handovers, filter_handovers, interest_handovers, consumer_room, room, replicas)
 OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.items()}
 
 

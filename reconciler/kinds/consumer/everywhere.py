@@ -1,24 +1,28 @@
-"""Consumers of an interest stream that take over from others: known on every server before those go.
+"""Consumers of an interest stream that take over from others: known on every server before those let go.
 
 Such a stream drops what no consumer wants, each server by what it knows. One that was away hears at once of all that came
 and went meanwhile, forgets what went before it learns what came, and drops everything in between; when it then leads the
-new consumer, the others drop it too. So nobody goes before whoever comes is there on all of them.
+new consumer, the others drop it too. So nobody lets go before whoever takes is there on all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import View
-from reconciler.core.wire import Call, Step, is_unheard
+from reconciler.core.wire import Call, Step, is_heard
 from reconciler.kinds.consumer import around, position
+from reconciler.kinds.consumer.handovers import takers
 from reconciler.kinds.primitives.calls import REPLICAS_TIMEOUT
+from reconciler.kinds.primitives.filters import filters_of, gained, let_go
+from reconciler.kinds.primitives.subjects import collide
 
 
-def everywhere(change: Change, view: View, name: str) -> Iterator[Step]:
-    """Where one server has it all, there is nothing to wait for."""
+def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:
+    """Where one server has it all, there is nothing to wait for. Only where a new one begins can be too late: others go on
+    from where they are."""
     replicas = (around.stream_of(change, view) or {}).get("num_replicas") or 1
     if view.target.is_clustered and replicas > 1 and position.is_interest(change, view):
         yield Step(
@@ -26,27 +30,30 @@ def everywhere(change: Change, view: View, name: str) -> Iterator[Step]:
             call=Call.GATE_CONSUMER_EVERYWHERE,
             on=(change.address.stream, name),
             address=str(change.address),
-            body={"replicas": replicas, "timeout": REPLICAS_TIMEOUT},
+            body={"replicas": replicas, "timeout": REPLICAS_TIMEOUT, "is_new": is_new},
             effect=f"wait until every server of the cluster has consumer {name}",
         )
 
 
-def taking_over(change: Change, view: View) -> Iterator[Step]:
-    """After a creation beside which others are deleted; a replacement has a gate of its own."""
-    others = around.changes_of(view)[change.address.stream]
-    if change.intent is None and any(other.action is Action.DELETE for other in others):
-        yield from everywhere(change, view, change.address.name)
+def taking(change: Change, view: View) -> Iterator[Step]:
+    """After whoever takes what others let go of; a replacement has a gate of its own."""
+    if change.intent is None and change.address in takers(view) and gained(change):
+        yield from everywhere(change, view, change.address.name, is_new=change.action is Action.CREATE)
 
 
 def staying(change: Change, view: View) -> Iterator[Step]:
-    """Before a deletion: an earlier apply that ended between a creation and its gate leaves who is not known to all yet.
-    Deletions on one stream share these."""
-    for other in around.changes_of(view)[change.address.stream]:
-        if _stays(other) and other.live and is_unheard(other.live.state):
-            for step in everywhere(change, view, other.address.name):
-                yield replace(step, id=f"{step.id} before others go")
+    """Before somebody lets go: while a server is away, it may not know yet what an earlier apply gave to those who stay.
+    Changes of one stream share these."""
+    given = let_go(change)
+    for name, theirs in _unheard(change.address.stream, view) if given else ():
+        if any(collide(one, two) for one in given for two in theirs):
+            for step in everywhere(change, view, name, is_new=False):
+                yield replace(step, id=f"{step.id} before others let go")
 
 
-def _stays(change: Change) -> bool:
-    """As it is, or updated; whoever is replaced has gates of its own."""
-    return change.intent is None and change.action not in (Action.CREATE, Action.REPLACE, Action.DELETE)
+def _unheard(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
+    """Who stays, as it is or updated, with a replica that may be away; whoever is replaced has gates of its own."""
+    for one in around.changes_of(view)[stream]:
+        goes = one.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
+        if not goes and one.intent is None and one.live and not is_heard(one.live.state):
+            yield one.address.name, filters_of(one.live.config)

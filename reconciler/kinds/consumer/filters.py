@@ -7,13 +7,10 @@ from itertools import permutations, product
 
 from reconciler.core.diff import Change
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
-from reconciler.core.wire import Version
 from reconciler.kinds.primitives.checks import Check, codes, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS
+from reconciler.kinds.primitives.known import OVERLAPPING_FILTERS
 from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid
-
-SUBSETS_ONLY = Version(2, 12, 5)
-"""From here on filters may overlap as long as none lies inside another."""
 
 
 @rule("CO542", "invalid-filter", err_code=(10052, 10139))
@@ -67,7 +64,7 @@ def overlapping_filters(change: Change, view: View) -> Found:
 
     Instead: leave out the narrower filter.
     """
-    refused = (is_subset,) if view.target.version >= SUBSETS_ONLY else (is_subset, collide)
+    refused = (is_subset,) if view.target.version >= OVERLAPPING_FILTERS else (is_subset, collide)
     pairs = list(permutations(enumerate(change.becomes("filter_subjects") or ()), 2))
     for meet, ((index, one), (_, other)) in product(refused, pairs):
         if meet(one, other):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Step
-from reconciler.kinds.consumer.everywhere import staying, taking_over
+from reconciler.kinds.consumer.everywhere import staying, taking
 from reconciler.kinds.primitives import calls
 from reconciler.kinds.primitives.filters import is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.kinds.primitives.known import V2_14
@@ -24,15 +24,12 @@ def steps(change: Change, view: View) -> Sequence[Step]:
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
         made = calls.create_consumer(change, stream, name, change.desired.config)
-        return _chained((made, *taking_over(change, view)))
+        return _chained((made, *taking(change, view)))
     if change.action is Action.UPDATE:
-        return _chained(_update(change, view, stream, name))
-    return _deleted(change, view, stream, name) if change.action is Action.DELETE else ()
-
-
-def _deleted(change: Change, view: View, stream: str, name: str) -> tuple[Step, ...]:
-    gates = tuple(staying(change, view))
-    return (*gates, replace(calls.delete_consumer(change, stream, name), after=tuple(gate.id for gate in gates)))
+        return _chained((*staying(change, view), *_update(change, view, stream, name), *taking(change, view)))
+    if change.action is Action.DELETE:
+        return _chained((*staying(change, view), calls.delete_consumer(change, stream, name)))
+    return ()
 
 
 def _chained(steps: Iterable[Step]) -> tuple[Step, ...]:

@@ -62,6 +62,11 @@ def lost(change: Change) -> list[str]:
     return [one for one in held(change) if one not in wanted(change)]
 
 
+def let_go(change: Change) -> list[str]:
+    """Subjects of which, afterwards, it takes less than before."""
+    return [one for one in held(change) if not any(is_subset(one, wider) for wider in wanted(change))]
+
+
 def somebody_takes(change: Change, view: View) -> bool:
     """Does another consumer of the stream take subjects in the same plan?"""
     stream = change.address.stream

@@ -18,6 +18,8 @@ from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Version
 
 V2_9, V2_10, V2_11, V2_12, V2_14 = (Version(2, minor) for minor in (9, 10, 11, 12, 14))
+OVERLAPPING_FILTERS = Version(2, 12, 5)
+"""From here on filters of one consumer may overlap as long as none lies inside another."""
 
 
 class Update(StrEnum):

@@ -1,0 +1,48 @@
+"""Subjects that pass from one consumer of an interest stream to another: which of its changes take them, and from whom.
+
+Such a stream drops what nobody wants, at once. So whoever takes has them before another lets go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from reconciler.core.diff import Change
+from reconciler.core.resource import Address
+from reconciler.core.rule import View
+from reconciler.kinds.consumer.around import changes_of
+from reconciler.kinds.consumer.position import is_interest
+from reconciler.kinds.primitives.filters import gained, let_go
+from reconciler.kinds.primitives.subject_index import SubjectIndex
+from reconciler.kinds.primitives.subjects import collide
+
+
+class Handover(NamedTuple):
+    taker: Change
+    giver: Change
+
+
+@lru_cache(maxsize=4)
+def handovers(view: View) -> tuple[Handover, ...]:
+    """Computed once per view."""
+    return tuple(found for changes in changes_of(view).values() for found in _among(changes, view))
+
+
+@lru_cache(maxsize=4)
+def takers(view: View) -> frozenset[Address]:
+    return frozenset(one.taker.address for one in handovers(view))
+
+
+def _among(consumers: Sequence[Change], view: View) -> Iterator[Handover]:
+    writing = {change.address.name: change for change in consumers if change.action.writes}
+    if len(writing) < 2 or not is_interest(consumers[0], view):
+        return
+    given = SubjectIndex()
+    for name, change in writing.items():
+        for subject in let_go(change):
+            given.add(name, subject)
+    for taker in writing.values():
+        givers = {name for one in gained(taker) for name, other in given.near(one) if collide(one, other)}
+        yield from (Handover(taker, writing[name]) for name in sorted(givers - {taker.address.name}))
