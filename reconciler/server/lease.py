@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
 from reconciler.core.records import BUCKET
-from reconciler.server.api import Conflict, JetStream, NoAnswer, Put, Refusal, Stored, passes
+from reconciler.server.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Stored, passes
 from reconciler.server.read_kv import entry
 from reconciler.server.room import VANISHES, way_out
 
@@ -221,7 +221,10 @@ def _refused(said: Put) -> str:
 
 
 def _never(said: Put | Refusal | NoAnswer) -> str | None:
-    """Why trying again is no use."""
+    """Why trying again is no use. That there is no bucket is said by a server that leads the cluster since a moment ago, and
+    has not heard of it yet: leases are taken where it is there."""
+    if isinstance(said, Refusal) and said.err_code == NO_STREAM:
+        return None
     return str(said) if isinstance(said, Refusal | NoAnswer) and not passes(said) else None
 
 

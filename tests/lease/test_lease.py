@@ -254,6 +254,28 @@ def test_without_ttl_in_the_bucket_there_are_no_leases(account: Account) -> None
     assert talk(account, work) == Unavailable("per-message TTL is disabled (10166)")
 
 
+def test_a_new_leader_of_the_cluster_that_does_not_know_the_bucket_yet_is_asked_again(account: Account) -> None:
+    the_leader = "$JS.API.STREAM.MSG.GET.KV_reconciler"
+
+    async def not_found(moment: Moment) -> Goes:
+        moment.answer({"error": {"code": 404, "err_code": 10059, "description": "stream not found"}})
+        return Goes.NOWHERE
+
+    async def work() -> bool:
+        async with wire(lambda: account.server.port, Point(Request(the_leader, 1), Side.REQUEST)) as between:
+            between.act = not_found
+            nc = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
+            js = await JetStream.open(nc)
+            async with leased(js, [holder("a")], terms=PATIENT) as leases:
+                is_ours = held(leases).lost() is None
+            await js.close()
+            await nc.close()
+            return is_ours and between.was_reached
+
+    talk(account, bucket)
+    assert asyncio.run(work())
+
+
 def test_the_leases_of_several_topologies_are_all_given_back_when_one_is_held(account: Account) -> None:
     async def work(js: JetStream) -> list[bool]:
         await bucket(js)
