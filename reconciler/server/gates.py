@@ -95,8 +95,8 @@ async def _still(
         seen = await run.js.read(info_of(step))
         if is_missing(seen):
             return problems.gone(step)
-        if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]) and is_there(seen):
-            looks += 1
+        if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]) and is_heard(seen):
+            looks = looks + 1 if is_there(seen) else 0
             return Succeeded(seen) if looks == 2 else LOOK_AGAIN
         looks = 0
         how = _how_far(seen)
