@@ -68,8 +68,6 @@ class _Played:
     def __init__(self, setup: str, chosen: Chosen, folder: Path) -> None:
         self._setup, self._chosen, self._folder = setup, chosen, folder
         self.pools: list[Pool] = [Pool()]
-        if self._clustered:
-            self.pools[0].clustered()
         self._giving = asyncio.Lock()
         self._begun, self._ended = Counter[Pool](), Counter[Pool]()
         self._numbers, self._turn, self._bed = count(), asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(ASLEEP)

@@ -21,6 +21,8 @@ EVERY = 0.04
 """Seconds between two messages."""
 ACKNOWLEDGED = (0, 1, 3)
 """Of the first six."""
+LOOKING = "looking"
+"""A consumer of ours on a stream that has none."""
 PATIENCE = 150.0
 """Seconds until a message that has not come counts as lost; what is in flight comes again after 3, a full queue takes in
 more every two, and a source whose leader was killed is asked again later and later, up to every two minutes."""
@@ -81,7 +83,7 @@ class Traffic:
         while self.stored - self.processed and asyncio.get_running_loop().time() < deadline:
             for stream, consumer in self.scene.readers:
                 body = json.dumps({"batch": 500, "no_wait": True}).encode()
-                subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer or 'looking'}"
+                subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer or LOOKING}"
                 await self.nc.publish(subject, body, reply=self._inbox)
             await asyncio.sleep(0.1)
         async with asyncio.timeout(PATIENCE):
@@ -98,14 +100,14 @@ class Traffic:
         said = []
         for stream, consumer in self.scene.readers:
             info = await self.js.read(f"STREAM.INFO.{stream}")
-            one = await self.js.read(f"CONSUMER.INFO.{stream}.{consumer or 'looking'}")
+            one = await self.js.read(f"CONSUMER.INFO.{stream}.{consumer or LOOKING}")
             if isinstance(info, dict) and isinstance(one, dict):
                 told = {name: one[name] for name in ("delivered", "ack_floor", "num_pending", "num_ack_pending")}
                 said.append(f"{stream} {info['state']} {info.get('sources')} {info['config'].get('sources')} {told}")
         return "; ".join(said)
 
     async def _made(self, stream: str) -> None:
-        await make_consumer(self.js, stream, "looking", max_ack_pending=-1, ack_wait=3_000_000_000)
+        await make_consumer(self.js, stream, LOOKING, max_ack_pending=-1, ack_wait=3_000_000_000)
 
     async def _received(self, stream: str, consumer: str, number: int) -> Sequence[Msg]:
         """So many, all stored before: in a cluster the consumer's own node may be behind."""
@@ -141,5 +143,6 @@ async def _stream(js: JetStream, name: str) -> Any:
 
 
 async def inventory(js: JetStream, streams: Iterable[str]) -> dict[str, list[str]]:
-    """Everything there is of these, so that nothing is left lying about."""
-    return {stream: sorted(done(await js.read(f"CONSUMER.NAMES.{stream}"))["consumers"] or ()) for stream in streams}
+    """Everything there is of these but our own, so that nothing is left lying about."""
+    there = {stream: done(await js.read(f"CONSUMER.NAMES.{stream}"))["consumers"] or () for stream in streams}
+    return {stream: sorted({*names} - {LOOKING}) for stream, names in there.items()}
