@@ -25,7 +25,7 @@ from reconciler.server.observe import observe
 from reconciler.server.read_kv import entry
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
-from tests.faults.cluster import Throne
+from tests.faults.cluster import Throne, settled
 from tests.faults.kinds import DEPOSING, GOES_ON, PERMANENT, TRANSIENT, Fault, step_type
 from tests.faults.scenes import ALLOWED, Scene, Sections
 from tests.faults.traffic import Traffic, inventory, of_others, others
@@ -135,6 +135,9 @@ class Playing:
         assert finished.is_success, finished
         self._earlier = await self._runs()
         assert len(self._earlier) == (not self.case.scene.is_first), (self._earlier, finished.warnings)
+        if self._throne:
+            async with asyncio.timeout(PATIENCE):
+                await settled(self.js)
         await others(self.js)
         theirs = await of_others(self.js)
         await self.traffic.begin()

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 import nats
 from nats.aio.client import Client
 
+from reconciler.core.wire import Snapshot, stands_still
 from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
 from tests.faults.wire import Request
 from tests.support.accounts import Account
 from tests.support.clusters import Cluster
@@ -61,6 +63,19 @@ class Throne:
         """Until everybody is there again."""
         await asyncio.gather(*self.down)
         await asyncio.to_thread(self.cluster.wait_until_ready)
+
+
+async def settled(js: JetStream) -> None:
+    """Until every server has every consumer: one that does not know it yet drops what is published for it."""
+    while not _is_everywhere(await observe(js)):
+        pass
+
+
+def _is_everywhere(snapshot: Snapshot) -> bool:
+    own = {name: info["config"]["num_replicas"] for name, info in snapshot.streams.items()}
+    consumers = [(stream, one) for stream, found in snapshot.consumers.items() for one in found.values()]
+    still = (stands_still(one, one["config"].get("num_replicas") or own[stream]) for stream, one in consumers)
+    return not snapshot.unknown and all(still)
 
 
 async def _quiet(_error: Exception) -> None:
