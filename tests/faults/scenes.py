@@ -217,9 +217,11 @@ def shared(**filters: str) -> dict[str, Any]:
 
 HANDED_OVER = Scene(
     name="subjects handed over on interest",
-    before={"streams": shared(one="k.1 k.3", two="k.2")},
+    # To new ones only: one that takes by an update goes on from where it is, and a server that comes back in the middle may
+    # drop what lies before the first message that it wanted until then.
+    before={"streams": shared(one="k.1 k.2 k.3")},
     wanted={"streams": shared(one="k.2", two="k.1", three="k.3")},
-    subjects=("k.1", "k.2", "k.3"), readers=(("K", "one"), ("K", "two"), ("K", "three")), edited=("K", "two"),
+    subjects=("k.1", "k.2", "k.3"), readers=(("K", "one"), ("K", "two"), ("K", "three")), edited=("K", "one"),
 )  # fmt: skip
 
 GROWN = Scene(
