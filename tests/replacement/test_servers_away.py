@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.events import Finished, Waiting
 from reconciler.core.topology import Topology
@@ -84,27 +86,9 @@ def test_a_consumer_is_replaced_only_when_its_placeholder_is_on_every_server(
     asyncio.run(story())
 
 
-def test_a_consumer_is_removed_only_when_the_one_declared_beside_it_is_on_every_server(
-    clustered_account: Account, tmp_path: Path
-) -> None:
-    removed = "removed: [{address: consumer/S/c, reason: another takes over}]"
-    wanted = declared(tmp_path / "wanted", "d", removed)
-
-    async def story() -> None:
-        async with at_work(clustered_account, declared(tmp_path, "c")) as work:
-            planned = await work.plan(wanted)
-            async with one_away(clustered_account, work) as away:
-                told, there, finished = await applied(work, planned, away)
-            assert finished.is_success, finished
-            assert there == ["c", "d"]
-            assert told[0].startswith("waiting for the replicas of S/d: ")
-            assert (await work.consumers(), (await work.info("d"))["num_pending"]) == (["d"], await work.left())
-
-    asyncio.run(story())
-
-
-def test_the_next_apply_waits_as_well_when_the_first_ended_before_it_looked(
-    clustered_account: Account, tmp_path: Path
+@pytest.mark.parametrize("is_there", [False, True], ids=["declared", "left by an apply that ended before it looked"])
+def test_a_consumer_is_removed_only_when_the_one_beside_it_is_on_every_server(
+    clustered_account: Account, tmp_path: Path, is_there: bool
 ) -> None:
     removed = "removed: [{address: consumer/S/c, reason: another takes over}]"
     wanted = declared(tmp_path / "wanted", "d", removed)
@@ -112,7 +96,8 @@ def test_the_next_apply_waits_as_well_when_the_first_ended_before_it_looked(
     async def story() -> None:
         async with at_work(clustered_account, declared(tmp_path, "c")) as work:
             async with one_away(clustered_account, work) as away:
-                await made(work.js, "d")
+                if is_there:
+                    await made(work.js, "d")
                 planned = await planned_soon(work, wanted)
                 told, there, finished = await applied(work, planned, away)
             assert finished.is_success, finished

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import View
@@ -45,15 +46,19 @@ def staying(change: Change, view: View) -> Iterator[Step]:
     """Before somebody lets go: while a server is away, it may not know yet what an earlier apply gave to those who stay.
     Changes of one stream share these."""
     given = let_go(change)
-    for name, theirs in _unheard(change.address.stream, view) if given else ():
+    for name, theirs in _unheard(view).get(change.address.stream, ()) if given else ():
         if any(collide(one, two) for one in given for two in theirs):
             for step in everywhere(change, view, name, is_new=False):
                 yield replace(step, id=f"{step.id} before others let go")
 
 
-def _unheard(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
-    """Who stays, as it is or updated, with a replica that may be away; whoever is replaced has gates of its own."""
-    for one in around.changes_of(view)[stream]:
+@lru_cache(maxsize=4)
+def _unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
+    """By stream, with their filters: who stays, as it is or updated, with a replica that may be away. Whoever is replaced
+    has gates of its own. Found once per view: many may let go at once."""
+    found: dict[str, list[tuple[str, Sequence[str]]]] = {}
+    for one in (one for consumers in around.changes_of(view).values() for one in consumers):
         goes = one.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
         if not goes and one.intent is None and one.live and not is_heard(one.live.state):
-            yield one.address.name, filters_of(one.live.config)
+            found.setdefault(one.address.stream, []).append((one.address.name, filters_of(one.live.config)))
+    return found
