@@ -71,7 +71,7 @@ def graph(changes: Changes, registry: Registry, view: View) -> Graph:
 
     def opening(address: Address) -> Opening | None:
         change = writing[address]
-        if change.action is not Action.UPDATE or address in edges.openings:
+        if address in edges.openings or not stages.is_divisible(change):
             return None
         return registry.opening(change, gives.get(address, frozenset()), view)
 

@@ -33,7 +33,7 @@ def in_its_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
 
 def begun(change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent], record: Owned, view: View) -> Intent:
     """What is noted before anything happens, but for the position."""
-    live = view.live[change.origin or change.address]
+    live = change.live or view.live[change.origin or change.address]
     paths = (verdict.path for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
     tops = (path.partition(".")[0] for path in paths if path)  # a name is no field
     return Intent(

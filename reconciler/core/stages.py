@@ -1,4 +1,4 @@
-"""Changes that no single request can make: an update in two stages, first giving what others wait for, then taking.
+"""Changes that no single request can make: in two stages, first giving what others wait for, then taking.
 
 Whatever a change gives (a subject, room under a limit) can be given without taking anything yet. So with every change of
 a ring cut in two, each taking waits only for givings, and no ring is left: one cut is enough for any of them.
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reconciler.core.diff import Change, Consequence, differences
+from reconciler.core.diff import Action, Change, Consequence, differences
 from reconciler.core.kind import FieldInfo
 from reconciler.core.resource import Address, Config, Json, Resource
 from reconciler.core.wire import Step
@@ -41,17 +41,25 @@ class Opening:
     consequences: tuple[Consequence, ...] = ()
 
 
+def is_divisible(change: Change) -> bool:
+    """What is replaced can be updated before; what is renamed meanwhile is not found under its new name yet."""
+    return change.action in (Action.UPDATE, Action.REPLACE) and change.live is not None and change.origin is None
+
+
 def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
-    """The two updates: live → in between, in between → desired. To a kind each is an update like any other."""
+    """Live → in between, in between → desired. To a kind the first is an update like any other, and so is the second
+    unless it replaces."""
     if change.live is None or change.desired is None:
-        raise ValueError(f"{change.address} is no update and cannot be made in two stages")
+        raise ValueError(f"{change.address} is not there yet, or goes, and cannot be made in two stages")
     config = patched(change.live.config, opening.fields)
     raw = patched(change.live.state.get("config", {}), opening.fields)
-    # What else the snapshot said of the object no longer holds by then.
-    between = replace(change.live, config=config, state={"config": raw})
+    # What else the snapshot said of the object no longer holds by then; where it stands, a replacement reads anew.
+    said = change.live.state if change.action is Action.REPLACE else {}
+    between = replace(change.live, config=config, state={**said, "config": raw})
+    first = replace(change, action=Action.UPDATE, intent=None)
     return (
-        _update(change, change.live, replace(change.desired, config=config), infos),
-        _update(change, between, change.desired, infos),
+        _half(first, change.live, replace(change.desired, config=config), infos),
+        _half(change, between, change.desired, infos),
     )
 
 
@@ -59,7 +67,7 @@ def patched(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in {**config, **fields}.items() if value is not None}
 
 
-def _update(change: Change, live: Resource, desired: Resource, infos: Mapping[str, FieldInfo]) -> Change:
+def _half(change: Change, live: Resource, desired: Resource, infos: Mapping[str, FieldInfo]) -> Change:
     fields = differences(desired.config, live.config, change.owned, infos)
     return replace(change, live=live, desired=desired, fields=fields)
 

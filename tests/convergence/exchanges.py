@@ -1,4 +1,4 @@
-"""Random exchanges: subjects among streams, filters among the consumers of a work queue; any legal state into any other."""
+"""Random exchanges: subjects among streams, filters among the consumers of one; any legal state into any other."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.convergence.drawing import Wishes
 WHOLE = ("x.a", "x.b.>", "x.c.*", "x.d", "x.e.*.f", "x.g")
 """None of them collides with another; `x` stands for the case's own token."""
 SPLIT = ("x.a", "x.b.*", "x.b.1.>", "x.c.1", "x.c.2", "x.e.*.f")
+PUBLISHED = ("x.a", "x.b.1", "x.b.1.2", "x.b.2.2", "x.c.1", "x.c.3", "x.d", "x.e.1.f", "x.g")
 
 
 @st.composite
@@ -44,20 +45,26 @@ def _streams(number: int, hands: list[list[str]], start: int) -> Wishes:
 
 
 @st.composite
-def filter_exchanges(draw: st.DrawFn, number: int) -> tuple[Wishes, Wishes]:
-    """Two to five consumers of one work queue before and after; some come, some go."""
+def filter_exchanges(draw: st.DrawFn, number: int, retention: str = "workqueue") -> tuple[Wishes, Wishes]:
+    """Two to five consumers of one stream before and after; some come, some go, some are made anew."""
     players = draw(st.integers(2, 5))
     first, then = draw(_hands(players, number)), draw(_hands(players, number))
+    waiting = draw(st.lists(st.sampled_from([512, 64]), min_size=players, max_size=players))
     extra = draw(st.integers(0, 1))
-    return _queue(number, first, 0), _queue(number, then, extra)
+    before = _consumers(number, first, 0, retention, [512] * players)
+    return before, _consumers(number, then, extra, retention, waiting)
 
 
-def _queue(number: int, hands: list[list[str]], start: int) -> Wishes:
+def interest_exchanges(number: int) -> st.SearchStrategy[tuple[Wishes, Wishes]]:
+    return filter_exchanges(number, "interest")
+
+
+def _consumers(number: int, hands: list[list[str]], start: int, retention: str, waiting: list[int]) -> Wishes:
     stream = f"s{number}q"
     wishes: dict[Address, Any] = {
-        Address.of("stream", stream): {"subjects": [f"x{number}.>"], "storage": "memory", "retention": "workqueue"}
+        Address.of("stream", stream): {"subjects": [f"x{number}.>"], "storage": "memory", "retention": retention}
     }
-    for i, hand in enumerate(hands, start):
+    for i, (hand, most) in enumerate(zip(hands, waiting, strict=True), start):
         said = {"filter_subject": hand[0]} if len(hand) == 1 else {"filter_subjects": hand}
-        wishes[Address("consumer", (stream, f"c{i}"))] = {"ack_policy": "explicit", **said}
+        wishes[Address("consumer", (stream, f"c{i}"))] = {"ack_policy": "explicit", "max_waiting": most, **said}
     return wishes

@@ -3,7 +3,7 @@ is left to do afterwards, and a run cut off after any step is finished by the ne
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from itertools import combinations
 
 import pytest
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Snapshot, Step, Target, Version
 from reconciler.kinds.primitives.filters import filters_of
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.workflow import imagined
 from tests.convergence.drawing import Wishes, topology
-from tests.convergence.exchanges import filter_exchanges, subject_exchanges
+from tests.convergence.exchanges import PUBLISHED, filter_exchanges, interest_exchanges, subject_exchanges
 from tests.convergence.running import apply_offline, plan_offline, remaining
 
 Exchange = tuple[Wishes, Wishes]
@@ -28,7 +28,7 @@ quickly = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-either = pytest.mark.parametrize("exchanges", [subject_exchanges, filter_exchanges])
+any_of_them = pytest.mark.parametrize("exchanges", [subject_exchanges, filter_exchanges, interest_exchanges])
 
 
 def exchanged(exchange: Exchange) -> tuple[Topology, Topology]:
@@ -36,13 +36,29 @@ def exchanged(exchange: Exchange) -> tuple[Topology, Topology]:
     return topology("drawn", first), topology("drawn", then, tuple(a for a in first if a not in then))
 
 
-def collisions(snapshot: Snapshot) -> list[str]:
-    """What a server would have refused: two streams, or two consumers of a work queue, with one subject."""
+def wrongs(snapshot: Snapshot, subjects: Collection[str]) -> list[str]:
+    """What a server would have refused: two streams, or two consumers of a work queue, with one subject. Or dropped: what
+    nobody wants of these subjects on an interest stream."""
     hands = [[(name, s) for s in info["config"].get("subjects") or ()] for name, info in snapshot.streams.items()]
     found = _met(hands)
-    for own in snapshot.consumers.values():
-        found += _met([[(name, f) for f in filters_of(info["config"])] for name, info in own.items()])
+    for stream, own in snapshot.consumers.items():
+        if snapshot.streams[stream]["config"].get("retention") == "interest":
+            wanted = [one for info in own.values() for one in filters_of(info["config"])]
+            found += [f"nobody wants {one}" for one in subjects if not reaches(wanted, one)]
+        else:
+            found += _met([[(name, f) for f in filters_of(info["config"])] for name, info in own.items()])
     return found
+
+
+def reaches(filters: Iterable[str], subject: str) -> bool:
+    return any(is_subset(subject, one) for one in filters)
+
+
+def lasting(exchange: Exchange) -> list[str]:
+    """Subjects that somebody wants before and after."""
+    hands = [[f for body in wishes.values() if "ack_policy" in body for f in filters_of(body)] for wishes in exchange]
+    published = [subject.replace("x", "x0", 1) for subject in PUBLISHED]
+    return [one for one in published if all(reaches(each, one) for each in hands)]
 
 
 def _met(hands: list[list[tuple[str, str]]]) -> list[str]:
@@ -56,19 +72,15 @@ def _met(hands: list[list[tuple[str, str]]]) -> list[str]:
 
 
 def stepwise(snapshot: Snapshot, steps: tuple[Step, ...]) -> list[Snapshot]:
-    """The account after each step."""
-    seen = []
-    for step in steps:
-        snapshot = imagined.carry_out(snapshot, [step])
-        seen.append(snapshot)
-    return seen
+    """The account after each step; later ones use what earlier ones read."""
+    return [imagined.carry_out(snapshot, steps[:done]) for done in range(1, len(steps) + 1)]
 
 
 def empty(version: Version) -> Snapshot:
     return imagined.empty(Target(version=version, peers=1))
 
 
-@either
+@any_of_them
 @pytest.mark.parametrize("version", [SUPPORTED[0], SUPPORTED[-1]], ids=str)
 def test_no_step_on_the_way_is_one_a_server_refuses(
     exchanges: Callable[[int], st.SearchStrategy[Exchange]], version: Version
@@ -79,14 +91,14 @@ def test_no_step_on_the_way_is_one_a_server_refuses(
         first, then = exchanged(exchange)
         snapshot = apply_offline(plan_offline(first, empty(version)), empty(version))
         plan = plan_offline(then, snapshot)
-        assert [found for after in stepwise(snapshot, plan.steps) for found in collisions(after)] == []
+        assert [found for after in stepwise(snapshot, plan.steps) for found in wrongs(after, lasting(exchange))] == []
         assert not plan.blocked
         assert remaining(plan_offline(then, apply_offline(plan, snapshot)), ()) == []
 
     explore()
 
 
-@either
+@any_of_them
 @pytest.mark.parametrize("version", [SUPPORTED[0], SUPPORTED[-1]], ids=str)
 def test_a_run_cut_off_after_any_step_is_finished_by_the_next(
     exchanges: Callable[[int], st.SearchStrategy[Exchange]], version: Version
@@ -98,8 +110,8 @@ def test_a_run_cut_off_after_any_step_is_finished_by_the_next(
         snapshot = apply_offline(plan_offline(first, empty(version)), empty(version))
         for cut in stepwise(snapshot, plan_offline(then, snapshot).steps):
             plan = plan_offline(then, cut)
-            after = apply_offline(plan, cut)
-            assert [found for on_the_way in stepwise(cut, plan.steps) for found in collisions(on_the_way)] == []
-            assert remaining(plan_offline(then, after), ()) == []
+            on_the_way = stepwise(cut, plan.steps)
+            assert [found for after in on_the_way for found in wrongs(after, lasting(exchange))] == []
+            assert remaining(plan_offline(then, apply_offline(plan, cut)), ()) == []
 
     explore()

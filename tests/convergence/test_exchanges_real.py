@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reconciler.core.events import Finished
 from reconciler.core.topology import Topology
 from tests.convergence.drawing import Wishes, topology
-from tests.convergence.exchanges import filter_exchanges, subject_exchanges
+from tests.convergence.exchanges import filter_exchanges, interest_exchanges, subject_exchanges
 from tests.convergence.running import Real, remaining
 from tests.support.accounts import Account
 from tests.support.topologies import read
@@ -53,7 +53,7 @@ def left(real: Real, wanted: Topology) -> list[str]:
 
 
 @on_every_version
-@pytest.mark.parametrize("exchanges", [subject_exchanges, filter_exchanges])
+@pytest.mark.parametrize("exchanges", [subject_exchanges, filter_exchanges, interest_exchanges])
 def test_servers_accept_every_step_of_an_exchange(
     account: Account, exchanges: Callable[[int], st.SearchStrategy[tuple[Wishes, Wishes]]]
 ) -> None:
@@ -78,6 +78,12 @@ SCENES = {
         "{one: {ack_policy: explicit, filter_subject: q.a}, two: {ack_policy: explicit, filter_subject: q.b}}}}",
         "streams: {W: {subjects: [q.>], retention: workqueue, consumers: "
         "{one: {ack_policy: explicit, filter_subject: q.b}, two: {ack_policy: explicit, filter_subject: q.a}}}}",
+    ),
+    "two consumers of an interest stream exchange filters and are made anew": (
+        "streams: {I: {subjects: [i.>], retention: interest, consumers: "
+        "{one: {ack_policy: explicit, filter_subject: i.a}, two: {ack_policy: explicit, filter_subject: i.b}}}}",
+        "streams: {I: {subjects: [i.>], retention: interest, consumers: {one: {ack_policy: explicit, filter_subject: i.b, "
+        "max_waiting: 64}, two: {ack_policy: explicit, filter_subject: i.a, max_waiting: 64}}}}",
     ),
     "a consumer of a work queue takes all that another had": (
         "streams: {W: {subjects: [q.>], retention: workqueue, consumers: "

@@ -26,10 +26,14 @@ from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
-QUEUE = (
-    "streams: {{W: {{subjects: [q.>], retention: workqueue, consumers: {{"
-    "one: {{ack_policy: explicit, filter_subject: {}}}, two: {{ack_policy: explicit, filter_subject: {}}}}}}}}}"
-)
+
+def two(one: str, other: str, retention: str = "workqueue", most: int = 512) -> str:
+    """A stream with two consumers, that may have so many waiting pulls: the one thing that no update changes."""
+    filters = {"one": one, "two": other}
+    each = (
+        f"{name}: {{ack_policy: explicit, max_waiting: {most}, filter_subject: {f}}}" for name, f in filters.items()
+    )
+    return f"streams: {{W: {{subjects: [q.>], retention: {retention}, consumers: {{{', '.join(each)}}}}}}}"
 
 
 @pytest.fixture
@@ -91,11 +95,11 @@ def test_consumers_exchange_filters_and_every_message_is_processed_once(
 ) -> None:
     async def work(js: JetStream) -> tuple[list[int | None], Counter[int]]:
         nc = js.pipeline.nc
-        await applied(js, files(QUEUE.format("q.a", "q.b")))
+        await applied(js, files(two("q.a", "q.b")))
         stored = [await published(nc, f"q.{'ab'[n % 2]}") for n in range(60)]
         workers = [Worker(nc, "W", name) for name in ("one", "two")]
         tasks = [asyncio.create_task(worker.work()) for worker in workers]
-        change = asyncio.create_task(applied(js, files(QUEUE.format("q.b", "q.a"))))
+        change = asyncio.create_task(applied(js, files(two("q.b", "q.a"))))
         while not change.done():
             stored += [await published(nc, "q.a"), await published(nc, "q.b")]
             await asyncio.sleep(0.005)
@@ -110,6 +114,27 @@ def test_consumers_exchange_filters_and_every_message_is_processed_once(
     stored, seen = talk(account, work)
     assert None not in stored
     assert {sequence: seen[sequence or 0] for sequence in stored if seen[sequence or 0] != 1} == {}
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["workqueue", "interest"])
+def test_consumers_that_exchange_filters_and_are_made_anew_miss_nothing(
+    account: Account, files: Callable[[str], Topology], retention: str
+) -> None:
+    async def work(js: JetStream) -> tuple[int, list[int]]:
+        nc = js.pipeline.nc
+        await applied(js, files(two("q.a", "q.b", retention)))
+        stored = [await published(nc, f"q.{'ab'[n % 2]}") for n in range(20)]
+        change = asyncio.create_task(applied(js, files(two("q.b", "q.a", retention, 64))))
+        while not change.done():
+            stored += [await published(nc, "q.a"), await published(nc, "q.b")]
+        await change
+        infos = [done(await js.request(f"CONSUMER.INFO.W.{name}")) for name in ("one", "two")]
+        assert [info["config"]["max_waiting"] for info in infos] == [64, 64]
+        return len(stored), [info["num_pending"] for info in infos]
+
+    stored, pending = talk(account, work)
+    assert pending == [stored / 2, stored / 2]
 
 
 async def is_empty(js: JetStream, stream: str) -> bool:

@@ -129,3 +129,53 @@ def test_a_move_that_still_runs_is_waited_for(compare: Compare) -> None:
     live = "streams: {S: {subjects: [s]}}"
     plan = compare("streams: {S: {subjects: [s], num_replicas: 3}}", live, cluster="C1", raw=moving).plan()
     assert before(plan, "update stream/S") == {"wait for replicas of stream/S"}
+
+
+CONSENTED = [("CO106", "*"), ("CO301", "*"), ("XX311", "*")]
+
+
+def consumers(retention: str, a: str, b: str, most: int) -> str:
+    """Two consumers, and what no update changes of them."""
+    each = (
+        f"{name}: {{ack_policy: explicit, max_waiting: {most}, filter_subject: {f}}}"
+        for name, f in {"a": a, "b": b}.items()
+    )
+    more = "workqueue" if retention == "workqueue" else f"{retention}, num_replicas: 3"
+    return f"streams: {{S: {{subjects: [s.*], retention: {more}, consumers: {{{', '.join(each)}}}}}}}"
+
+
+def anew(compare: Compare, retention: str) -> Plan:
+    scene = compare(consumers(retention, "s.2", "s.1", 64), consumers(retention, "s.1", "s.2", 512), cluster="C")
+    return scene.plan(allow=CONSENTED)
+
+
+@pytest.mark.parametrize(
+    ("retention", "meanwhile"), [("interest", {"filter_subjects": ["s.2", "s.1"]}), ("workqueue", {"filter_subject": "_parked.a"})]
+)  # fmt: skip
+def test_who_exchanges_and_is_made_anew_gives_by_an_update_first(
+    compare: Compare, retention: str, meanwhile: dict[str, Any]
+) -> None:
+    plan = anew(compare, retention)
+    assert steps(plan)["update consumer/S/a, first stage"].set == meanwhile
+    assert "update consumer/S/a, first stage" in before(plan, "delete consumer/S/b")
+    assert "end the replacement of consumer/S/b" in before(plan, "delete consumer/S/a")
+    assert steps(plan)["delete consumer/S/a"].before.items() >= meanwhile.items()
+
+
+def test_a_placeholder_wants_what_its_consumer_took_in_the_first_stage(compare: Compare) -> None:
+    placed = next(step for name, step in steps(anew(compare, "interest")).items() if "create consumer/S/a-" in name)
+    assert placed.body["filter_subjects"] == ["s.2", "s.1"]
+
+
+def test_who_is_made_anew_lets_go_when_every_server_knows_who_stays(compare: Compare) -> None:
+    """As an apply leaves it that ended between an update and its gate."""
+    replicas = [{"name": "N2", "current": True, "active": 5}, {"name": "N3", "current": False}]
+    raw = {"consumers": {"S": {"b": {"cluster": {"leader": "N1", "replicas": replicas}}}}}
+    stays = "b: {filter_subject: s.1}"
+    live, then = (
+        f"streams: {{S: {{subjects: [s.*], retention: interest, num_replicas: 3, consumers: {{{stays}, a: {{{a}}}}}}}}}"
+        for a in ("ack_policy: explicit, filter_subject: s.1", "ack_policy: all, filter_subject: s.2")
+    )
+    plan = compare(then, live, cluster="C", raw=raw).plan(allow=[("CO104", "*"), ("CO301", "*")])
+    (gone,) = (name for name in steps(plan) if name.startswith("delete consumer/S/a-"))
+    assert before(plan, gone) > {"see consumer/S/b everywhere before others let go", "create consumer/S/a"}

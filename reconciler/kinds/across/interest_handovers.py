@@ -22,8 +22,8 @@ def ties(view: View) -> Iterator[Tie]:
     for taker, giver in handovers(view):
         if (taker.action, giver.action) == (Action.CREATE, Action.DELETE):
             continue  # which of them goes first is a matter of room
-        updates = taker.action is Action.UPDATE
-        yield Tie(taker.address, giver.address, gives=GIVES if updates else "", weak=not updates)
+        is_there = taker.action is not Action.CREATE
+        yield Tie(taker.address, giver.address, gives=GIVES if is_there else "", weak=not is_there)
 
 
 def _widen(change: Change, view: View) -> Opening | None:

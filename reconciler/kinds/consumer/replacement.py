@@ -18,7 +18,7 @@ from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.kinds.consumer import position
-from reconciler.kinds.consumer.everywhere import everywhere
+from reconciler.kinds.consumer.everywhere import everywhere, staying
 from reconciler.kinds.primitives import calls
 
 FILTERS = ("filter_subject", "filter_subjects")
@@ -70,7 +70,7 @@ def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
 
 def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, str]) -> Step:
     stream, name = _old(change)
-    live = view.live[change.origin or change.address]
+    live = change.live or view.live[change.origin or change.address]
     old = calls.create_consumer(change, stream, name, started(live, start).config)
     effect = f"make consumer {name} again as it was, where it stood"
     return replace(old, id=f"make consumer/{stream}/{name} again", uses=bound, effect=effect)
@@ -132,4 +132,5 @@ def tidy(change: Change, view: View) -> Sequence[Step]:
     kept = position.placeholder(change.address.name)  # never a name that stands in the bucket: it is deleted
     step = calls.delete_consumer(change, change.address.stream, kept)
     gone = replace(step, before=None, effect="delete the placeholder, which nothing needs any more")
-    return (*(everywhere(change, view, change.address.name) if change.desired else ()), gone)
+    coming = everywhere(change, view, change.address.name) if change.desired else ()
+    return (*coming, *staying(change, view), gone)
