@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -45,18 +46,21 @@ def _streams(number: int, hands: list[list[str]], start: int) -> Wishes:
 
 
 @st.composite
-def filter_exchanges(draw: st.DrawFn, number: int, retention: str = "workqueue") -> tuple[Wishes, Wishes]:
+def filter_exchanges(
+    draw: st.DrawFn, number: int, retentions: Sequence[tuple[str, str]] = (("workqueue", "workqueue"),)
+) -> tuple[Wishes, Wishes]:
     """Two to five consumers of one stream before and after; some come, some go, some are made anew."""
     players = draw(st.integers(2, 5))
     first, then = draw(_hands(players, number)), draw(_hands(players, number))
     waiting = draw(st.lists(st.sampled_from([512, 64]), min_size=players, max_size=players))
     extra = draw(st.integers(0, 1))
-    before = _consumers(number, first, 0, retention, [512] * players)
-    return before, _consumers(number, then, extra, retention, waiting)
+    was, becomes = draw(st.sampled_from(retentions))
+    return _consumers(number, first, 0, was, [512] * players), _consumers(number, then, extra, becomes, waiting)
 
 
 def interest_exchanges(number: int) -> st.SearchStrategy[tuple[Wishes, Wishes]]:
-    return filter_exchanges(number, "interest")
+    """The stream drops what nobody wants all the time, or begins to, or ceases to."""
+    return filter_exchanges(number, (("interest", "interest"), ("limits", "interest"), ("interest", "limits")))
 
 
 def _consumers(number: int, hands: list[list[str]], start: int, retention: str, waiting: list[int]) -> Wishes:

@@ -42,10 +42,11 @@ def wrongs(snapshot: Snapshot, subjects: Collection[str]) -> list[str]:
     hands = [[(name, s) for s in info["config"].get("subjects") or ()] for name, info in snapshot.streams.items()]
     found = _met(hands)
     for stream, own in snapshot.consumers.items():
-        if snapshot.streams[stream]["config"].get("retention") == "interest":
+        retention = snapshot.streams[stream]["config"].get("retention")
+        if retention == "interest":
             wanted = [one for info in own.values() for one in filters_of(info["config"])]
             found += [f"nobody wants {one}" for one in subjects if not reaches(wanted, one)]
-        else:
+        elif retention == "workqueue":
             found += _met([[(name, f) for f in filters_of(info["config"])] for name, info in own.items()])
     return found
 
@@ -55,10 +56,15 @@ def reaches(filters: Iterable[str], subject: str) -> bool:
 
 
 def lasting(exchange: Exchange) -> list[str]:
-    """Subjects that somebody wants before and after."""
-    hands = [[f for body in wishes.values() if "ack_policy" in body for f in filters_of(body)] for wishes in exchange]
+    """Subjects that somebody wants, or the stream keeps anyway, before and after."""
+    hands = [_kept(wishes) for wishes in exchange]
     published = [subject.replace("x", "x0", 1) for subject in PUBLISHED]
     return [one for one in published if all(reaches(each, one) for each in hands)]
+
+
+def _kept(wishes: Wishes) -> list[str]:
+    keeps = any(body.get("retention") == "limits" for body in wishes.values())
+    return [">"] if keeps else [f for body in wishes.values() if "ack_policy" in body for f in filters_of(body)]
 
 
 def _met(hands: list[list[tuple[str, str]]]) -> list[str]:

@@ -242,6 +242,27 @@ def test_without_room_for_both_one_goes_before_the_other_comes(compare: Compare)
     assert before(plan, "create consumer/S/b") == {"delete consumer/S/a"}
 
 
+def test_who_comes_is_there_before_a_stream_begins_to_drop_what_nobody_wants(compare: Compare) -> None:
+    wanted = streams("b", "num_replicas: 3, retention: interest, ")
+    plan = compare(wanted, streams("a", "num_replicas: 3, "), cluster="C").plan()
+    assert before(plan, "update stream/S") == {"create consumer/S/b", "see consumer/S/b everywhere"}
+
+
+def test_a_stream_gives_room_before_who_comes_and_begins_to_drop_after(compare: Compare) -> None:
+    live = "streams: {S: {consumer_limits: {max_ack_pending: 10}}}"
+    wanted = "streams: {S: {consumer_limits: {max_ack_pending: 50}, retention: interest, consumers: {b: {max_ack_pending: 40}}}}"
+    plan = compare(wanted, live).plan()
+    assert before(plan, "create consumer/S/b") == {"update stream/S, first stage"}
+    assert before(plan, "update stream/S") == {"update stream/S, first stage", "create consumer/S/b"}
+    assert steps(plan)["update stream/S"].set == {"retention": "interest"}
+
+
+def test_who_goes_or_lets_go_waits_until_a_stream_keeps_everything(compare: Compare) -> None:
+    interest, limits = filtered(a="s.1", b="s.2"), filtered(b="s.1").replace("interest", "limits")
+    plan = compare(limits + TAKING_OVER, interest, cluster="C").plan()
+    assert before(plan, "delete consumer/S/a") == before(plan, "update consumer/S/b") == {"update stream/S"}
+
+
 def test_elsewhere_nothing_is_lost_in_either_order(compare: Compare) -> None:
     plan = compare(streams("b") + TAKING_OVER, streams("a")).plan()
     assert before(plan, "delete consumer/S/a") == before(plan, "create consumer/S/b") == set()

@@ -134,6 +134,50 @@ def test_interest_retention_drops_no_more_than_was_said(account: Account, tmp_pa
 
 
 @on_every_version
+@pytest.mark.parametrize("filters", ["", ", filter_subject: 's.>'"], ids=["everything", "a filter"])
+def test_interest_retention_drops_nothing_that_a_consumer_of_the_same_plan_wants(
+    account: Account, tmp_path: Path, filters: str
+) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, "streams: {S: {subjects: [s.>]}}")
+        await publish(js, *MIXED)
+        verdicts = await applied(js, tmp_path, text("interest", filters), "ST302")
+        assert done(await js.request("CONSUMER.INFO.S.c"))["num_pending"] == len(MIXED)
+        return verdicts["ST302"].quantities["messages"], (await state(js, "S"))["messages"]
+
+    assert talk(account, work) == (10 if filters else 0, 10)
+
+
+@on_every_version
+def test_interest_retention_after_the_last_consumer_has_gone_in_the_same_plan(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, text("limits", ""))
+        await publish(js, *MIXED)
+        gone = "streams: {S: {subjects: [s.>], retention: interest}}\nremoved: [{address: consumer/S/c, reason: x}]"
+        verdicts = await applied(js, tmp_path, gone, "ST302")
+        predicted = verdicts["ST302"].quantities["messages"]
+        return predicted, 10 - await settled(js, "S", 10 - predicted)
+
+    predicted, gone = talk(account, work)
+    assert predicted == gone
+
+
+@on_every_version
+def test_what_a_removed_consumer_wanted_stays_where_the_stream_keeps_everything_by_then(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> int:
+        await applied(js, tmp_path, text("interest", ""))
+        await publish(js, *MIXED)
+        gone = "streams: {S: {subjects: [s.>], retention: limits}}\nremoved: [{address: consumer/S/c, reason: x}]"
+        verdicts = await applied(js, tmp_path, gone)
+        assert "dropped" not in verdicts["CO310"].quantities
+        return await settled(js, "S", len(MIXED))
+
+    assert talk(account, work) == len(MIXED)
+
+
+@on_every_version
 def test_interest_retention_that_nobody_has_any_interest_in(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> tuple[int, int]:
         await make_stream(js, "S", subjects=["s.>"])

@@ -17,11 +17,12 @@ from reconciler.kinds.across import (
     filter_handovers,
     interest_handovers,
     replicas,
+    retention,
     room,
     subject_handovers,
 )
 
-HANDOVERS = (subject_handovers, filter_handovers, interest_handovers, consumer_room, room, replicas)
+HANDOVERS = (subject_handovers, filter_handovers, interest_handovers, retention, consumer_room, room, replicas)
 OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.items()}
 
 

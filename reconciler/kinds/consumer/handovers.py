@@ -1,6 +1,7 @@
 """Subjects that pass from one consumer of an interest stream to another: which of its changes take them, and from whom.
 
-Such a stream drops what nobody wants, at once. So whoever takes has them before another lets go.
+Such a stream drops what nobody wants, at once. So whoever takes has them before another lets go, or before the stream
+becomes one.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from reconciler.core.diff import Change
+from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address
 from reconciler.core.rule import View
 from reconciler.kinds.consumer.around import changes_of
@@ -32,12 +33,22 @@ def handovers(view: View) -> tuple[Handover, ...]:
 
 @lru_cache(maxsize=4)
 def takers(view: View) -> frozenset[Address]:
-    return frozenset(one.taker.address for one in handovers(view))
+    """Whoever takes what others let go of, or what a stream is about to drop otherwise."""
+    begin = {stream for stream, above in switches(view).items() if above.becomes("retention") == "interest"}
+    coming = {one.address for stream in begin for one in changes_of(view).get(stream, ()) if gained(one)}
+    return frozenset(coming | {one.taker.address for one in handovers(view)})
+
+
+@lru_cache(maxsize=4)
+def switches(view: View) -> dict[str, Change]:
+    """By name, the streams whose retention changes."""
+    updated = (one for address, one in view.changes.items() if address.kind == "stream" and one.action is Action.UPDATE)
+    return {one.address.name: one for one in updated if one.touches("retention")}
 
 
 def _among(consumers: Sequence[Change], view: View) -> Iterator[Handover]:
     writing = {change.address.name: change for change in consumers if change.action.writes}
-    if len(writing) < 2 or not is_interest(consumers[0], view):
+    if len(writing) < 2 or not is_interest(consumers[0], view) or consumers[0].address.stream in switches(view):
         return
     given = SubjectIndex()
     for name, change in writing.items():

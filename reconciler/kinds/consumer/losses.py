@@ -10,6 +10,7 @@ from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import MessagesFrom, Question
 from reconciler.kinds.consumer.around import changes_of
+from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.primitives.readers import behind, filters
 from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.kinds.primitives.words import Amount, amount, consent_to, exactly, listed, some
@@ -155,6 +156,9 @@ def _misses(missed: Amount | None, move: _Move) -> Iterator[str]:
 
 
 def _retention(stream: str, view: View) -> str:
+    """When this consumer changes: while its stream keeps everything, also where it does so only now, before or after."""
+    if stream in switches(view):
+        return "limits"
     info = view.snapshot.streams.get(stream, {}) if view.snapshot else {}
     return str(info.get("config", {}).get("retention", "limits"))
 

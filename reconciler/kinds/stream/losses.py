@@ -10,7 +10,7 @@ from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
 from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.losses import limit_lowered
-from reconciler.kinds.primitives.readers import Going, behind, going_unread, unread
+from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.words import consent_to, exactly, listed, size, some
 
@@ -37,6 +37,8 @@ def interest_retention(change: Change, view: View) -> Found:
     Messages that every consumer has acknowledged go at once; without any consumer, servers from 2.15 on remove all of
     them. From then on, what no consumer wants is not stored at all.
 
+    Consumers that the same plan makes are there before, and so is what those want.
+
     Instead: make sure every consumer is there and behind, or consent: `allow: [{code: ST302, to: interest, reason: …}]`.
     """
     messages = surplus.state_of(change).get("messages", 0)
@@ -54,21 +56,47 @@ def interest_retention(change: Change, view: View) -> Found:
 
 
 def _without_interest(change: Change, view: View, messages: int) -> tuple[int, str]:
-    """How many go at most, and why."""
-    consumers = view.snapshot.consumers.get(change.address.name, {}) if view.snapshot else {}
-    stored = some(messages, "stored message")
-    if not surplus.state_of(change).get("consumer_count", len(consumers)):
+    """How many go at most, and why. Consumers of the same plan come and go before."""
+    stored, wanting = some(messages, "stored message"), _wanting(change, messages, view)
+    if not wanting:
         if view.target.version >= EMPTIES:
             return messages, f"nobody consumes this stream, so all of {stored} go at apply, and new ones are not kept"
         return 0, f"nobody consumes this stream: {stored} stay for now, but new ones are not kept"
-    wanted = max((behind(info) for info in consumers.values()), default=0)
-    going = max(0, messages - wanted)
-    held = f", since {_furthest(consumers)} still wants {some(wanted)}" if wanted else ""
-    return going, f"up to {some(going)} of {stored} go at apply{held}: what every consumer has acknowledged is not kept"
+    furthest = max(sorted(wanting), key=lambda name: wanting[name])
+    wanted = min(messages, wanting[furthest])
+    wants = "still wants" if furthest in _there(change.address.name, view) else "will want"
+    held = f", since {furthest} {wants} {some(wanted)}" if wanted else ""
+    going = messages - wanted
+    words = f"up to {some(going)} of {stored} go" if going else f"none of {stored} goes"
+    return going, f"{words} at apply{held}: what every consumer has acknowledged is not kept"
 
 
-def _furthest(consumers: Mapping[str, Mapping[str, Json]]) -> str:
-    return max(sorted(consumers), key=lambda name: behind(consumers[name]))
+def _wanting(above: Change, messages: int, view: View) -> dict[str, int]:
+    """What each consumer wants by then, at least; what a new filter matches nobody knows yet."""
+    stream = above.address.name
+    found = {name: behind(info) for name, info in _there(stream, view).items()}
+    found |= dict.fromkeys(unread_consumers(stream, view), 0)
+    if surplus.state_of(above).get("consumer_count", 0) > len(found):
+        found[SOME] = 0
+    for address, change in view.changes.items():
+        if address.kind != "consumer" or address.stream != stream:
+            continue
+        if change.action is Action.DELETE:
+            found.pop(address.name, None)
+        elif change.action is Action.CREATE:
+            found[address.name] = messages if _wants_all(change) else 0
+        elif change.touches("filter_subject", "filter_subjects"):
+            found[address.name] = 0
+    return found
+
+
+def _there(stream: str, view: View) -> Mapping[str, Mapping[str, Json]]:
+    return view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+
+
+def _wants_all(change: Change) -> bool:
+    said = [change.becomes(field) for field in ("filter_subject", "filter_subjects", "deliver_policy")]
+    return said in ([None, None, None], [None, None, "all"])
 
 
 @rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)

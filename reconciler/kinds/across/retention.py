@@ -1,0 +1,24 @@
+"""Streams that change between limits and interest retention: while they keep everything, consumers come and go at no cost.
+
+So before a stream begins to drop what nobody wants, whoever comes is there; and who goes waits until it has ceased to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.rule import View
+from reconciler.core.stages import Opening, Tie
+from reconciler.kinds.consumer.around import changes_of
+from reconciler.kinds.consumer.handovers import switches
+
+
+def ties(view: View) -> Iterator[Tie]:
+    for above in switches(view).values():
+        for change in changes_of(view).get(above.address.name, ()):
+            if change.action.writes:
+                ends = change.address, above.address
+                yield Tie(*(ends if above.becomes("retention") == "interest" else reversed(ends)))
+
+
+OPENS: dict[str, Opening] = {}
