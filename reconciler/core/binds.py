@@ -87,6 +87,18 @@ def same_source(seen: Info) -> Json:
     return True if reached is not None and reached <= seen["afterwards"]["state"]["last_seq"] else None
 
 
+def passed(seen: Info) -> int:
+    """How many of the queued messages lie before the first one that the source still holds, at most."""
+    point, first = queued_at(seen), seen["afterwards"]["state"].get("first_seq", 0)
+    return 0 if point is None else min(seen["queue"]["state"]["messages"], max(0, first - point))
+
+
+def queued_at(seen: Info) -> int | None:
+    """Which message of its source is the lowest one queued; None when nothing is, or nobody knows."""
+    lowest, fed = seen.get("lowest"), seen["queue"]["config"].get("sources")
+    return sourced(lowest, fed[0]["name"]) if lowest and fed else None
+
+
 def told_of_source(queue: Info) -> Info:
     """What a server says of where a queue stands in its source; nothing where it lists none at the moment."""
     listed: Sequence[Info] = queue.get("sources") or [{}]

@@ -161,7 +161,16 @@ class MessagesFrom:
     filter: str = ">"
 
 
-Question = SubjectCounts | MessagesFrom
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedFrom:
+    """Question: of what `stream` took in from `source` and still holds, how many messages does the source not hold any more,
+    at most? Answer: {"gone": number}."""
+
+    stream: str
+    source: str
+
+
+Question = SubjectCounts | MessagesFrom | QueuedFrom
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.permissions import granted
 from reconciler.core.records import BUCKET, PREFIX, decode_key
 from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Facts, Question, Scope, Snapshot, SubjectCounts, Unanswered
+from reconciler.core.wire import Entry, Facts, Question, QueuedFrom, Scope, Snapshot, SubjectCounts, Unanswered
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
 from reconciler.server.counting import messages_from
 from reconciler.server.listing import Listed, Unsettled, ask_each, listed
+from reconciler.server.queue_steps import queued_from
 from reconciler.server.read_kv import entries, subject_counts
 from reconciler.server.target import leader_versions, target
 
@@ -100,6 +101,8 @@ async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
 async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal | NoAnswer:
     if isinstance(question, SubjectCounts):
         return await subject_counts(js, question.stream, question.filter)
+    if isinstance(question, QueuedFrom):
+        return await queued_from(js, question)
     return await messages_from(js, question)
 
 

@@ -137,6 +137,19 @@ def _no_resume_point(step: Step) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP108", "position-unknown", message, fix), nothing_done=True)
 
 
+def outlived(step: Step, gone: int) -> Unsuccessful:
+    queue, source, planned = step.on[0], step.body["from"], step.body["gone"]
+    message = (
+        f"Of what is queued in {queue}, up to {gone} {'is' if gone == 1 else 'are'} not in {source} any more, where the plan "
+        f"said {planned}: a new queue could not take that in again, so {queue} was not deleted."
+    )
+    fix = (
+        "Apply the group as it was declared before: then its members can go on, and process what is queued. "
+        "Or plan again, which asks for consent to the loss (EG302)."
+    )
+    return Unsuccessful(_diagnostic(step, "AP114", "queue-outlives-source", message, fix), nothing_done=True)
+
+
 def still_moving(step: Step, how: str) -> Unsuccessful:
     seconds = step.body["timeout"] / 1e9
     message = f"Stream {step.on[0]} is still being moved or copied after {seconds:g} s: {how}."

@@ -10,11 +10,12 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.binds import BINDS, Bind, sourced, told_of_source
+from reconciler.core.binds import BINDS, Bind, passed, queued_at, sourced, told_of_source
 from reconciler.core.resource import Json
-from reconciler.core.wire import Step
+from reconciler.core.wire import MessagesFrom, QueuedFrom, Step
 from reconciler.server import problems, settled
-from reconciler.server.api import NO_MESSAGE, NO_STREAM, Answer, NoAnswer, Refusal
+from reconciler.server.api import NO_MESSAGE, NO_STREAM, Answer, JetStream, NoAnswer, Refusal
+from reconciler.server.counting import messages_from
 from reconciler.server.handling import Result, Run, Succeeded, unlike_planned
 
 POLL = 0.1
@@ -32,7 +33,7 @@ async def read(run: Run, step: Step) -> Result:
     deadline = loop.time() + step.body["timeout"] / 1e9
     stood, since, overtaken = None, loop.time(), 0
     while True:
-        seen = await _look(run, step)
+        seen = await look(run.js, step.on[0], step.body["from"])
         if _has_moved(seen) and overtaken < OVERTAKEN:
             overtaken += 1
             await asyncio.sleep(POLL)
@@ -41,6 +42,8 @@ async def read(run: Run, step: Step) -> Result:
             return problems.unreadable(step, seen) if not _is_gone(seen) else await _gone(run, step)
         if unlike := unlike_planned(run, step, seen["queue"]):
             return unlike
+        if (gone := passed(seen)) > step.body["gone"]:
+            return problems.outlived(step, gone)
         if _stand(seen) != stood:
             stood, since = _stand(seen), loop.time()
         seen["rested"] = loop.time() - since >= REST and _is_fed(seen)
@@ -49,27 +52,52 @@ async def read(run: Run, step: Step) -> Result:
         await asyncio.sleep(POLL)
 
 
-async def _look(run: Run, step: Step) -> dict[str, Any] | Refusal | NoAnswer:
+async def look(js: JetStream, name: str, origin: str) -> dict[str, Any] | Refusal | NoAnswer:
     """The source before and after: what arrives between the looks counts as not yet taken in, and is no sign of a new one."""
-    source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
+    source = await js.read(f"STREAM.INFO.{origin}")
     if not isinstance(source, Mapping):
         return source
-    queue = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+    queue = await js.read(f"STREAM.INFO.{name}")
     if not isinstance(queue, Mapping):
         return queue
     seen: dict[str, Any] = {"source": source, "queue": queue, "rested": False}
     if queue["state"]["messages"]:
-        lowest = await _message(run, step.on[0], queue["state"]["first_seq"])
+        lowest = await _message(js, name, queue["state"]["first_seq"])
         if not isinstance(lowest, Mapping):
             return lowest
         seen["lowest"] = lowest["message"]
-    afterwards = await run.js.read(f"STREAM.INFO.{step.body['from']}")
+    afterwards = await js.read(f"STREAM.INFO.{origin}")
     return {**seen, "afterwards": afterwards} if isinstance(afterwards, Mapping) else afterwards
 
 
-async def _message(run: Run, stream: str, sequence: int) -> Answer:
+async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | Refusal | NoAnswer:
+    """Whatever the source lacks from there on counts: nobody says which of it was taken in."""
+    seen = await look(js, question.stream, question.source)
+    for _ in range(OVERTAKEN):
+        if not _has_moved(seen):
+            break
+        seen = await look(js, question.stream, question.source)
+    if not isinstance(seen, dict):
+        return seen
+    queued, point = seen["queue"]["state"]["messages"], queued_at(seen)
+    return {"gone": queued if point is None else min(queued, passed(seen) + await _holes(js, question, seen, point))}
+
+
+async def _holes(js: JetStream, question: QueuedFrom, seen: Mapping[str, Any], point: int) -> int:
+    """Messages deleted from within the source, after the lowest one queued."""
+    source = seen["source"]["state"]
+    if not (holes := int(source.get("num_deleted", 0))):
+        return 0
+    said = await messages_from(js, MessagesFrom(stream=question.source, start=point))
+    if not isinstance(said, dict) or "messages" not in said:
+        return holes
+    there: int = source["last_seq"] + 1 - max(point, source["first_seq"])
+    return max(0, min(holes, there - int(said["messages"])))
+
+
+async def _message(js: JetStream, stream: str, sequence: int) -> Answer:
     """The first one from there on, as the leader has it."""
-    return await run.js.read(f"STREAM.MSG.GET.{stream}", {"seq": sequence, "next_by_subj": ">"})
+    return await js.read(f"STREAM.MSG.GET.{stream}", {"seq": sequence, "next_by_subj": ">"})
 
 
 def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
@@ -124,7 +152,7 @@ async def _settled(run: Run, step: Step, live: Mapping[str, Any]) -> Result:
 
 async def _first(run: Run, step: Step, live: Mapping[str, Any]) -> int | None:
     """Which message of the source is the lowest one queued; None when nothing is."""
-    said = await _message(run, step.on[0], live["state"]["first_seq"])
+    said = await _message(run.js, step.on[0], live["state"]["first_seq"])
     return sourced(said["message"], step.body["from"]) if isinstance(said, Mapping) else None
 
 

@@ -115,9 +115,15 @@ def _trails(topology: Topology) -> list[str]:
 
 
 def _measured(about: Iterable[_May]) -> list[str]:
-    """Streams whose messages a change may cost; of groups, only the queue's subjects are counted."""
-    found = (one.kind.primary(one.address) for one in about)
-    return list(dict.fromkeys(raw.on[0] for raw in found if raw.type != "entry"))
+    """Streams whose messages a change may cost; of an elastic group, its queue and the source that this takes in."""
+    found: list[str] = []
+    for one in about:
+        first, queues = one.kind.primary(one.address), [raw for raw in sorted(one.raws) if raw.type == "stream"]
+        if first.type != "entry":
+            found.append(first.on[0])
+        elif queues and one.spec is not None:
+            found += [*(raw.on[0] for raw in queues), one.address.stream]
+    return list(dict.fromkeys(found))
 
 
 def _may_become(one: _May) -> Iterator[Step]:

@@ -21,6 +21,7 @@ ELSEWHERE = {
         "kinds/test_stream_validity.py::test_what_the_rules_call_doomed_is_gone_after_the_next_start",
     ),
     "CO301": "quantities/test_consumers.py::test_what_a_filter_turns_to_and_has_passed_is_never_delivered",
+    "EG302": "replacement/test_outlived.py::test_what_the_source_dropped_is_lost_with_the_queue_as_said",
     "XX311": "convergence/test_exchanges_traffic.py::test_an_update_alone_would_leave_messages_that_nobody_is_ever_given",
     **dict.fromkeys(
         ("ST320", "KV320", "OB320", "CO320"),

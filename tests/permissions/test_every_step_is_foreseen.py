@@ -17,7 +17,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.resource import Address
 from reconciler.core.rule import View
 from reconciler.core.topology import Moved, Topology
-from reconciler.core.wire import Call, MessagesFrom, Snapshot, Target, Version
+from reconciler.core.wire import Call, MessagesFrom, QueuedFrom, Snapshot, Target, Version
 from reconciler.kinds import REGISTRY
 from reconciler.server import reach
 from reconciler.server.reach import Api
@@ -98,8 +98,12 @@ def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[object, View]:
 def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
     world, _ = view_of(wanted, snapshot)
     for question in questions(world, REGISTRY):  # type: ignore[arg-type]
-        templates = reach.MEASURE if isinstance(question, MessagesFrom) else ("STREAM.INFO.{stream}",)
-        yield from API.needs("asked", templates, stream=question.stream)
+        if isinstance(question, QueuedFrom):
+            yield from API.needs("asked", ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}"), stream=question.stream)
+            yield from API.needs("asked", reach.MEASURE, stream=question.source)
+        else:
+            templates = reach.MEASURE if isinstance(question, MessagesFrom) else ("STREAM.INFO.{stream}",)
+            yield from API.needs("asked", templates, stream=question.stream)
 
 
 def steps_without_consent(wanted: Topology, snapshot: Snapshot) -> list[object]:

@@ -18,7 +18,7 @@ from tests.support.jetstream import done, make_stream, talk
 
 READ = Step(
     id="read", call=Call.QUEUE_READ, on=("Q",), address="elastic_group/S/g", bind=Bind.RESUME_POINT,
-    body={"from": "S", "timeout": 10_000_000_000},
+    body={"from": "S", "timeout": 10_000_000_000, "gone": 0},
 )  # fmt: skip
 THE_LOWEST = Point(Request("$JS.API.STREAM.MSG.GET.Q", 1), Side.REQUEST)
 
@@ -53,7 +53,7 @@ async def _read(account: Account, step: Step) -> Finished:
     return outcome
 
 
-@pytest.mark.parametrize("step", [READ, replace(READ, body={"from": "S", "timeout": 0})], ids=["in time", "late"])
+@pytest.mark.parametrize("step", [READ, replace(READ, body={**READ.body, "timeout": 0})], ids=["in time", "late"])
 def test_a_message_that_is_processed_between_two_looks_does_not_make_the_queue_gone(
     account: Account, step: Step
 ) -> None:

@@ -27,6 +27,7 @@ from reconciler.core.wire import (
     Facts,
     MessagesFrom,
     Question,
+    QueuedFrom,
     Snapshot,
     Step,
     SubjectCounts,
@@ -110,12 +111,16 @@ def merge(found: Any, over: Any) -> Any:
 
 
 def facts(said: Iterable[Mapping[str, Any]]) -> Facts:
-    """Answers as files write them: `{stream: S, filter: ">", answer: {s.a: 3}}`; with `start` about sequences, and
-    `unanswered: why` where there was none."""
+    """Answers as files write them: `{stream: S, filter: ">", answer: {s.a: 3}}`; with `start` about sequences, with
+    `source` about what a queue holds of it, and `unanswered: why` where there was none."""
     return {_question(**one): one["answer"] if "answer" in one else Unanswered(one["unanswered"]) for one in said}
 
 
-def _question(stream: str, filter: str = ">", start: int | str | None = None, **_answered: Any) -> Question:
+def _question(
+    stream: str, filter: str = ">", start: int | str | None = None, source: str | None = None, **_answered: Any
+) -> Question:
+    if source:
+        return QueuedFrom(stream=stream, source=source)
     if start is None:
         return SubjectCounts(stream=stream, filter=filter)
     return MessagesFrom(stream=stream, filter=filter, start=start)

@@ -12,10 +12,9 @@ from reconciler.core.kind import Context, FieldInfo, Kind, Place, Raw, declared_
 from reconciler.core.resource import Address, Declared, Resource, Spec
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
-from reconciler.kinds.elastic_group import derived, recreate, recreation, replicas
+from reconciler.kinds.elastic_group import derived, movement, recreate, recreation, replicas, still_stored
+from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import members_back, members_gone
-from reconciler.kinds.elastic_group.movement import consequences, questions
-from reconciler.kinds.elastic_group.queue_rules import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.primitives import calls, group_record, group_steps
 from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
@@ -165,9 +164,9 @@ ELASTIC_GROUP = Kind(
     steps=_steps,
     render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k not in OF_THE_QUEUE}),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
-    questions=questions,
+    questions=lambda change: (*movement.questions(change), *still_stored.questions(change)),
     consequences=lambda change, view: (
-        *consequences(change, view),
+        *movement.consequences(change, view),
         *recreation.consequences(change, view),
         *replicas.consequences(change, view),
     ),

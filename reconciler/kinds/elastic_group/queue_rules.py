@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
-from reconciler.kinds.elastic_group import derived, recreate
-from reconciler.kinds.elastic_group.replicas import REPLICAS
-
-QUEUE = "queue_stream"
-"""Not a field of any file: `missing` when the record stands without its work-queue stream (an interrupted create),
-`resumed` when the stream was made anew and no longer needs the start sequence it still carries."""
-
-OF_THE_QUEUE = (QUEUE, REPLICAS)
-"""What changes in place without touching the record."""
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.elastic_group import derived, recreate, recreation, still_stored
+from reconciler.kinds.elastic_group.fixed import fixed
+from reconciler.kinds.primitives.words import consent_to, some
 
 
 @rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
@@ -62,6 +56,44 @@ def queue_differs(change: Change, view: View) -> Found:
         return None
     message, fix = _told(name, info["config"], change.address.stream, live.config)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
+
+
+@rule(
+    "EG302",
+    "queue-outlives-source",
+    on=(Action.UPDATE, Action.REPLACE),
+    needs=("live", "facts"),
+    reaction=Reaction.HARMS,
+)
+def queue_outlives_source(change: Change, view: View) -> Found:
+    """A group is to be made anew, and its queue holds messages that its source does not store any more.
+
+    A new queue takes in again what the source has. What that has dropped meanwhile, by its limits or because somebody
+    deleted it, is only in the old queue, and goes with it.
+
+    Instead: let the members process what is queued first; or declare a second group, and let its members take over when
+    this one's queue is empty.
+    """
+    queue = recreate.queue(change, view)
+    queued = queue["state"].get("messages", 0) if queue else 0
+    if not queued or not recreate.stands(change, view) or not any(still_stored.questions(change)):
+        return None
+    if recreation.unknowable(change, view) or (lost := still_stored.gone(change, view)) == 0:
+        return None  # refused altogether, or nothing is lost
+    name, stream = recreate.name(change), change.address.stream
+    field = next(iter((*fixed(change), *(change.intent.fields if change.intent else ()))), "")
+    to = change.becomes(field)
+    unknown = f"and whether {stream} still stores them could not be told ({still_stored.why_unknown(change, view)})"
+    known = f"of which up to {some(lost or 0)} are not in {stream} any more"
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=field,
+        to=to,
+        quantities={"messages": queued if lost is None else lost},
+        message=f"its queue {name} holds {some(queued, 'message')}, {unknown if lost is None else known}; "
+        "those are lost when the group is made anew",
+        fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', to)}",
+    )
 
 
 def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from reconciler.core.rule import View
 from reconciler.core.wire import Call, Step
 from reconciler.kinds.elastic_group import derived
 from reconciler.kinds.elastic_group.members import members_gone
+from reconciler.kinds.elastic_group.still_stored import gone
 from reconciler.kinds.primitives import calls, group_record, group_steps
 
 BUCKET = group_record.ELASTIC_BUCKET
@@ -35,10 +36,10 @@ def how(change: Change, view: View) -> Replacement:
     if queue(change, view) is None:
         return Replacement(before=marker, swap=_new(change, view), notes={"resume": noted(change)})
     point = _resume_point(change, view)
-    gone = members_gone(change, view)
+    ended = members_gone(change, view)
     deleted = replace(deletion(change, view), effect=f"delete stream {name(change)}")
     return Replacement(
-        before=(_same_source(change, view), *marker, gone, point),
+        before=(_same_source(change, view), *marker, ended, point),
         swap=(deleted, *_new(change, view, point.id)),
         bound={"notes.resume": point.id},
     )
@@ -115,11 +116,18 @@ def _read(change: Change, view: View, step_id: str, bind: Bind, timeout: int, ef
         call=Call.QUEUE_READ,
         on=(name(change),),
         address=str(change.address),
-        body={"from": change.address.stream, "timeout": timeout},
+        body={"from": change.address.stream, "timeout": timeout, "gone": _accepted(change, view)},
         bind=bind,
         before=_as_planned(change, view),
         effect=effect,
     )
+
+
+def _accepted(change: Change, view: View) -> int:
+    """How many messages the source may lack, as said in the plan: where nobody could tell, consent was to all of them."""
+    told = gone(change, view)
+    state = (queue(change, view) or {}).get("state") or {}
+    return int(state.get("messages", 0)) if told is None else told
 
 
 def name(change: Change) -> str:

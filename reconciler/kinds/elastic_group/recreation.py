@@ -38,7 +38,16 @@ def unknowable(change: Change, view: View) -> Obstacle | None:
     origins = queue["config"].get("sources") or []
     if [one.get("name") for one in origins] != [stream] or origins[0].get("external"):
         return Obstacle(f"its stream {name} is not fed by {stream} alone", OTHER_GROUP)
-    return _behind(name, stream, queue)
+    return _kept_nowhere(name, source) or _behind(name, stream, queue)
+
+
+def _kept_nowhere(name: str, source: Info) -> Obstacle | None:
+    """What a queue takes in from such a stream is in the queue alone, and without a queue nothing that comes is stored."""
+    stream, retention = source["config"].get("name", ""), source["config"].get("retention", "limits")
+    if retention == "limits":
+        return None
+    reason = f"its source {stream} has {retention} retention: it drops what {name} has taken in, and whatever comes meanwhile"
+    return Obstacle(reason, OTHER_GROUP)
 
 
 def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obstacle | None:

@@ -9,12 +9,12 @@ from reconciler.core.resource import Address
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.elastic_group import derived, recreate, recreation
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
-from reconciler.kinds.elastic_group.queue_rules import OF_THE_QUEUE, group_resuming, queue_differs
+from reconciler.kinds.elastic_group.fixed import fixed
+from reconciler.kinds.elastic_group.queue_rules import group_resuming, queue_differs, queue_outlives_source
 from reconciler.kinds.primitives import group_rules as shared
 from reconciler.kinds.primitives import group_steps
 from reconciler.kinds.primitives import membership_rules as membership
 from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET
-from reconciler.kinds.primitives.group_spec import not_membership
 
 
 @rule("EG101", "elastic-group-change", on=(Action.UPDATE, Action.REPLACE), needs=("live",))
@@ -23,8 +23,8 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
 
     Every running instance of the reference ends with an error. Editing the work-queue stream in place imports the whole
     source again, or silently drops what was not sourced yet; keys move between partitions and lose their order. So the
-    group is made anew: its members end, and a new queue begins with the first message that is not done. Nothing is lost;
-    what was delivered and not acknowledged, or acknowledged out of order, comes again.
+    group is made anew: its members end, and a new queue begins with the first message that is not done. Nothing is lost
+    that the source still stores (EG302); what was delivered and not acknowledged, or acknowledged out of order, comes again.
 
     Instead: consent to the new value when the owners of the members are ready to start them again; or declare a second
     group and let its members take over when this one's queue is empty.
@@ -37,10 +37,7 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
         return
     if change.live is None or not shared.is_current(change):
         return
-    fields = [
-        field for field in dict.fromkeys(_top(path) for path in not_membership(change)) if field not in OF_THE_QUEUE
-    ]
-    for field in fields:
+    for field in (fields := fixed(change)):
         if why:
             message = f"{field} of an elastic group cannot change in place, and it cannot be made anew: {why.reason}"
             yield Finding(outcome=Outcome.REFUSED, path=field, fix=why.fix, message=message)
@@ -59,10 +56,6 @@ def _replaced(change: Change, view: View, field: str, *, is_first: bool) -> Find
         quantities=lost.quantities,
         message=f"{field} of an elastic group cannot change in place. {what}",
     )
-
-
-def _top(path: str) -> str:
-    return path.partition("[")[0].partition(".")[0]
 
 
 @rule("EG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
@@ -102,6 +95,7 @@ RULES = (
     group_type_change,
     queue_name_taken,
     queue_differs,
+    queue_outlives_source,
     group_resuming,
     shared.deletion("EG"),
     membership.emptied("EG"),

@@ -1,0 +1,20 @@
+"""What no update changes of an elastic group: it is made anew for that. The rest is its membership, and its queue's upkeep."""
+
+from __future__ import annotations
+
+from reconciler.core.diff import Change
+from reconciler.kinds.elastic_group.replicas import REPLICAS
+from reconciler.kinds.primitives.group_spec import not_membership
+
+QUEUE = "queue_stream"
+"""Not a field of any file: `missing` when the record stands without its work-queue stream (an interrupted create),
+`resumed` when the stream was made anew and no longer needs the start sequence it still carries."""
+
+OF_THE_QUEUE = (QUEUE, REPLICAS)
+"""What changes in place without touching the record."""
+
+
+def fixed(change: Change) -> list[str]:
+    """The fields of this change for which the group is made anew."""
+    tops = dict.fromkeys(path.partition("[")[0].partition(".")[0] for path in not_membership(change))
+    return [field for field in tops if field not in OF_THE_QUEUE]

@@ -1,0 +1,30 @@
+"""What of a queue its source still stores: a group that is made anew takes in again only that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.rule import View
+from reconciler.core.wire import QueuedFrom
+from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.fixed import fixed
+
+
+def questions(change: Change) -> Iterator[QueuedFrom]:
+    if change.action in (Action.UPDATE, Action.REPLACE) and (change.intent or fixed(change)):
+        yield _question(change)
+
+
+def _question(change: Change) -> QueuedFrom:
+    return QueuedFrom(stream=stream_name(*change.address.names), source=change.address.stream)
+
+
+def gone(change: Change, view: View) -> int | None:
+    """How many of the queued messages the source does not hold any more, at most; None: nobody could tell."""
+    answer = view.facts.get(_question(change))
+    return int(answer["gone"]) if isinstance(answer, Mapping) else None
+
+
+def why_unknown(change: Change, view: View) -> str:
+    return str(getattr(view.facts.get(_question(change)), "reason", "nobody was asked"))
