@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.core.binds import BINDS, Bind, passed, queued_at, sourced, told_of_source
+from reconciler.core.growth import most
 from reconciler.core.resource import Json
 from reconciler.core.wire import MessagesFrom, QueuedFrom, Step
 from reconciler.server import problems, settled
@@ -42,7 +43,7 @@ async def read(run: Run, step: Step) -> Result:
             return problems.unreadable(step, seen) if not _is_gone(seen) else await _gone(run, step)
         if unlike := unlike_planned(run, step, seen["queue"]):
             return unlike
-        if (gone := passed(seen)) > step.body["gone"]:
+        if (gone := passed(seen)) > most("messages", step.body["gone"]):
             return problems.outlived(step, gone)
         if _stand(seen) != stood:
             stood, since = _stand(seen), loop.time()

@@ -257,6 +257,15 @@ def test_a_stream_gives_room_before_who_comes_and_begins_to_drop_after(compare: 
     assert steps(plan)["update stream/S"].set == {"retention": "interest"}
 
 
+def test_a_default_that_follows_from_a_limit_is_the_new_one_also_where_retention_changes(compare: Compare) -> None:
+    live = "streams: {S: {consumer_limits: {max_ack_pending: 10}}}"
+    wanted = "streams: {S: {consumer_limits: {max_ack_pending: 5}, retention: interest, consumers: {b: {}}}}"
+    plan = compare(wanted, live).plan()
+    assert before(plan, "create consumer/S/b") == {"update stream/S, first stage"}
+    assert steps(plan)["update stream/S, first stage"].set == {"consumer_limits": {"max_ack_pending": 5}}
+    assert before(plan, "update stream/S") == {"update stream/S, first stage", "create consumer/S/b"}
+
+
 def test_who_goes_or_lets_go_waits_until_a_stream_keeps_everything(compare: Compare) -> None:
     interest, limits = filtered(a="s.1", b="s.2"), filtered(b="s.1").replace("interest", "limits")
     plan = compare(limits + TAKING_OVER, interest, cluster="C").plan()

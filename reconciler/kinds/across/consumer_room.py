@@ -11,6 +11,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Json
 from reconciler.core.rule import View
 from reconciler.core.stages import Opening, Tie
+from reconciler.kinds.across import retention
 from reconciler.kinds.consumer.position import is_interest
 
 CAPS = ("max_ack_pending", "inactive_threshold")
@@ -48,7 +49,7 @@ def _limits(above: Change, change: Change) -> Iterator[Tie]:
         if change.action is Action.DELETE:
             continue
         if wanted is None:  # what the server fills in follows from the limit as it will be
-            yield Tie(above.address, change.address)
+            yield Tie(above.address, change.address, gives=retention.GIVES if above.touches("retention") else "")
         elif was and wanted > was:
             yield Tie(above.address, change.address, gives="consumer_limits")
 

@@ -1,16 +1,20 @@
 """Streams that change between limits and interest retention: while they keep everything, consumers come and go at no cost.
 
 So before a stream begins to drop what nobody wants, whoever comes is there; and who goes waits until it has ceased to.
+What whoever comes takes over from the stream's limits is changed before both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reconciler.core.diff import Change
 from reconciler.core.rule import View
 from reconciler.core.stages import Opening, Tie
 from reconciler.kinds.consumer.around import changes_of
 from reconciler.kinds.consumer.handovers import switches
+
+GIVES = "retention"
 
 
 def ties(view: View) -> Iterator[Tie]:
@@ -21,4 +25,13 @@ def ties(view: View) -> Iterator[Tie]:
                 yield Tie(*(ends if above.becomes("retention") == "interest" else reversed(ends)))
 
 
-OPENS: dict[str, Opening] = {}
+def _limits_first(change: Change, _view: View) -> Opening:
+    name = change.address.name
+    return Opening(
+        fields={"consumer_limits": change.becomes("consumer_limits")},
+        cost=(0, 1),
+        effect=f"set the limits of stream {name} for its consumers, before it drops what nobody wants",
+    )
+
+
+OPENS = {GIVES: _limits_first}

@@ -80,18 +80,21 @@ def queue_outlives_source(change: Change, view: View) -> Found:
         return None
     if recreation.unknowable(change, view) or (lost := still_stored.gone(change, view)) == 0:
         return None  # refused altogether, or nothing is lost
-    name, stream = recreate.name(change), change.address.stream
+    stream = change.address.stream
     field = next(iter((*fixed(change), *(change.intent.fields if change.intent else ()))), "")
     to = change.becomes(field)
-    unknown = f"and whether {stream} still stores them could not be told ({still_stored.why_unknown(change, view)})"
-    known = f"of which up to {some(lost or 0)} are not in {stream} any more"
+    which = (
+        f"and whether {stream} still stores them could not be told ({still_stored.why_unknown(change, view)})"
+        if lost is None
+        else f"of which up to {some(lost)} are not in {stream} any more"
+    )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=field,
         to=to,
         quantities={"messages": queued if lost is None else lost},
-        message=f"its queue {name} holds {some(queued, 'message')}, {unknown if lost is None else known}; "
-        "those are lost when the group is made anew",
+        message=f"its queue {recreate.name(change)} holds {some(queued, 'message')}, {which}: made anew, it cannot take those "
+        "in again",
         fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', to)}",
     )
 
