@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.kinds.primitives.times import before
 from reconciler.server.api import JetStream
-from tests.quantities.losing import planned, publish, settled, state, take, times
+from tests.quantities.losing import applied, planned, publish, settled, state, take, times
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.versions import on_every_version
@@ -98,3 +98,24 @@ def test_readers_of_what_goes_are_named_with_what_they_miss(account: Account, tm
         return verdicts["ST301"].message
 
     assert talk(account, work).endswith("behind has not processed 3 of them and west up to 2")
+
+
+@on_every_version
+def test_the_queue_of_a_group_that_is_behind_is_named_too(account: Account, tmp_path: Path) -> None:
+    group = "{type: elastic, max_members: 2, partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}], max_buffered_msg: 3}"
+    file = f"streams: {{S: {{subjects: [s.>], max_msgs: {{}}, groups: {{g: {group}}}}}}}"
+
+    async def work(js: JetStream) -> str:
+        await applied(js, tmp_path, file.replace("{}", "-1"))
+        await filled_queue(js)
+        return (await planned(js, tmp_path, file.replace("{}", "4")))["ST301"].message
+
+    assert talk(account, work).endswith("; stream S-g has not yet taken in all of S, and may miss some of them")
+
+
+async def filled_queue(js: JetStream) -> None:
+    """Ten messages, of which the queue has room for three; that it is behind is told once it has tried again."""
+    await publish(js, *("s.a", "s.b") * 5)
+    async with asyncio.timeout(60):
+        while not done(await js.request("STREAM.INFO.S-g"))["sources"][0]["lag"]:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.05)

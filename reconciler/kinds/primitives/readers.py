@@ -13,6 +13,7 @@ from typing import NamedTuple
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Outcome, View
 from reconciler.core.wire import Scope
+from reconciler.kinds.primitives.lagging import behind_in
 from reconciler.kinds.primitives.subjects import collide
 from reconciler.kinds.primitives.words import Amount, amount, listed, some
 
@@ -50,7 +51,8 @@ def unread(stream: str, state: Info, going: Going, view: View, *, on: Sequence[s
     words = _in_words(consumers, late, behind, going)
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"which consumers have not processed them could not be read ({why})"
-    return Unread(f"; {words}" if words else "", max((one.most for one in behind.values()), default=0))
+    said = (f"; {words}" if words else "") + behind_in(stream, view)
+    return Unread(said, max((one.most for one in behind.values()), default=0))
 
 
 def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount], going: Going) -> str:
