@@ -13,6 +13,7 @@ from reconciler.kinds.primitives.bucket_rules import bucket_checks
 from reconciler.kinds.primitives.copies import CHECKS as COPIES
 from reconciler.kinds.primitives.known import V2_10, V2_11, Known
 from reconciler.kinds.primitives.rewriting import CHECKS as REWRITING
+from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.stream_config import Placement, Republish, StreamSource
 from reconciler.kinds.primitives.values import Bytes, Count, Duration
 
@@ -97,5 +98,10 @@ KV_BUCKET = bucket_kind(
     family="KV",
     section="kv_buckets",
     spec=KVBucketSpec,
-    rules=(history_out_of_range, *bucket_checks("KV", SHAPE, (*COPIES, *REWRITING))),
+    rules=(
+        history_out_of_range,
+        copied_again("KV"),
+        left_behind("KV", SHAPE.stream),
+        *bucket_checks("KV", SHAPE, (*COPIES, *REWRITING)),
+    ),
 )

@@ -49,6 +49,57 @@ def test_direct_reads_of_a_mirror_are_as_its_origin_says(account: Account) -> No
     assert talk(account, work) == (False, False)
 
 
+@shows("ST304", "KV304")
+@on_every_version
+@pytest.mark.parametrize(
+    ("other", "stored"),
+    [
+        ({"filter_subject": "o.>"}, 8),
+        ({"filter_subject": "o.1"}, 6),
+        ({"subject_transforms": [{"src": "o.>", "dest": "x.>"}]}, 8),
+        ({"filter_subject": "o.>", "opt_start_seq": 5}, 4),
+    ],
+    ids=["a filter", "a narrower one", "transforms", "with a start"],
+)
+def test_a_source_with_another_filter_is_copied_from_its_first_message_on(
+    account: Account, other: dict[str, object], stored: int
+) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "O", subjects=["o.*"])
+        await make_stream(js, "S", sources=[{"name": "O"}])
+        await publish(js, "o.1", "o.2", "o.1", "o.2")
+        await reaches(4, js, "S")
+        await change(js, "S", sources=[{"name": "O", **other}])
+        await publish(js, "o.1")  # comes last, whatever comes before
+        await reaches(stored + 1, js, "S")
+        return await count(js, "S")
+
+    assert talk(account, work) == stored + 1
+
+
+@shows("ST305", "KV305")
+@on_every_version
+def test_what_was_not_copied_when_a_source_is_taken_off_never_comes(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "O", subjects=["o"])
+        await make_stream(js, "S", subjects=["s"], sources=[{"name": "O"}], max_msgs=2, discard="new")
+        await publish(js, *["o"] * 10)  # the server counts no lag in what is on its way, or did not fit in
+        await lags(js, "S")
+        await change(js, "S", sources=None)
+        done(await js.write("STREAM.PURGE.S"))
+        await change(js, "S", max_msgs=-1)
+        await publish(js, "s")
+        return await count(js, "S"), await count(js, "O")
+
+    assert talk(account, work) == (1, 10)
+
+
+async def lags(js: JetStream, stream: str) -> None:
+    async with asyncio.timeout(60):
+        while not done(await js.read(f"STREAM.INFO.{stream}"))["sources"][0].get("lag"):  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.05)
+
+
 @shows("XX231")
 @on_every_version
 def test_a_copy_keeps_what_it_has_and_nobody_stores_what_comes(account: Account) -> None:

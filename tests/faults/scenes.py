@@ -17,10 +17,6 @@ ALLOWED = (
     "ST310",
     "CO310",
     "EG310",
-    "ST305",
-    "ST304",
-    "EG302",
-    "EG301",
 )
 """Consents given on the command line; those that nothing asks for say nothing."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Reaction
+from reconciler.core.wire import Version
 from reconciler.kinds.primitives.known import V2_12, V2_14
 from reconciler.kinds.primitives.stream_config import FIELDS
 from reconciler.kinds.primitives.subjects import LONGEST_NAME, is_literal, is_valid, name_problem
@@ -161,7 +162,7 @@ def _twice(sent: Sent) -> Iterator[Finding]:
     seen: dict[object, int] = {}
     copying: dict[object, int] = {}
     for index, source in enumerate(sent.config.get("sources", ())):
-        first = seen.setdefault(_identity(sent, source), index)
+        first = seen.setdefault(identity(source, sent.version), index)
         if first != index:
             yield objection(
                 f"sources[{index}]",
@@ -178,21 +179,21 @@ def _twice(sent: Sent) -> Iterator[Finding]:
                 )
 
 
-def _identity(sent: Sent, source: Json) -> object:
+def identity(source: Json, version: Version) -> object:
     """What servers call the same source: the origin, the way there, and what is copied under which subjects."""
     filtered = [(source.get("filter_subject", ">"), ">")]
     renamed = [(one.get("src", ">"), one.get("dest", ">")) for one in source.get("subject_transforms", ())]
-    through = source.get("consumer", {}).get("name") if sent.version >= V2_14 else None
-    return (*_origin(source), through, tuple(renamed or filtered))
+    through = source.get("consumer", {}).get("name") if version >= V2_14 else None
+    return (*origin_of(source), through, tuple(renamed or filtered))
 
 
-def _origin(source: Json) -> tuple[Json, Json]:
+def origin_of(source: Json) -> tuple[Json, Json]:
     external = source.get("external")
     return source.get("name"), external.get("api", "") if external else None
 
 
 def _consumer(source: Json) -> object:
-    return (*_origin(source), source["consumer"].get("name"))
+    return (*origin_of(source), source["consumer"].get("name"))
 
 
 @validity(110, "source-start-change")
@@ -204,9 +205,9 @@ def source_start_change(sent: Sent) -> Iterator[Finding]:
 
     Instead: leave the start as it is live; to copy again from elsewhere, declare a second stream.
     """
-    before = {_identity(sent, source): source for source in sent.live.get("sources", ())}
+    before = {identity(source, sent.version): source for source in sent.live.get("sources", ())}
     for index, source in enumerate(sent.config.get("sources", ())):
-        was = before.get(_identity(sent, source), source)
+        was = before.get(identity(source, sent.version), source)
         for start in ("opt_start_seq", "opt_start_time"):
             if source.get(start) != was.get(start):
                 yield objection(

@@ -11,6 +11,7 @@ from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
 from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
+from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.words import consent_to, exactly, listed, size, some
 
@@ -214,4 +215,11 @@ def _lose_consumers(name: str, view: View) -> Iterator[str]:
             yield address.name
 
 
-RULES = (limit_lowered("ST"), interest_retention, subject_removed, stream_deletion)
+RULES = (
+    limit_lowered("ST"),
+    interest_retention,
+    subject_removed,
+    copied_again("ST"),
+    left_behind("ST"),
+    stream_deletion,
+)
