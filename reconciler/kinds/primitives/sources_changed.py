@@ -38,25 +38,30 @@ def copied_again(family: str) -> Rule:
 
 def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
     before = _sources(change.was("sources"), view)
-    if not state_of(change).get("messages"):
-        return
     for index, source in enumerate(change.becomes("sources") or ()):
-        if identity(source, view.target.version) in before or any(start in source for start in STARTS):
-            continue
-        if not any(_is_of_the_same(source, other) for other in before.values()):
-            continue
-        name = source["name"]
-        stored = _stored(source, view)
-        many = "every message" if stored is None else f"up to {some(stored, 'message')}"
-        yield Finding(
-            outcome=Outcome.NEEDS_CONSENT,
-            path=f"sources[{index}].name",
-            to=name,
-            quantities={} if stored is None else {"messages": stored},
-            message=f"with another filter or other transforms it is another source, which begins at the first message of {name}: "
-            f"{many} of it would be copied once more",
-            fix=f"give it opt_start_seq or opt_start_time, or consent here: {consent_to(f'{family}304', name)}",
-        )
+        if state_of(change).get("messages") and _is_another(source, before, view):
+            yield _flagged(f"{family}304", index, source, _stored(source, view))
+
+
+def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
+    """Not there yet, and without a start, but another copied some of the same."""
+    if identity(source, view.target.version) in before or any(start in source for start in STARTS):
+        return False
+    return any(_is_of_the_same(source, other) for other in before.values())
+
+
+def _flagged(code: str, index: int, source: Source, stored: int | None) -> Finding:
+    name = source["name"]
+    many = "every message" if stored is None else f"up to {some(stored, 'message')}"
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=f"sources[{index}].name",
+        to=name,
+        quantities={} if stored is None else {"messages": stored},
+        message=f"with another filter or other transforms it is another source, which begins at the first message of {name}: "
+        f"{many} of it would be copied once more",
+        fix=f"give it opt_start_seq or opt_start_time, or consent here: {consent_to(code, name)}",
+    )
 
 
 def _sources(said: Sequence[Source] | None, view: View) -> dict[object, Source]:
