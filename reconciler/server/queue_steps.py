@@ -72,14 +72,15 @@ async def look(js: JetStream, name: str, origin: str) -> dict[str, Any] | Refusa
 
 
 async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | Refusal | NoAnswer:
-    """Whatever the source lacks from there on counts: nobody says which of it was taken in."""
+    """Whatever the source lacks from there on counts: nobody says which of it was taken in. Of a queue that went since the
+    account was read, as another apply made the group anew, nothing is left to lose: ours will find that out."""
     seen = await look(js, question.stream, question.source)
     for _ in range(OVERTAKEN):
         if not _has_moved(seen):
             break
         seen = await look(js, question.stream, question.source)
     if not isinstance(seen, dict):
-        return seen
+        return {"gone": 0} if _is_gone(seen) else seen
     queued, point = seen["queue"]["state"]["messages"], queued_at(seen)
     return {"gone": queued if point is None else min(queued, passed(seen) + await _holes(js, question, seen, point))}
 

@@ -120,6 +120,16 @@ def test_holes_in_the_source_are_counted_from_the_lowest_one_queued_on(account: 
             played(account, folder, story, "allow_direct: true,")
 
 
+def test_a_queue_that_went_since_the_account_was_read_has_nothing_to_lose(account: Account, tmp_path: Path) -> None:
+    """As a second apply finds it while the first one makes the group anew."""
+
+    async def story(source: Source) -> None:
+        done(await source.js.request("STREAM.DELETE.S-g"))
+        assert await source.gone() == 0
+
+    played(account, tmp_path, story)
+
+
 def test_an_interest_stream_has_nothing_left_of_what_is_queued(account: Account, tmp_path: Path) -> None:
     async def story(source: Source) -> None:
         await source.until("S", lambda info: not info["state"]["messages"])
