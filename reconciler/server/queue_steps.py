@@ -75,6 +75,8 @@ async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | R
     """Whatever the source lacks from there on counts: nobody says which of it was taken in. Of a queue that went since the
     account was read, as another apply made the group anew, nothing is left to lose: ours will find that out."""
     seen = await look(js, question.stream, question.source)
+    if isinstance(seen, NoAnswer):  # in a cluster, what is being deleted is silent; by now it is gone, or there anew
+        seen = await look(js, question.stream, question.source)
     for _ in range(OVERTAKEN):
         if not _has_moved(seen):
             break
