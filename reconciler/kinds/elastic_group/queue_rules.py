@@ -86,7 +86,7 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     which = (
         f"and whether {stream} still stores them could not be told ({still_stored.why_unknown(change, view)})"
         if lost is None
-        else f"of which up to {some(lost)} are not in {stream} any more"
+        else f"of which {stream} does not store up to {some(lost)} any more"
     )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,

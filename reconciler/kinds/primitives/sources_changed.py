@@ -113,7 +113,7 @@ def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
                 outcome=Outcome.WARNS,
                 path="sources",
                 quantities={"left": told["lag"]},
-                message=f"source {told['name']} is taken off while at least {some(told['lag'], 'message')} of it "
-                "have not been copied, and never will be",
-                fix="take it off when `nats stream info` shows no lag",
+                message=f"source {told['name']} is taken off when {stream} is at least {some(told['lag'], 'message')} behind: "
+                "the rest of it never comes",
+                fix=f"take it off when `nats stream info {stream}` shows no lag",
             )
