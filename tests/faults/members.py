@@ -17,7 +17,8 @@ BUCKET = "elastic-consumer-groups"
 LOOKS_EVERY = 0.2
 """Seconds between two looks at the record; each asks for messages for the next second too, so that somebody always waits."""
 WITHIN = 2.0
-"""Seconds an answer may take before a member asks again: two that a killed leader has taken along fit into its ack wait."""
+"""Seconds any answer may take before a member asks again: those that a killed leader has taken along, of the record and
+of the consumer, fit into its ack wait."""
 WRONG_PIN = "423"
 SECOND = 1_000_000_000
 PULL = {"batch": 50, "expires": SECOND, "group": "PCG"}
@@ -33,7 +34,7 @@ class Member:
 
     def __init__(self, js: JetStream, at: tuple[str, str, str], arrived: Callable[[Msg], Awaitable[None]]) -> None:
         stream, group, self._name = at
-        self._js, self._arrived = js, arrived
+        self._js, self._arrived = js.beside(within=WITHIN), arrived
         self._key, self._at = f"{stream}.{group}", f"{stream}-{group}.{self._name}"
         self._filters: list[str] = []
         self._pin = ""
@@ -51,6 +52,7 @@ class Member:
         """Back when it has what the record gives it by now."""
         self._over.set()
         await self._going
+        await self._js.close()
 
     async def _works(self) -> None:
         while not (await self._follows() and self._over.is_set()):
@@ -72,7 +74,7 @@ class Member:
         """Has it what the record gives it? Whoever gains a partition is refused until its former owner has let go."""
         wanted = await self._owned()
         if wanted != self._filters:
-            await self._js.request(f"CONSUMER.DELETE.{self._at}", within=WITHIN)
+            await self._js.request(f"CONSUMER.DELETE.{self._at}")
             self._pin = ""
             self._filters = wanted if wanted and await self._joins(wanted) else []
         if is_settled := wanted == self._filters:
@@ -83,7 +85,7 @@ class Member:
         stream, name = self._at.split(".")
         config = {**CONFIG, "name": name, "filter_subjects": filters}
         body = {"stream_name": stream, "action": "create", "config": config}
-        return isinstance(await self._js.request(f"CONSUMER.CREATE.{self._at}", body, within=WITHIN), dict)
+        return isinstance(await self._js.request(f"CONSUMER.CREATE.{self._at}", body), dict)
 
     async def _owned(self) -> list[str]:
         """What the record gives it; what it has while nobody can read the record."""

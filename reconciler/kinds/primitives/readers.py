@@ -117,13 +117,14 @@ def behind(info: Info) -> int:
 
 
 def unprocessed(info: Info, state: Info, going: Going) -> Amount:
-    """How many of the messages that go this consumer still wants."""
+    """How many of the messages that go this consumer still wants. It may have been read later than its stream, when more
+    had come: no more than go are said."""
     staying = state.get("messages", 0) - going.messages.least
-    wanted = Amount(max(0, behind(info) - staying), min(behind(info), going.messages.most))
-    if going.before is None:
-        return wanted
-    fewest, most = _before(info, state, going.before.least), _before(info, state, going.before.most)
-    return Amount(max(wanted.least, fewest.least), min(wanted.most, most.most))
+    least, most = max(0, behind(info) - staying), min(behind(info), going.messages.most)
+    if going.before is not None:
+        least = max(least, _before(info, state, going.before.least).least)
+        most = min(most, _before(info, state, going.before.most).most)
+    return Amount(min(least, most), most)
 
 
 def _before(info: Info, state: Info, kept: int) -> Amount:
