@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.core.binds import first_asked
 from reconciler.core.resource import Json
 from reconciler.core.wire import Entry, Step, away, copies_all, is_heard, partitions_of, stands_still
 from reconciler.server import problems
-from reconciler.server.api import NO_MESSAGE, Answer, Refusal
+from reconciler.server.api import NO_MESSAGE, Answer, NoAnswer, Refusal
 from reconciler.server.handling import POLL, Result, Run, Succeeded, info_of, is_missing
 from reconciler.server.read_kv import entry
 
@@ -23,6 +23,8 @@ class _Shut:
     """What is waited for."""
     late: Result
     """What becomes of the step when its time is over."""
+    anew: bool = False
+    """Its time begins once more."""
 
 
 LOOK_AGAIN = None
@@ -32,9 +34,11 @@ LOOK_AGAIN = None
 async def _opened(run: Run, step: Step, look: Callable[[], Awaitable[Result | _Shut | None]]) -> Result:
     """Looks until it is settled or the step's time is over; what is waited for is told whenever that changes."""
     loop = asyncio.get_running_loop()
-    deadline, told = loop.time() + float(step.body["timeout"]) / 1e9, None
+    within, told = float(step.body["timeout"]) / 1e9, None
+    deadline = loop.time() + within
     while (seen := await look()) is LOOK_AGAIN or isinstance(seen, _Shut):
         if seen is not LOOK_AGAIN:
+            deadline = loop.time() + within if seen.anew else deadline
             if loop.time() >= deadline:
                 return seen.late
             if seen.why != told:
@@ -175,30 +179,48 @@ def _how_far_behind(seen: Answer) -> str:
 
 async def members_back(run: Run, step: Step) -> Result:
     """Every member makes its consumer anew when it sees the record; those that gain a partition wait for who loses it.
-    Where somebody writes another membership meanwhile, they follow that one."""
+    Where somebody writes another membership meanwhile, they follow that one. While a server is silent they cannot come
+    back either, so their time begins when it answers."""
+    loop = asyncio.get_running_loop()
 
     async def look() -> Result | _Shut:
-        if not (away := await _members_away(run, step)):
+        began = loop.time()
+        record, said = await asyncio.gather(entry(run.js, *step.body["record"]), _consumers(run, step))
+        if not (away := _members_away(step, said)):
             return Succeeded()
-        if await _is_written_again(run, step):
+        if silent := _unanswered(record, *said.values()):
+            return problems.unreadable(step, silent)
+        if _is_written_again(run, step, record):
             return problems.changed(step, ["somebody changed the membership again, and the members follow that"])
-        return _Shut(f"for {', '.join(away)} to consume again", problems.still_away(step, away))
+        was_silent = loop.time() - began > run.js.timeout
+        return _Shut(f"for {', '.join(away)} to consume again", problems.still_away(step, away), anew=was_silent)
 
     return await _opened(run, step, look)
 
 
-async def _is_written_again(run: Run, step: Step) -> bool:
+async def _consumers(run: Run, step: Step) -> dict[str, Answer]:
+    """What the server says of each member's, all asked at once: one answer that does not come holds up no other."""
+    names = list(step.body["partitions"])
+    said = await asyncio.gather(*(run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}") for name in names))
+    return dict(zip(names, said, strict=True))
+
+
+def _members_away(step: Step, said: Mapping[str, Answer]) -> list[str]:
+    """Those without a consumer of exactly their partitions."""
+
+    def is_back(seen: Answer, numbers: Sequence[int]) -> bool:
+        return isinstance(seen, Mapping) and partitions_of(seen["config"]) == sorted(numbers)
+
+    return [name for name, numbers in step.body["partitions"].items() if not is_back(said[name], numbers)]
+
+
+def _unanswered(*said: object) -> Refusal | NoAnswer | None:
+    """Who did not say how it is, although asked patiently."""
+    silent = (one for one in said if isinstance(one, Refusal | NoAnswer) and not is_missing(one))
+    return next(silent, None)
+
+
+def _is_written_again(run: Run, step: Step, there: object) -> bool:
     """The record, since this run wrote it."""
     bucket, key = step.body["record"]
-    there = await entry(run.js, bucket, key)
     return isinstance(there, Entry) and there.revision != run.written.get((bucket, key), there.revision)
-
-
-async def _members_away(run: Run, step: Step) -> list[str]:
-    """Those without a consumer of exactly their partitions."""
-    away = []
-    for name, numbers in step.body["partitions"].items():
-        said = await run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}")
-        if not isinstance(said, Mapping) or partitions_of(said["config"]) != sorted(numbers):
-            away.append(name)
-    return away

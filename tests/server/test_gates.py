@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,8 +19,9 @@ from reconciler.workflow.apply import apply
 from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.groups.making import SECOND, pull
-from tests.support.accounts import Account
+from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_stream, talk
+from tests.support.servers import running
 from tests.support.topologies import TODAY, read
 
 PROMOTED = "streams: {O: {subjects: [o]}, M: {subjects: [m], allow: [{code: ST206, to: null, reason: it takes over}]}}"
@@ -104,11 +107,16 @@ async def changing(js: JetStream, folder: Path, rebuilt: dict[str, list[str]]) -
     async for event in apply(planned, js):
         events.append(event)
         if isinstance(event, Waiting) and rebuilt:
-            for name in rebuilt:
-                done(await js.request(f"CONSUMER.DELETE.S-g.{name}"))
-            for name in list(rebuilt):
-                await member(js, name, rebuilt.pop(name), ack_wait)
+            await back(js, rebuilt, ack_wait)
     return events
+
+
+async def back(js: JetStream, rebuilt: dict[str, list[str]], ack_wait: int) -> None:
+    """They make their consumers anew, when all have let go."""
+    for name in rebuilt:
+        done(await js.request(f"CONSUMER.DELETE.S-g.{name}", within=5))
+    for name in list(rebuilt):
+        await member(js, name, rebuilt.pop(name), ack_wait)
 
 
 def test_a_membership_change_ends_when_everybody_consumes_again(account: Account, tmp_path: Path) -> None:
@@ -123,6 +131,30 @@ def test_members_that_do_not_come_back_are_named(account: Account, tmp_path: Pat
     (failed,) = ended(events).failed
     assert failed.reason.code == "AP111"
     assert "a, b consumed before and did not again within 2 s" in failed.reason.message
+
+
+def test_members_are_not_late_while_the_server_is_silent(tmp_path: Path) -> None:
+    """It stands still for longer than they have, one second of ack wait and one more; no answer takes longer than one."""
+
+    async def work(js: JetStream) -> Finished:
+        await applied(js, tmp_path, group("[a, b]"))
+        for name, filters in OWNED.items():
+            await member(js, name, filters, SECOND)
+        planned = await plan(read(tmp_path / "wanted", group("[a, b, c]")), js, PlanOptions(today=TODAY))
+        events: list[Event] = []
+        async for event in apply(planned, js):
+            events.append(event)
+            if isinstance(event, Waiting) and len(rebuilt) == 2:
+                os.kill(server.pid, signal.SIGSTOP)
+                await asyncio.sleep(3)
+                os.kill(server.pid, signal.SIGCONT)
+                await back(js, rebuilt, SECOND)
+        return ended(events)
+
+    rebuilt = {"a": ["0.>", "3.>"], "b": ["1.>"]}
+    with running() as server:
+        finished = talk(User(server, "anybody"), work, within=1)
+    assert finished.is_success and not rebuilt, finished
 
 
 def test_who_writes_another_membership_meanwhile_is_not_taken_for_members_that_do_not_work(
