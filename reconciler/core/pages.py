@@ -53,7 +53,7 @@ APPLY = {
     "AP101": Page("not-sent", "The request never left: no connection, or no permission. Nothing was changed by this step.", "allow the subject the message names, or check the connection"),
     "AP102": Page("refused", "The server understood and said no; its own words and err_code are given. Nothing was changed by this step.", "plan again: the plan should have said so"),
     "AP103": Page("changed-since-plan", "Somebody else changed the object after the plan was made; it was left alone.", "plan again and look at what it is now"),
-    "AP104": Page("unreadable", "The object could not be read just before the write, so it was not written.", "apply again when it answers"),
+    "AP104": Page("unreadable", "The object could not be read just before the write, which was not made, or while it was waited for.", "apply again when it answers"),
     "AP105": Page("not-as-predicted", "The server said ok, and what it holds now is not what was to come.", "look at the object, and please report it: this tool predicted wrongly"),
     "AP106": Page("members-stay", "Members of a group did not let go of its queue in time; the queue was kept.", "stop them, and apply again"),
     "AP107": Page("in-doubt", "The request was sent and no answer came, and looking again did not tell.", "plan again: it shows what is there"),

@@ -189,7 +189,7 @@ async def members_back(run: Run, step: Step) -> Result:
         if not (away := _members_away(step, said)):
             return Succeeded()
         if silent := _unanswered(record, *said.values()):
-            return problems.unreadable(step, silent)
+            return problems.members_unseen(step, silent)
         if _is_written_again(run, step, record):
             return problems.changed(step, ["somebody changed the membership again, and the members follow that"])
         was_silent = loop.time() - began > run.js.timeout

@@ -202,6 +202,14 @@ def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP111", "members-away", message, fix), nothing_done=True)
 
 
+def members_unseen(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+    message = (
+        f"The membership of {step.address} is changed, but whether its members consume again could not be read: {said}."
+    )
+    fix = "Apply again when the servers answer (`reconciler groups doctor` says how the members are)."
+    return Unsuccessful(_diagnostic(step, "AP104", "unreadable", message, fix), nothing_done=True)
+
+
 def in_doubt(step: Step, silence: Refusal | NoAnswer) -> Doubtful:
     message = f"Nobody knows whether the attempt to {deed(step)} succeeded: {silence}; looking again did not tell."
     return Doubtful(_diagnostic(step, "AP107", "in-doubt", message, PLAN_AGAIN))

@@ -133,28 +133,39 @@ def test_members_that_do_not_come_back_are_named(account: Account, tmp_path: Pat
     assert "a, b consumed before and did not again within 2 s" in failed.reason.message
 
 
-def test_members_are_not_late_while_the_server_is_silent(tmp_path: Path) -> None:
-    """It stands still for longer than they have, one second of ack wait and one more; no answer takes longer than one."""
+def interrupted(folder: Path, seconds: float, within: float) -> Finished:
+    """A server that stands still for so long while members are waited for, who then come back; they have two seconds, of
+    ack wait and one more, and an answer may take as long as `within`."""
+    rebuilt = {"a": ["0.>", "3.>"], "b": ["1.>"]}
 
     async def work(js: JetStream) -> Finished:
-        await applied(js, tmp_path, group("[a, b]"))
+        await applied(js, folder, group("[a, b]"))
         for name, filters in OWNED.items():
             await member(js, name, filters, SECOND)
-        planned = await plan(read(tmp_path / "wanted", group("[a, b, c]")), js, PlanOptions(today=TODAY))
+        planned = await plan(read(folder / "wanted", group("[a, b, c]")), js, PlanOptions(today=TODAY))
         events: list[Event] = []
         async for event in apply(planned, js):
             events.append(event)
             if isinstance(event, Waiting) and len(rebuilt) == 2:
                 os.kill(server.pid, signal.SIGSTOP)
-                await asyncio.sleep(3)
+                await asyncio.sleep(seconds)
                 os.kill(server.pid, signal.SIGCONT)
                 await back(js, rebuilt, SECOND)
         return ended(events)
 
-    rebuilt = {"a": ["0.>", "3.>"], "b": ["1.>"]}
     with running() as server:
-        finished = talk(User(server, "anybody"), work, within=1)
-    assert finished.is_success and not rebuilt, finished
+        return talk(User(server, "anybody"), work, within=within)
+
+
+def test_members_are_not_late_while_the_server_is_silent(tmp_path: Path) -> None:
+    finished = interrupted(tmp_path, seconds=3, within=1)
+    assert finished.is_success, finished
+
+
+def test_members_that_nobody_could_look_at_are_not_called_away(tmp_path: Path) -> None:
+    (failed,) = interrupted(tmp_path, seconds=4, within=0.5).failed
+    assert failed.reason.code == "AP104"
+    assert "is changed, but whether its members consume again could not be read: no answer" in failed.reason.message
 
 
 def test_who_writes_another_membership_meanwhile_is_not_taken_for_members_that_do_not_work(
