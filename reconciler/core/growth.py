@@ -34,6 +34,10 @@ def beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterato
         if not uncounted and (code, name) not in bounds and number > most(name, planned):  # bounds: judged by consent
             many = "" if name in NAMED or not planned else ", more than twice as many"
             yield f"the plan said {planned:_} {name} ({code}), and by now it is {number:_}{many}"
+    losing = [one for one in found.verdicts if one.is_loss or one.consented is not None]
+    still_counted = {(one.code, one.path) for one in losing if one.quantities}
+    for code, _path in sorted((counted & {(one.code, one.path) for one in losing}) - still_counted):
+        yield f"the plan said how much is lost ({code}), and by now nobody can count it"
 
 
 def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:

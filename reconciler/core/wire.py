@@ -219,11 +219,6 @@ def copies(info: Mapping[str, Json]) -> bool:
     return not copied.get("error") and 0 <= copied.get("active", -1) < HEARD
 
 
-def copies_all(info: Mapping[str, Json]) -> bool:
-    """Has it everything its origin had a moment ago? A stream that is no mirror (any more) waits for nothing."""
-    return "mirror" not in info["config"] or (copies(info) and not info["mirror"].get("lag"))
-
-
 def partitions_of(consumer: Mapping[str, Json]) -> list[int]:
     """Which ones a member's consumer is for: the first token of its filters."""
     filters = consumer.get("filter_subjects") or [consumer.get("filter_subject") or ""]
@@ -278,7 +273,8 @@ class Step:
     body: Config = field(default_factory=dict)
     """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. reset: {"seq": …}.
     read: {"paused": true} waits a moment until a pause is in effect. gates: {"timeout": ns} and what they wait for:
-    {"names": […]} (without: all of them), {"replicas": …} or {"partitions": {member: […]}}. queue.*: {"from": source, "timeout": ns}."""
+    {"names": […]} (without: all of them), {"replicas": …}, {"partitions": {member: […]}} or
+    {"from": origin, "first": sequence, "subjects": […]}. queue.*: {"from": source, "timeout": ns}."""
     set: Config = field(default_factory=dict)
     """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""
     unset: tuple[str, ...] = ()

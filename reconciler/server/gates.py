@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reconciler.core.binds import first_asked
 from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Step, away, copies_all, is_heard, partitions_of, stands_still
+from reconciler.core.wire import Entry, Step, away, copies, is_heard, partitions_of, stands_still
 from reconciler.server import problems
 from reconciler.server.api import NO_MESSAGE, Answer, NoAnswer, Refusal
 from reconciler.server.handling import POLL, Result, Run, Succeeded, info_of, is_missing
@@ -154,27 +154,60 @@ async def in_flight_done(run: Run, step: Step) -> Result:
 
 
 async def mirror_caught_up(run: Run, step: Step) -> Result:
-    """Until it has all that its origin had, as the origin itself says: it speaks once a second also when nothing comes."""
+    """Until it has all that its origin had at the look before: where messages keep coming, one more is always under way.
+    Its own lag does not tell, for that is 0 before the first message is copied, too."""
+    loop = asyncio.get_running_loop()
+    start, had = loop.time(), 0
 
     async def look() -> Result | _Shut:
+        nonlocal had
         seen = await run.js.read(info_of(step))
         if is_missing(seen):
             return problems.gone(step)
-        if isinstance(seen, Mapping) and copies_all(seen):
+        if isinstance(seen, Mapping) and "mirror" not in seen["config"]:
             return Succeeded()
         how = _how_far_behind(seen)
+        if isinstance(seen, Mapping) and not how:
+            if "from" in step.body:
+                how, had = await _not_copied(run, step, seen, had)
+            elif seen["mirror"]["active"] >= (loop.time() - start) * 1e9:
+                how = "its origin has not been heard yet"
+        if not how:
+            return Succeeded()
         return _Shut(f"for mirror {step.on[0]}: {how}", problems.still_behind(step, how))
 
     return await _opened(run, step, look)
 
 
+async def _not_copied(run: Run, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
+    """(What its origin, up to message `had`, holds and the mirror does not, in words; how far the origin is now)."""
+    origin, start = step.body["from"], max(mirror["state"]["last_seq"] + 1, step.body["first"])
+    asked = ({"seq": start, "next_by_subj": subject} for subject in step.body["subjects"])
+    info, *found = await asyncio.gather(
+        run.js.read(f"STREAM.INFO.{origin}"), *(run.js.read(f"STREAM.MSG.GET.{origin}", one) for one in asked)
+    )
+    if not isinstance(info, Mapping):
+        return f"its origin {origin}: {info}", had
+    now = int(info["state"]["last_seq"])
+    for said in found:
+        if isinstance(said, Mapping):
+            if not had or said["message"]["seq"] <= had:
+                return f"message {said['message']['seq']} of {origin} is not copied yet", now
+        elif not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
+            return f"its origin {origin}: {said}", had
+    return "", now
+
+
 def _how_far_behind(seen: Answer) -> str:
+    """As it says itself; empty: not at all."""
     if not isinstance(seen, Mapping):
         return str(seen)
     copied = seen.get("mirror") or {}
     if error := (copied.get("error") or {}).get("description"):
         return str(error)
-    return f"{copied['lag']:_} messages behind" if copied.get("lag") else "its origin is silent"
+    if not copies(seen):
+        return "its origin is silent"
+    return f"{copied['lag']:_} messages behind" if copied.get("lag") else ""
 
 
 async def members_back(run: Run, step: Step) -> Result:

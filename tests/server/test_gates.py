@@ -48,11 +48,7 @@ def test_a_mirror_is_promoted_when_it_has_everything(account: Account, tmp_path:
             await nc.publish("o", b"x" * 100)
         await nc.request("o", b"x" * 100, timeout=60)  # what is acknowledged comes after all the others
         await applied(js, tmp_path, MIRRORED)
-        async with asyncio.timeout(60):
-            while True:  # nothing announces that a mirror has heard from its origin
-                if done(await js.request("STREAM.INFO.M"))["mirror"].get("active", -1) >= 0:
-                    break
-                await asyncio.sleep(0.01)
+        await heard(js, "M")
         finished = ended(await applied(js, tmp_path, PROMOTED))
         assert finished.is_success, finished
         last = [done(await js.request(f"STREAM.INFO.{name}"))["state"]["last_seq"] for name in ("O", "M")]
@@ -61,6 +57,48 @@ def test_a_mirror_is_promoted_when_it_has_everything(account: Account, tmp_path:
     calls, origin, mirror = talk(account, work)
     assert calls == [Call.GATE_MIRROR_CAUGHT_UP, Call.STREAM_UPDATE]
     assert origin == mirror == 20_000
+
+
+async def heard(js: JetStream, mirror: str) -> None:
+    async with asyncio.timeout(60):
+        while True:  # nothing announces that a mirror has heard from its origin
+            if done(await js.request(f"STREAM.INFO.{mirror}"))["mirror"].get("active", -1) >= 0:
+                return
+            await asyncio.sleep(0.01)
+
+
+def test_a_mirror_lacks_nothing_where_the_newest_messages_of_its_origin_were_deleted(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> bool:
+        await make_stream(js, "O", subjects=["o"])
+        for _ in range(3):
+            await js.pipeline.nc.request("o", b"x")
+        for sequence in (2, 3):
+            done(await js.request("STREAM.MSG.DELETE.O", {"seq": sequence}))
+        await applied(js, tmp_path, MIRRORED)
+        await heard(js, "M")
+        return ended(await applied(js, tmp_path, PROMOTED)).is_success
+
+    assert talk(account, work)
+
+
+def test_a_mirror_is_promoted_while_its_origin_is_published_to(account: Account, tmp_path: Path) -> None:
+    async def publish(js: JetStream) -> None:
+        while True:
+            await asyncio.gather(*(js.pipeline.nc.request("o", b"x") for _ in range(10)))
+
+    async def work(js: JetStream) -> bool:
+        await make_stream(js, "O", subjects=["o"])
+        await applied(js, tmp_path, MIRRORED)
+        await heard(js, "M")
+        publishing = asyncio.create_task(publish(js))
+        try:
+            return ended(await applied(js, tmp_path, PROMOTED)).is_success
+        finally:
+            publishing.cancel()
+
+    assert talk(account, work)
 
 
 def test_a_mirror_whose_origin_is_gone_is_promoted_as_it_is(account: Account, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Step, copies, is_moving
 from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.kinds.primitives.origins import taken_subjects
 from reconciler.kinds.primitives.patch import patch
 
 Rename = Callable[[str], str]
@@ -79,17 +80,24 @@ def replicas_current(change: Change, name: str, replicas: int) -> Step:
 def caught_up(change: Change, name: str) -> Step | None:
     """Wait until a mirror that is to be promoted has everything; not where it hears nothing from its origin, which the
     plan has said."""
-    state = change.live.state if change.live else {}
-    if not change.was("mirror") or change.becomes("mirror") or not copies(state):
+    if not change.was("mirror") or change.becomes("mirror") or not copies(change.live.state if change.live else {}):
         return None
     return Step(
         id=f"wait for mirror stream/{name}",
         call=Call.GATE_MIRROR_CAUGHT_UP,
         on=(name,),
         address=str(change.address),
-        body={"timeout": REPLICAS_TIMEOUT},
+        body={"timeout": REPLICAS_TIMEOUT, **_origin_to_ask(change.was("mirror"))},
         effect=f"wait until mirror {name} has everything its origin has",
     )
+
+
+def _origin_to_ask(mirror: Config) -> Config:
+    """Where this account can ask the origin itself what the mirror lacks: a lag of 0 may also mean that copying has not
+    begun. A mirror that starts at a time tells no sequence to ask for."""
+    if "external" in mirror or "opt_start_time" in mirror:
+        return {}
+    return {"from": mirror["name"], "first": mirror.get("opt_start_seq", 1), "subjects": taken_subjects(mirror)}
 
 
 def _as_planned(change: Change) -> Mapping[str, Json] | None:

@@ -10,6 +10,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.copies import identity, origin_of
+from reconciler.kinds.primitives.origins import taken_subjects
 from reconciler.kinds.primitives.subjects import collide
 from reconciler.kinds.primitives.surplus import OwnName, as_named, state_of
 from reconciler.kinds.primitives.words import consent_to, some
@@ -71,14 +72,8 @@ def _sources(said: Sequence[Source] | None, view: View) -> dict[object, Source]:
 def _is_of_the_same(source: Source, other: Source) -> bool:
     """Both may have copied the same messages."""
     return origin_of(source) == origin_of(other) and any(
-        collide(mine, theirs) for mine in _taken(source) for theirs in _taken(other)
+        collide(mine, theirs) for mine in taken_subjects(source) for theirs in taken_subjects(other)
     )
-
-
-def _taken(source: Source) -> list[str]:
-    if source.get("filter_subject"):
-        return [source["filter_subject"]]
-    return [one.get("src") or ">" for one in source.get("subject_transforms") or ()] or [">"]
 
 
 def _stored(source: Source, view: View) -> int | None:

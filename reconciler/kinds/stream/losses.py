@@ -14,6 +14,7 @@ from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unrea
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.words import consent_to, exactly, listed, size, some
+from reconciler.kinds.stream.one_way import to_copy
 
 NAMED = 5
 EMPTIES = Version(2, 15)
@@ -23,6 +24,8 @@ EMPTIES = Version(2, 15)
 def questions(change: Change) -> Iterator[Question]:
     """What the losses of a stream depend on, beyond its state."""
     yield from surplus.questions(change)
+    if asked := to_copy(change):
+        yield asked
     if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
         yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in _gone(change))
 

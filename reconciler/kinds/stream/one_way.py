@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.core.wire import MessagesFrom, copies
+from reconciler.kinds.primitives.origins import taken_subjects
 from reconciler.kinds.primitives.surplus import state_of
 from reconciler.kinds.primitives.values import show_duration
 from reconciler.kinds.primitives.words import consent_to, size, some
 
 
-@rule("ST206", "one-way-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.ONE_WAY)
-def one_way_change(change: Change, _view: View) -> Iterator[Finding]:
+@rule("ST206", "one-way-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.ONE_WAY)
+def one_way_change(change: Change, view: View) -> Iterator[Finding]:
     """A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
 
     The server does it, and refuses the way back for as long as the stream lives.
@@ -28,7 +30,7 @@ def one_way_change(change: Change, _view: View) -> Iterator[Finding]:
         if change.becomes(path) and not change.was(path):
             yield _one_way(path, True, what)
     if change.was("mirror") and not change.becomes("mirror"):
-        what, behind = _promotion(change)
+        what, behind = _promotion(change, view)
         yield _one_way("mirror", None, what, behind)
 
 
@@ -45,15 +47,39 @@ def _sealing(change: Change) -> str:
     return f"{shut}; {kept}" + (f", and max_age {show_duration(age)} no longer removes any" if age else "")
 
 
-def _promotion(change: Change) -> tuple[str, int | None]:
+def _promotion(change: Change, view: View) -> tuple[str, int | None]:
+    """What that means, and how many messages never come: none, where apply waits for what is still to be copied."""
     copied = (change.live.state.get("mirror") or {}) if change.live else {}
-    origin, behind = copied.get("name") or change.was("mirror").get("name", "its origin"), copied.get("lag")
+    origin = copied.get("name") or change.was("mirror").get("name", "its origin")
     what = f"the stream stops copying {origin} and becomes an ordinary stream"
-    if error := (copied.get("error") or {}).get("description"):
-        return f"{what}; it does not copy now ({error}), so how far it is behind is not known", None
-    if behind is None:
-        return f"{what}; how far it is behind was not told", None
-    return f"{what}; {some(behind, 'message')} that it has yet to copy never come{'s' if behind == 1 else ''}", behind
+    error, behind = (copied.get("error") or {}).get("description"), _to_copy(change, view)
+    if not change.live or not copies(change.live.state):
+        why = f"it does not copy now ({error or 'its origin has not been heard for a while'})"
+        if behind is None:
+            return f"{what}; {why}, so how far it is behind is not known", None
+        never = f"{some(behind, 'message')} of {origin} that it lacks never come{'s' if behind == 1 else ''}"
+        return f"{what}; {why}, and {never}", behind
+    lacks = "what it lacks" if behind is None else f"the {some(behind, 'message')} it lacks"
+    waits = "" if behind == 0 else f"; apply waits until it has copied {lacks}"
+    return f"{what}{waits}; what is published to {origin} afterwards never comes", 0
+
+
+def to_copy(change: Change) -> MessagesFrom | None:
+    """What its origin has and a mirror that is promoted has not; None: this account cannot count it."""
+    mirror = change.was("mirror") or {}
+    subjects = taken_subjects(mirror)
+    if not mirror or change.becomes("mirror") or {"external", "opt_start_time"} & mirror.keys() or len(subjects) > 1:
+        return None
+    start = max(state_of(change).get("last_seq", 0) + 1, mirror.get("opt_start_seq", 1))
+    return MessagesFrom(stream=mirror["name"], start=start, filter=subjects[0])
+
+
+def _to_copy(change: Change, view: View) -> int | None:
+    asked = to_copy(change)
+    answer = view.facts.get(asked) if asked else None
+    if not isinstance(answer, Mapping):
+        return None
+    return 0 if answer["first"] is None else answer.get("messages")
 
 
 def _one_way(path: str, value: object, what: str, lost: int | None = None) -> Finding:
