@@ -31,6 +31,7 @@ class Bind(StrEnum):
     SOON = "soon"
     RESUME_POINT = "resume_point"
     SAME_SOURCE = "same_source"
+    FILLED_IN = "filled_in"
 
 
 def after_ack_floor(info: Info) -> Json:
@@ -114,11 +115,23 @@ def sourced(message: Mapping[str, Json], stream: str) -> int | None:
     return int(found[2]) if found and found[1].decode() == stream else None
 
 
+SERVERS_FILL = (
+    "duplicate_window", "mirror_direct", "max_waiting", "max_ack_pending", "max_batch", "inactive_threshold",
+)  # fmt: skip
+"""Fields in which a server's own limits, or another object, decide what a left-out value becomes."""
+
+
+def filled_in(info: Info) -> dict[str, Json]:
+    """What an object holds in these fields, whether or not the request said so."""
+    return {name: info["config"][name] for name in SERVERS_FILL if info["config"].get(name)}
+
+
 BINDS: Mapping[Bind, Callable[[Info], Json]] = {
     Bind.AFTER_ACK_FLOOR: after_ack_floor,
     Bind.SOON: soon,
     Bind.RESUME_POINT: resume_point,
     Bind.SAME_SOURCE: same_source,
+    Bind.FILLED_IN: filled_in,
 }
 
 

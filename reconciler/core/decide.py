@@ -15,7 +15,7 @@ from reconciler.core.kind import Kind, Registry
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import World
 from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Consent, Resource
+from reconciler.core.resource import Address, Config, Consent, Resource
 from reconciler.core.rule import Verdict, View
 from reconciler.core.wire import SUPPORTED, Question, Step
 
@@ -206,12 +206,14 @@ def remembered(change: Change, view: View, options: Options) -> Owned | None:
         return change.owned
     if change.desired is None or change.desired.external or change.action in (Action.DELETE, Action.FORGET):
         return None
+    fields, filled = _managed(change.desired)
     return Owned(
         topology=view.topology,
         source=options.source or _known_source(change.owned, view),
         git_revision=options.git_revision,
-        fields=_managed(change.desired),
-        left=tuple(sorted({*(name for name in change.desired.open), *change.desired.terms.unmanaged})),
+        fields=fields,
+        filled=filled,
+        left=tuple(sorted(change.desired.terms.unmanaged)),
         protected=change.desired.terms.protect,
         knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
         revision=change.owned.revision if change.owned else 0,
@@ -224,15 +226,16 @@ def _known_source(owned: Owned | None, view: View) -> str | None:
     return owned.source if owned and owned.topology == view.topology else None
 
 
-def _managed(desired: Resource) -> Mapping[str, object]:
-    """The canonical fields the file has an opinion on: neither open nor unmanaged; of metadata, only the file's keys."""
-    left = desired.open.keys() | set(desired.terms.unmanaged)
+def _managed(desired: Resource) -> tuple[Config, Config]:
+    """The canonical fields that are managed, and those of them the server fills in; of metadata, only the file's keys."""
+    left = set(desired.terms.unmanaged)
     managed = {name: value for name, value in desired.config.items() if name not in left}
     own = getattr(desired.terms, "metadata", None) or {}
     if "metadata" in managed:
         mine = {key for key in own if f"metadata.{key}" not in left}
         managed["metadata"] = {key: value for key, value in managed["metadata"].items() if key in mine}
-    return {name: value for name, value in managed.items() if value != {}}
+    filled = {name: managed.pop(name) for name in [*managed] if desired.leaves_to_server(name)}
+    return {name: value for name, value in managed.items() if value != {}}, filled
 
 
 def _consent_leftovers(

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
 from reconciler.core.intents import Intent
 from reconciler.core.kind import FieldInfo
-from reconciler.core.rebase import keep_order, rebase
+from reconciler.core.rebase import as_remembered, keep_order, rebase
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Consent, Json, Resource, Terms, Where, no_terms, nowhere
 
@@ -68,6 +68,8 @@ class FieldChange:
     desired: Json = None
     field_class: FieldClass = FieldClass.PLAIN
     info: FieldInfo = field(default_factory=FieldInfo)
+    filled: str = ""
+    """Where the wanted value comes from if the file leaves the field out and the server fills it in."""
 
     @property
     def top(self) -> str:
@@ -225,7 +227,7 @@ def _classify(
 ) -> FieldClass:
     if applied is None or not applied.remembers(name, info.since):
         return FieldClass.PLAIN
-    was = _value_at(applied.fields.get(name), path)
+    was = _value_at(applied.applied.get(name), path)
     if was == desired:
         return FieldClass.DRIFTED
     return FieldClass.CONFIG if was == live else FieldClass.BOTH
@@ -237,8 +239,9 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
         return Change(address=desired.address, action=Action.CREATE, desired=desired, owned=owned, where=desired.where)
     if desired.external:
         return _expectation(desired, live, fields)
+    desired = as_remembered(desired, owned)
     config = rebase(desired, live, owned, fields)
-    changes = differences(config, live.config, owned, fields)
+    changes = tuple(_with_source(one, desired) for one in differences(config, live.config, owned, fields))
     unchanged = Action.KEEP if owned else Action.ADOPT
     return Change(
         address=desired.address,
@@ -249,6 +252,10 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
         owned=owned,
         where=desired.where,
     )
+
+
+def _with_source(change: FieldChange, desired: Resource) -> FieldChange:
+    return replace(change, filled=desired.filled[change.path].source) if change.path in desired.filled else change
 
 
 def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
@@ -272,7 +279,7 @@ def _with_config(resource: Resource, config: Config) -> Resource:
     return Resource(
         address=resource.address,
         config=config,
-        open=resource.open,
+        filled=resource.filled,
         terms=resource.terms,
         where=resource.where,
         state=resource.state,

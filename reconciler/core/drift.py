@@ -278,7 +278,7 @@ def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:
     if owned is None:
         return FieldDrift(change=change, applied=change.desired)
     moved = change.field_class in (FieldClass.DRIFTED, FieldClass.BOTH)
-    return FieldDrift(change=change, applied=value_in(owned.fields, change.path), drifted=moved)
+    return FieldDrift(change=change, applied=value_in(owned.applied, change.path), drifted=moved)
 
 
 def _overlooked(item: Item, rules: Rules) -> Item:

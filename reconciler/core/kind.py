@@ -58,6 +58,8 @@ class Context:
     target: Target
     parent: Resource | None = None
     snapshot: Snapshot | None = None
+    lent: Mapping[str, Config] = field(default_factory=dict)
+    """By stream, what those declared lend to whatever copies them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +92,8 @@ class Kind:
     fields: Mapping[str, FieldInfo]
     recognise: Callable[[Snapshot], Iterable[Resource]]
     """Live resources of this kind, canonical; ephemerals and what looks only similar are left out."""
-    claims: Callable[[Snapshot, Sequence[Address]], Iterable[Raw]]
-    """Raw objects that belong to this kind's resources (live, or declared under these addresses): no other kind reports or prunes them."""
+    claims: Callable[[Snapshot], Iterable[Raw]]
+    """Live raw objects that are of this kind by their looks, where no later kind of the registry says so too."""
     settle: Callable[[Declared, Context], Resource]
     """Canonical form of what is written: what the server would echo for it."""
     steps: Callable[[Change, View], Sequence[Step]]
@@ -100,11 +102,15 @@ class Kind:
     """What stands in a file for this live resource; nested sections are added by the caller."""
     primary: Callable[[Address], Raw]
     """The raw object whose existence is this resource's existence."""
+    derived: Callable[[Address], Iterable[Raw]] = lambda _address: ()
+    """Raw objects that belong to it beside that one."""
     rules: tuple[Rule, ...] = ()
     needs: Callable[[Resource], Iterable[Address]] = lambda _resource: ()
     """What must exist before this can be made, beside its parent (origins of mirrors and sources)."""
     inherits: tuple[str, ...] = ()
     """Fields of the parent that this kind's own left-out fields follow from, or that decide what a server accepts of it."""
+    lends: Callable[[Declared], Mapping[str, Config]] = lambda _declared: {}
+    """By stream, what streams that copy it take over from it."""
     questions: Callable[[Change], Iterable[Question]] = lambda _change: ()
     """Reads that depend on the change."""
     consequences: Callable[[Change, View], Iterable[Consequence]] = lambda _change, _view: ()

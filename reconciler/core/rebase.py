@@ -7,6 +7,7 @@ nothing, metadata keys of others, paths left unmanaged.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from reconciler.core.kind import FieldInfo
 from reconciler.core.records import Owned
@@ -17,15 +18,31 @@ def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Map
     """The desired configuration with live's own values wherever the file has no opinion."""
     config = dict(desired.config)
     for name, value in live.config.items():
-        if name in config:
-            if config[name] != value:
-                config[name] = keep_order(config[name], value, fields.get(name))
-        elif (fills := desired.open.get(name)) and fills(value):
-            config[name] = value
+        if name in config and config[name] != value:
+            config[name] = keep_order(config[name], value, fields.get(name))
     _keep_metadata(config, live.config, applied)
     for path in desired.terms.unmanaged:
         _copy_path(config, live.config, _keys(path))
     return config
+
+
+def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
+    """With what this server filled in, when we last wrote the object, in place of the stock defaults: its own limits show
+    in no other way. What it would not fill in any more, since the file says something else now, is forgotten."""
+    if applied is None or not applied.filled:
+        return desired
+    known = {
+        name: replace(filled, value=value)
+        for name, filled in desired.filled.items()
+        if name not in applied.fields
+        and (value := applied.filled.get(name)) is not None
+        and value != filled.value
+        and filled.could_be(value)
+    }
+    if not known:
+        return desired
+    config = {**desired.config, **{name: filled.value for name, filled in known.items()}}
+    return replace(desired, config=config, filled={**desired.filled, **known})
 
 
 def _keys(path: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -34,12 +34,14 @@ class World:
 
 
 def recognised(
-    snapshot: Snapshot, registry: Registry, declared: Mapping[str, list[Address]]
+    snapshot: Snapshot, registry: Registry, declared: Collection[Address] = (), known: Collection[Address] = ()
 ) -> dict[Address, Resource]:
-    """Every live resource under the one kind that owns its raw object."""
-    claims: dict[Raw, str] = {}
-    for kind in registry.kinds:
-        claims.update((raw, kind.name) for raw in kind.claims(snapshot, declared.get(kind.name, [])))
+    """Every live resource under the one kind that owns its raw object: the kind it is declared as, else the one it is
+    `known` as (remembered, or to be removed), else the one that it looks like."""
+    claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
+    for address in (*known, *declared):
+        kind = registry.of(address)
+        claims.update((raw, kind.name) for raw in (kind.primary(address), *kind.derived(address)))
     live = {}
     for kind in registry.kinds:
         for resource in kind.recognise(snapshot):
@@ -50,9 +52,10 @@ def recognised(
 
 def _is_its_own(kind: Kind, address: Address, claims: Mapping[Raw, str]) -> bool:
     """No other kind claims the raw object itself, or the stream it hangs on."""
+    above = kind.place.within
     if claims.get(kind.primary(address), kind.name) != kind.name:
         return False
-    return kind.place.within is None or Raw("stream", (address.stream,)) not in claims
+    return above is None or claims.get(Raw("stream", (address.stream,)), above) == above
 
 
 def settled(
@@ -61,14 +64,16 @@ def settled(
     """Every declared resource in canonical form, parents first; a child is settled under its parent as that will be."""
     desired: dict[Address, Resource] = {}
     parents: dict[Address, Resource] = {}
-    for declared in topology.resources:
+    said = [as_found(one, live.get(one.address), registry.of(one.address)) for one in topology.resources]
+    lent = {stream: what for one in said for stream, what in registry.of(one.address).lends(one).items()}
+    for declared in said:
         kind = registry.of(declared.address)
         above = Address(kind.place.within, declared.address.names[:-1]) if kind.place.within else None
         if above in desired and above not in parents:
             parents[above] = _afterwards(desired[above], live.get(above), registry.of(above))
         parent = parents.get(above) if above else None
-        context = Context(target=snapshot.target, parent=parent, snapshot=snapshot)
-        desired[declared.address] = kind.settle(as_found(declared, live.get(declared.address), kind), context)
+        context = Context(target=snapshot.target, parent=parent, snapshot=snapshot, lent=lent)
+        desired[declared.address] = kind.settle(declared, context)
     return desired
 
 
@@ -77,13 +82,6 @@ def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resourc
     if live is None:
         return desired
     return live if desired.external else replace(desired, config=rebase(desired, live, None, kind.fields))
-
-
-def by_kind(addresses: Iterator[Address]) -> dict[str, list[Address]]:
-    groups: dict[str, list[Address]] = {}
-    for address in addresses:
-        groups.setdefault(address.kind, []).append(address)
-    return groups
 
 
 def reconcile(
@@ -98,7 +96,9 @@ def reconcile(
 ) -> World:
     """Pair desired, live and owned, and say what becomes of each address. `today` ends entries that are dated."""
     ledger = handover.taken_over(topology, ledger, take_over, today)
-    live = recognised(snapshot, registry, by_kind(d.address for d in topology.resources))
+    going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
+    known = [*ledger, *(address for address in going if registry.holds(address))]
+    live = recognised(snapshot, registry, [one.address for one in topology.resources], known)
     desired = settled(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {

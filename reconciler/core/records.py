@@ -38,8 +38,10 @@ class Owned:
     git_revision: str | None = None
     fields: Config = field(default_factory=dict)
     """Canonical configuration as last applied; a field missing here had its default."""
+    filled: Config = field(default_factory=dict)
+    """What the server filled in where the file said nothing then; a field that also stands in `fields` was said."""
     left: tuple[str, ...] = ()
-    """Top-level fields the file had no opinion on then (open or unmanaged): never drift."""
+    """Paths the file left unmanaged then: never drift."""
     protected: bool = False
     """It was applied with `protect: true`."""
     knows: str = ""
@@ -54,6 +56,11 @@ class Owned:
     revision: int = 0
     """Revision of the KV entry this was read from, for compare-and-set; not part of the record itself."""
 
+    @property
+    def applied(self) -> Config:
+        """All that was managed then, as it was live."""
+        return {**self.filled, **self.fields} if self.filled else self.fields
+
     def remembers(self, name: str, since: Version | None = None) -> bool:
         """Was this field managed when the record was written, and known to whoever wrote it?"""
         return name not in self.left and not (since and self.knows and since[:2] > Version.parse(self.knows)[:2])
@@ -67,6 +74,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
         "source": owned.source,
         "git_revision": owned.git_revision,
         "fields": owned.fields,
+        "filled": owned.filled,
         "left": list(owned.left),
         "protected": owned.protected,
         "knows": owned.knows,
@@ -77,7 +85,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
 
 
 _SHAPES: Mapping[str, Fits] = {
-    "source": is_text, "git_revision": is_text, "fields": is_config, "left": are_texts, "protected": is_flag,
+    "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "left": are_texts, "protected": is_flag,
     "knows": is_version, "start": is_start, "seen": is_mapping,
 }  # fmt: skip
 

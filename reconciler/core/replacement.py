@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from reconciler.core.binds import Bind
 from reconciler.core.diff import Action, Change
 from reconciler.core.intents import Intent, encode_intent, intent_key
 from reconciler.core.kind import Kind
@@ -58,8 +59,9 @@ def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: 
     noted = (_note(change, replace(intent, ready=True), view, known, "ready"),) if known else ()
     middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
     tidied = kind.tidy(replace(change, intent=intent), view)
-    remembered = _remember(change, replace(record, start=how.start), view, starts)
-    row = _in_a_row((*middle, *tidied, remembered, *_forgotten(change, view), _done(change, view)))
+    made, learned = _learning(middle, change)
+    remembered = _remember(change, replace(record, start=how.start), view, starts | learned)
+    row = _in_a_row((*made, *tidied, remembered, *_forgotten(change, view), _done(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
@@ -72,10 +74,19 @@ def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tu
     if own.action is Action.CREATE and change.desired:
         start = kind.resume(change, view)
         own = replace(own, desired=started(change.desired, start))
-    steps = [*kind.steps(own, view), *kind.tidy(change, view)]
+    made, learned = _learning(kind.steps(own, view), change)
+    steps = [*made, *kind.tidy(change, view)]
     if record and (change.action is Action.REPLACE or _starts(change, start, view)):
-        steps.append(_remember(change, replace(record, start=start), view, {}))
+        steps.append(_remember(change, replace(record, start=start), view, learned))
     return _in_a_row((*steps, _done(change, view)))
+
+
+def _learning(steps: Sequence[Step], change: Change) -> tuple[list[Step], dict[str, str]]:
+    """The steps, and what of the record only the one that makes the new object knows: what the server fills in."""
+    made = next((step for step in reversed(steps) if step.call is Call.CONSUMER_CREATE), None)
+    if made is None or change.desired is None or not change.desired.filled:
+        return [*steps], {}
+    return [replace(step, bind=Bind.FILLED_IN) if step is made else step for step in steps], {"filled": made.id}
 
 
 def _starts(change: Change, start: Config, view: View) -> bool:

@@ -110,8 +110,22 @@ class Declared:
     where: Where = nowhere
 
 
-Fills = Callable[[Json], bool]
-"""Tells whether the server itself could have filled in this live value (`None`: absent) for a field left out."""
+@dataclass(frozen=True, slots=True)
+class ServerDefault:
+    """What becomes of a field that the file leaves out: the server fills in a value of its own."""
+
+    value: Json
+    """What is expected: the stock default, or what this server filled in when we wrote the object. None: nothing."""
+    most: Json = None
+    """A server with limits of its own may fill in any number up to this one. None: it fills in the stock default."""
+    source: str = "default"
+    """Where the value comes from, in words: `from consumer_limits`."""
+
+    def could_be(self, value: Json) -> bool:
+        """Could a server have filled this in?"""
+        if value == self.value or self.most is None:
+            return bool(value == self.value)
+        return isinstance(value, int) and 0 < value <= self.most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +134,21 @@ class Resource:
 
     address: Address
     config: Config
-    """Canonical and sparse: what differs from the server's defaults."""
-    open: Mapping[str, Fills] = field(default_factory=dict)
-    """Fields left out whose default nobody can know: never sent, equal to whatever the server could have filled in."""
+    """Canonical and sparse: what differs from the server's fixed defaults."""
+    filled: Mapping[str, ServerDefault] = field(default_factory=dict)
+    """Fields the file leaves out and the server fills in. `config` holds the expected values; they are never sent."""
     terms: Terms = field(default_factory=no_terms)
     where: Where = nowhere
     state: Mapping[str, Json] = field(default_factory=dict)
     """Live only: the server's answer this was recognised from (INFO reply, or record and revision), untouched."""
     external: bool = False
     """Someone else manages it; what is written here are expectations."""
+
+    def leaves_to_server(self, name: str) -> bool:
+        """Does this field hold what the server fills in by itself?"""
+        return name in self.filled and self.config.get(name) == self.filled[name].value
+
+    @property
+    def sent(self) -> Config:
+        """The configuration as it is sent when this is created."""
+        return {name: value for name, value in self.config.items() if not self.leaves_to_server(name)}

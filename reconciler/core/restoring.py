@@ -77,12 +77,12 @@ def _back(change: Change, item: Item, registry: Registry) -> Change:
     assert change.desired is not None
     owned = change.owned
     if change.live is None:
-        config = owned.fields if owned else change.desired.config
+        config = owned.applied if owned else change.desired.config
         return replace(change, desired=replace(change.desired, config=config))
     config = dict(change.live.config)
     for one in item.fields:
         if one.counts:
-            _put(config, one, owned.fields if owned else change.desired.config)
+            _put(config, one, owned.applied if owned else change.desired.config)
     infos = registry.of(change.address).fields
     fields = differences(config, change.live.config, owned, infos)
     action = Action.UPDATE if fields else Action.ADOPT

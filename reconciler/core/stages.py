@@ -58,7 +58,7 @@ def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> 
     between = replace(change.live, config=config, state={**said, "config": raw})
     first = replace(change, action=Action.UPDATE, intent=None)
     return (
-        _half(first, change.live, replace(change.desired, config=config), infos),
+        _half(first, change.live, replace(change.desired, config=config, filled={}), infos),
         _half(change, between, change.desired, infos),
     )
 

@@ -17,7 +17,7 @@ from reconciler.core.events import Failed, Settled, Skipped, Strayed
 from reconciler.core.growth import beyond
 from reconciler.core.half_done import Begun, is_continued, is_other, is_rest, is_resumed, kept_start, left_over, own
 from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Json
+from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Verdict
 from reconciler.core.saved import Saved, Seen, recreated
 from reconciler.core.wire import Call, Step
@@ -172,7 +172,8 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     mine = beside.planned_steps.get(change.address, [])
     version = beside.now.target.version
     needed = beside.needed.get(change.address, [])
-    if is_rest(mine, needed):
+    is_being_replaced = Address.parse(change.address) in beside.begun  # and not by this plan
+    if is_rest(mine, needed) and not is_being_replaced:
         return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed))
     if what := next((w for s in mine if (w := recreated(s, beside.saved.seen, beside.seen, version))), None):
         return _made_anew(change, what)

@@ -81,7 +81,7 @@ def objects_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     labels = None if first["labels"] is None else dict(first["labels"])
     around = {name: first[name] for name in ("run", "day", "target")} | {"labels": labels, "sure": not snapshot.unknown}
     yield around
-    for address, resource in recognised(snapshot, REGISTRY, {}).items():
+    for address, resource in recognised(snapshot, REGISTRY).items():
         fields = REGISTRY.of(address).fields
         config = dict(_flat(resource.config, fields))
         yield {**around, "address": str(address), "kind": address.kind, "config": config}

@@ -47,8 +47,10 @@ class KVBucketSpec(Terms):
     """Streams (`KV_<bucket>`) whose values are copied into this bucket."""
     limit_marker_ttl: Annotated[Duration | None, Known(unit="duration", since=V2_11)] = None
     """How long a marker stands for a key whose last value expired, from 1s; also lets values carry a TTL. Since 2.11."""
-    allow_direct: Annotated[bool | None, Known(unit="flag")] = None
-    """Any replica may answer reads. Left out: as found; true when we create the bucket."""
+    allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
+    """Any replica may answer reads. Default: true; buckets that nats-py made say false."""
+    allow_msg_ttl: Annotated[bool | None, Known(unit="flag", default=False, since=V2_11)] = None
+    """Single values may carry a TTL; cannot be undone. Default: false; true with limit_marker_ttl. Since 2.11."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 
@@ -58,20 +60,22 @@ def _prepare(body: dict[str, Json]) -> None:
         body["mirror_direct"] = True
 
 
+LONGEST_HISTORY = 64
+
 SHAPE = bucket.Shape(
     kind="kv_bucket",
     prefix="KV_",
     subjects=lambda name: [f"$KV.{name}.>"],
     fixed={"discard": "new", "allow_rollup_hdrs": True, "deny_delete": True},
-    defaults={"max_msgs_per_subject": 1},
-    created={"allow_direct": True},
+    keys=bucket.own_keys(KVBucketSpec),
+    is_possible=lambda config: 1 <= config.get("history", 1) <= LONGEST_HISTORY,
+    defaults={"max_msgs_per_subject": 1, "allow_direct": True},
     names={
         "max_msgs_per_subject": "history",
         "max_age": "ttl",
         "max_msg_size": "max_value_size",
         "subject_delete_marker_ttl": "limit_marker_ttl",
     },
-    lenient=frozenset({"allow_direct", "allow_msg_ttl"}),
     prepare=_prepare,
 )
 
@@ -83,7 +87,7 @@ def history_out_of_range(change: Change, _view: View) -> Found:
     Instead: choose a number in that range; for longer histories use a stream.
     """
     history = change.becomes("history") or 1
-    if 1 <= history <= 64 or not (change.action is Action.CREATE or change.touches("history")):
+    if 1 <= history <= LONGEST_HISTORY or not (change.action is Action.CREATE or change.touches("history")):
         return None
     return Finding(
         outcome=Outcome.REFUSED,

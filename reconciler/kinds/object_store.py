@@ -29,6 +29,8 @@ class ObjectStoreSpec(Terms):
     """Compression of file storage. Default: none."""
     placement: Annotated[Placement | None, Known(unit="mapping")] = None
     """Which servers hold it."""
+    allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
+    """Any replica may answer reads. Default: true."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 
@@ -38,9 +40,9 @@ SHAPE = bucket.Shape(
     prefix="OBJ_",
     subjects=lambda name: [f"$O.{name}.C.>", f"$O.{name}.M.>"],
     fixed={"discard": "new", "allow_rollup_hdrs": True},
-    created={"allow_direct": True},
+    keys=bucket.own_keys(ObjectStoreSpec),
+    defaults={"allow_direct": True},
     names={"max_age": "ttl"},
-    lenient=frozenset({"allow_direct"}),
 )
 
 OBJECT_STORE = bucket_kind(SHAPE, family="OB", section="object_stores", spec=ObjectStoreSpec)

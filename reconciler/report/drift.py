@@ -10,7 +10,7 @@ from reconciler.report import diagnostics
 from reconciler.report.headline import read_in, where
 from reconciler.report.names import kind_noun, named
 from reconciler.report.paper import Paper, Role
-from reconciler.report.values import counted, noun, show_side
+from reconciler.report.values import counted, noun, show_live, show_side, show_wanted
 from reconciler.report.visible import columns, inert, padded, visible
 
 _MARKS: dict[Standing, str] = {
@@ -154,10 +154,10 @@ def _beside(left: str, words: str, margin: int, paper: Paper) -> list[str]:
 def arrow(one: FieldDrift) -> str:
     """As applied → as found; what waits to be applied: as it is → as the file says."""
     info = one.change.info
-    live = show_side(one.change.live, info)
-    if one.drifted:
-        return f"{show_side(one.applied, info)} → {live}"
-    return f"{live} → {show_side(one.change.desired, info)}"
+    if not one.drifted:
+        return f"{show_live(one.change)} → {show_wanted(one.change)}"
+    applied = show_wanted(one.change) if one.applied == one.change.desired else show_side(one.applied, info)
+    return f"{applied} → {show_live(one.change)}"
 
 
 def _words(one: FieldDrift) -> str:
@@ -167,7 +167,7 @@ def _words(one: FieldDrift) -> str:
         return f"ignored: {one.ignored}"
     said = "changed outside" + (f" by {_who(one.by)}" if one.by else "")
     if one.applied != one.change.desired:
-        said += f"; the file now says {show_side(one.change.desired, one.change.info)}"
+        said += f"; the file now says {show_wanted(one.change)}"
     return said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reconciler.core.diff import FieldChange, FieldClass
 from reconciler.report.paper import Paper
-from reconciler.report.values import counted, show, show_side
+from reconciler.report.values import counted, show, show_live, show_wanted
 from reconciler.report.visible import columns, padded, visible
 
 _SINCE = {
@@ -35,7 +35,7 @@ def field_lines(fields: Sequence[FieldChange], paper: Paper, indent: int = 4) ->
 
 
 def _one(head: str, change: FieldChange, paper: Paper) -> list[str]:
-    live, desired = show_side(change.live, change.info), show_side(change.desired, change.info)
+    live, desired = show_live(change), show_wanted(change)
     since = _SINCE[change.field_class]
     line = f"{head}{live} → {desired}{since}"
     if columns(line) <= paper.width:

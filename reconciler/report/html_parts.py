@@ -18,7 +18,7 @@ from reconciler.report.markup import Markup, element, escaped, prose, together
 from reconciler.report.names import with_children, without_kind
 from reconciler.report.paper import Paper
 from reconciler.report.partitions import SAME, columns_of, partition_lines
-from reconciler.report.values import show_side
+from reconciler.report.values import show_live, show_wanted
 
 _SINCE = {FieldClass.DRIFTED: "changed outside", FieldClass.BOTH: "changed here and outside"}
 _WIDE = 160
@@ -86,8 +86,8 @@ def _diff(fields: Sequence[FieldChange]) -> Markup:
         element(
             "tr",
             element("th", field.path, since(field), scope="row"),
-            element("td", element("del", show_side(field.live, field.info))),
-            element("td", element("ins", show_side(field.desired, field.info))),
+            element("td", element("del", show_live(field))),
+            element("td", element("ins", show_wanted(field))),
         )
         for field in fields
     ]

@@ -127,7 +127,7 @@ def _field(field: FieldChange) -> dict[str, Any]:
         "class": field.field_class.value,
         "unit": info.unit,
         **present(default=info.default, ordered=None if info.ordered else False),
-        **some(nested_unordered=list(info.nested_unordered)),
+        **some(nested_unordered=list(info.nested_unordered), filled=field.filled),
     }
 
 
@@ -157,6 +157,7 @@ def _owned(owned: Owned | None) -> dict[str, Any] | None:
         **present(source=owned.source, git_revision=owned.git_revision),
         "fields": dict(owned.fields),
         **some(
+            filled=dict(owned.filled),
             left=list(owned.left),
             protected=owned.protected,
             knows=owned.knows,

@@ -13,7 +13,7 @@ from reconciler.report.judgements import consent_entry, sentence, total, verdict
 from reconciler.report.names import with_children, without_kind
 from reconciler.report.paper import Paper
 from reconciler.report.partitions import partition_lines
-from reconciler.report.values import show_side
+from reconciler.report.values import show_live, show_wanted
 
 _NARROW = Paper(width=110)
 _NAMES = 20
@@ -36,8 +36,8 @@ def _diff(fields: Sequence[FieldChange]) -> list[str]:
     lines = []
     for field in fields:
         name = field.path.ljust(width)
-        lines.append(f"- {name}  {show_side(field.live, field.info)}")
-        lines.append(f"+ {name}  {show_side(field.desired, field.info)}")
+        lines.append(f"- {name}  {show_live(field)}")
+        lines.append(f"+ {name}  {show_wanted(field)}")
     return lines
 
 

@@ -101,6 +101,7 @@ def _field_of(data: Data) -> FieldChange:
         desired=data.get("desired"),
         field_class=FieldClass(data["class"]),
         info=info,
+        filled=data.get("filled", ""),
     )
 
 

@@ -87,7 +87,7 @@ def changes() -> dict[str, Schema]:
         "field": fixed(
             {"path": TEXT, "class": one_of(FieldClass),
              "unit": {"enum": ["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]}},
-            live=VALUE, desired=VALUE, default=VALUE, ordered=FLAG, nested_unordered=TEXTS,
+            live=VALUE, desired=VALUE, default=VALUE, ordered=FLAG, nested_unordered=TEXTS, filled=TEXT,
         ),
         "verdict": fixed(
             {"code": CODE, "name": TEXT, "outcome": one_of(Outcome), "message": TEXT, "address": ADDRESS,
@@ -97,7 +97,7 @@ def changes() -> dict[str, Schema]:
         "consequence": fixed({"message": TEXT}, quantities=COUNTS, detail=CONFIG),
         "record": fixed(
             {"topology": TEXT, "fields": CONFIG, "revision": COUNT},
-            source=TEXT, git_revision=TEXT, left=TEXTS, protected=FLAG, knows=TEXT, start=CONFIG, seen=CONFIG,
+            source=TEXT, git_revision=TEXT, filled=CONFIG, left=TEXTS, protected=FLAG, knows=TEXT, start=CONFIG, seen=CONFIG,
         ),
     }  # fmt: skip
 

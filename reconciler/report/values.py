@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from reconciler.core.diff import FieldChange
 from reconciler.core.kind import FieldInfo, Unit
 from reconciler.core.resource import Json
 from reconciler.report.visible import visible
@@ -74,6 +75,18 @@ def show_absent(info: FieldInfo) -> str:
 
 def show_side(value: Json, info: FieldInfo) -> str:
     return show_absent(info) if value is None else show(value, info.unit)
+
+
+def show_live(change: FieldChange) -> str:
+    """What stands there now. Where the server has no value although it fills one in, the field is `none`."""
+    return "none" if change.live is None and change.filled else show_side(change.live, change.info)
+
+
+def show_wanted(change: FieldChange) -> str:
+    """What is wanted, and where that comes from if the file leaves it out: `1_000 (default)`, `10m (from consumer_limits)`."""
+    if not change.filled:
+        return show_side(change.desired, change.info)
+    return f"{'none' if change.desired is None else show(change.desired, change.info.unit)} ({change.filled})"
 
 
 def show_seconds(seconds: float) -> str:

@@ -36,7 +36,7 @@ class Adoption:
 
 def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
     """`as_is`: what differs is adopted as it is live; what the file says otherwise is pending from then on."""
-    live = recognised(found.snapshot, REGISTRY, {})
+    live = recognised(found.snapshot, REGISTRY)
     adopted: list[PlannedChange] = []
     differing: list[PlannedChange] = []
     for change in found.plan.changes:
@@ -80,7 +80,9 @@ def _untouched(change: PlannedChange, record: Owned | None = None) -> PlannedCha
 
 def _as_live(record: Owned, live: Resource) -> Owned:
     """As if what is live had been applied."""
-    return replace(record, fields=dict(_managed(record, live.config)))
+    managed = dict(_managed(record, live.config))
+    filled = {name: value for name, value in record.filled.items() if managed.get(name) == value}
+    return replace(record, fields={n: value for n, value in managed.items() if n not in filled}, filled=filled)
 
 
 def _managed(record: Owned, config: Config) -> Iterator[tuple[str, object]]:

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 
 from reconciler.core import identity
 from reconciler.core.at_stake import is_at_stake
+from reconciler.core.binds import filled_in
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.events import Done, Event, Finished
 from reconciler.core.last_look import LastLook
 from reconciler.core.plan import Plan
+from reconciler.core.records import Owned
 from reconciler.core.resource import Address
 from reconciler.core.wire import Call, Snapshot, Step, Version
 from reconciler.kinds import REGISTRY
@@ -185,18 +187,26 @@ class _Book:
                 self.ready[address] = self.records[address]
 
     def _see(self, done: Done) -> None:
-        """What was made, or written, is remembered as that very object."""
+        """What was made, or written, is remembered as that very object, with what the server filled in."""
         address = Address.parse(done.step.address)
         record, raw = self.records.get(address), REGISTRY.of(address).primary(address)
         if record is None or done.step.on != raw.on or done.step.call.value.partition(".")[0] != raw.type:
             return
         seen = identity.entry_seen(done.revision) if done.revision else identity.echoed(done.echo, self.server)
         if seen:
-            self.records[address] = replace(record, seen=seen)
+            self.records[address] = replace(_with_filled(record, done), seen=seen)
 
     def take(self) -> dict[Address, ledger.Record]:
         taken, self.ready = self.ready, {}
         return taken
+
+
+def _with_filled(record: Owned, done: Done) -> Owned:
+    """With the values that the server filled in for what the file leaves out: limits of its own show in no other way."""
+    if "config" not in done.echo:
+        return record
+    filled = {name: value for name, value in filled_in(done.echo).items() if name not in record.fields}
+    return replace(record, filled=filled)
 
 
 def _steps_of(plan: Plan, records: Collection[Address]) -> dict[Address, list[Step]]:

@@ -133,7 +133,7 @@ def _trail(item: Item, events: Sequence[Event], recorded: datetime | None, info:
         return Trail(events=events)
     if _earlier(events, _raw(item), recorded):
         return Trail(events=events)
-    return Trail(events=events, before=lambda _address, path: value_in(owned.fields, path))
+    return Trail(events=events, before=lambda _address, path: value_in(owned.applied, path))
 
 
 def _earlier(events: Sequence[Event], raw: Raw, recorded: datetime) -> bool:

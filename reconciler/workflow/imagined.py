@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from reconciler.core.binds import BINDS, Bind, filled
+from reconciler.core.binds import BINDS, Bind, filled, filled_in
 from reconciler.core.decide import Options, decide
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import reconcile
@@ -107,6 +107,8 @@ def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
     for step in steps:
         if step.undoes is None:
             _DO[step.call](held, filled(step, held.bound))
+            if step.bind == Bind.FILLED_IN:
+                held.bound[step.id] = filled_in(held.consumers[step.on[0]][step.on[1]])
     return held.snapshot()
 
 

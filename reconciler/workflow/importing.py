@@ -16,6 +16,8 @@ from reconciler.documents.foreign.found import Findings, Found
 from reconciler.documents.foreign.read import read_foreign
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.kinds.primitives.sparse import Settled
 from reconciler.workflow.sections import Writer
 
 BUCKETS = {"KV_": "kv_bucket", "OBJ_": "object_store"}
@@ -84,6 +86,7 @@ def _snapshot(found: Sequence[Found], streams: Mapping[str, Found]) -> Snapshot:
     """An account that holds all this; streams that only their consumers tell of are there too."""
     held: dict[str, Any] = {}
     consumers: dict[str, dict[str, Any]] = {}
+    target = Target(version=_version(found))
     for one in found:
         config = dict(one.config)
         if len(one.on) == 1:
@@ -93,7 +96,20 @@ def _snapshot(found: Sequence[Found], streams: Mapping[str, Found]) -> Snapshot:
             consumers.setdefault(one.on[0], {})[one.on[1]] = info
     for name in consumers.keys() - held.keys() - streams.keys():
         held[name] = {"config": {"name": name, "subjects": [name]}, "state": {}, "created": ""}
-    return Snapshot(target=Target(version=_version(found)), streams=held, consumers=consumers)
+    for name, info in held.items():
+        config = info["config"]
+        origin = held.get((config.get("mirror") or {}).get("name", ""))
+        lent = stream_config.canonical(origin["config"]) if origin else None
+        _fill_in(config, stream_config.settle(config, target, name=name, origin=lent))
+        for one in consumers.get(name, {}).values():
+            parent = stream_config.canonical(config)
+            _fill_in(one["config"], consumer_config.settle(one["config"], target, parent=parent))
+    return Snapshot(target=target, streams=held, consumers=consumers)
+
+
+def _fill_in(config: dict[str, Any], settled: Settled) -> None:
+    """What the tool leaves out the server has filled in."""
+    config |= {name: one.value for name, one in settled.filled.items() if one.value is not None}
 
 
 def _version(found: Sequence[Found]) -> Version:

@@ -51,12 +51,7 @@ class _May:
 
     @property
     def raws(self) -> set[Raw]:
-        return {self.kind.primary(self.address), *self.claimed}
-
-    @property
-    def claimed(self) -> set[Raw]:
-        """What belongs to it and to nothing else: not the reserved buckets, which every bucket kind claims."""
-        return {*self.kind.claims(EMPTY, (self.address,))} - {*self.kind.claims(EMPTY, ())}
+        return {self.kind.primary(self.address), *self.kind.derived(self.address)}
 
 
 def permissions(

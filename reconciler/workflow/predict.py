@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.core.resource import Config, Fills, Json
+from reconciler.core.resource import Config, Json, ServerDefault
 from reconciler.core.wire import Entry, Snapshot, Step
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.server.handling import Forms
@@ -18,11 +18,11 @@ def forms(snapshot: Snapshot) -> Forms:
         if len(step.on) == 1:
             streams[step.on[0]] = echo
             settled = stream_config.settle(sent, snapshot.target, name=step.on[0], origin=_origin(sent, streams))
-            return unlike(settled.config, settled.open, stream_config.canonical(echo))
+            return unlike(settled.config, settled.filled, stream_config.canonical(echo))
         parent = stream_config.canonical(streams.get(step.on[0], {}))
         written = sent if before is None else _left_paused(sent, echo)
         predicted = consumer_config.settle(written, snapshot.target, parent=parent)
-        return unlike(predicted.config, predicted.open, consumer_config.canonical(echo))
+        return unlike(predicted.config, predicted.filled, consumer_config.canonical(echo))
 
     def stored(on: tuple[str, ...]) -> Entry | None:
         bucket, key = on
@@ -43,12 +43,12 @@ def _origin(sent: Config, streams: Mapping[str, Config]) -> Config | None:
     return stream_config.canonical(origin) if origin is not None else None
 
 
-def unlike(predicted: Config, fills: Mapping[str, Fills], echoed: Config) -> list[str]:
-    """Fields whose echo is not as predicted, in words; what the server may fill in as it likes is no surprise."""
+def unlike(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
+    """Fields whose echo is not as predicted, in words; what a limit of the server's own explains is no surprise."""
     surprises = []
     for name in sorted(predicted.keys() | echoed.keys()):
         wanted, found = predicted.get(name), echoed.get(name)
-        if wanted != found and not (name in fills and fills[name](found)):
+        if wanted != found and not (name in filled and filled[name].could_be(found)):
             surprises.append(f"{name} is {_shown(found)}, expected {_shown(wanted)}")
     return surprises
 

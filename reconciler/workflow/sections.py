@@ -25,7 +25,7 @@ class Writer:
     """What a snapshot holds, ready to be written in one file or in several."""
 
     def __init__(self, snapshot: Snapshot, registry: Registry, beside: Beside | None = None) -> None:
-        self.live = recognised(snapshot, registry, {})
+        self.live = recognised(snapshot, registry)
         self._snapshot, self._registry, self._beside = snapshot, registry, beside or {}
 
     @property
@@ -86,24 +86,23 @@ def _beyond_words(
     rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
 ) -> list[str]:
     """Live fields that no file of this kind can say: they stay as found, or the plan of the export would change them."""
-    fills = _settled(said, resource, kind, context).open
+    settled = _settled(said, resource, kind, context)
     strange = sorted(rendered.keys() - kind.spec.model_fields.keys())
-    return [name for name in strange if not (name in fills and fills[name](rendered[name]))]
+    return [name for name in strange if settled.config.get(name) != rendered[name]]
 
 
 def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:
-    """Leave out what the server fills in by itself: a left-out field equals it."""
-    bare = {name: value for name, value in said.items() if name not in _openable(kind, said, resource, context)}
-    settled = _settled(bare, resource, kind, context)
-    filled = {name for name in said.keys() - bare.keys() if name in settled.open and settled.open[name](said[name])}
-    return {name: value for name, value in said.items() if name not in filled}
+    """Leave out what the server fills in by itself, as far as it is the stock default: any other value is somebody's."""
+    bare = {name: value for name, value in said.items() if name not in _fillable(kind, said, resource, context)}
+    filled = _settled(bare, resource, kind, context).filled
+    return {name: value for name, value in said.items() if name not in filled or filled[name].value != value}
 
 
-def _openable(kind: Kind, said: Mapping[str, Json], resource: Resource, context: Context) -> frozenset[str]:
+def _fillable(kind: Kind, said: Mapping[str, Json], resource: Resource, context: Context) -> frozenset[str]:
     required = {
         name: said[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in said
     }
-    return frozenset(_settled(required, resource, kind, context).open)
+    return frozenset(_settled(required, resource, kind, context).filled)
 
 
 def _settled(said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:

@@ -101,7 +101,7 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
     """`stream/KV_CONFIG` is `kv_bucket/CONFIG` to people."""
     return {
         str(Address.of("stream", raw.on[0])): str(address)
-        for address in recognised(snapshot, registry, {})
+        for address in recognised(snapshot, registry)
         if (raw := registry.of(address).primary(address)) == Raw("stream", raw.on)
     }
 

@@ -80,6 +80,7 @@ def _bucket_fields() -> Fields:
         "compression": st.sampled_from(["none", "s2"]),
         "placement": some(tags=st.just(["a"])),
         "metadata": metadata,
+        "allow_direct": flag,
     }
 
 
@@ -93,7 +94,7 @@ def kv_fields() -> Fields:
         "mirror": st.just({"name": "KV_origin"}),
         "sources": st.just([{"name": "KV_origin"}]),
         "limit_marker_ttl": st.sampled_from([S, 5 * M]),
-        "allow_direct": flag,
+        "allow_msg_ttl": st.just(True),
     }
 
 

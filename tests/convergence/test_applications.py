@@ -130,7 +130,7 @@ Make = Callable[[nats.js.JetStreamContext], Awaitable[Any]]
 NATS_PY: Mapping[str, tuple[Make, Wishes]] = {
     "key_value": (
         lambda js: js.create_key_value(bucket="B", history=3),
-        {Address.of("kv_bucket", "B"): {"history": 3}},
+        {Address.of("kv_bucket", "B"): {"history": 3, "allow_direct": False, "allow_msg_ttl": True}},
     ),
     "object_store": (lambda js: js.create_object_store("O"), {Address.of("object_store", "O"): {}}),
 }

@@ -8,7 +8,7 @@ from typing import Any
 from reconciler.core.diff import Change, compare
 from reconciler.core.kind import FieldInfo
 from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Config, Consent, Fills, Resource, Terms
+from reconciler.core.resource import Address, Config, Consent, Resource, ServerDefault, Terms
 
 FIELDS: Mapping[str, FieldInfo] = {
     "subjects": FieldInfo(unit="list", ordered=False),
@@ -19,16 +19,18 @@ FIELDS: Mapping[str, FieldInfo] = {
 ORDERS = Address.of("stream", "ORDERS")
 
 
-def wanted(config: Config, *, open: Mapping[str, Fills] | None = None, **terms: Any) -> Resource:
-    return Resource(address=ORDERS, config=config, open=open or {}, terms=Terms(**terms))
+def wanted(config: Config, *, filled: Mapping[str, ServerDefault] | None = None, **terms: Any) -> Resource:
+    filled = filled or {}
+    stock = {name: one.value for name, one in filled.items() if one.value is not None}
+    return Resource(address=ORDERS, config={**config, **stock}, filled=filled, terms=Terms(**terms))
 
 
 def found(config: Config) -> Resource:
     return Resource(address=ORDERS, config=config)
 
 
-def applied(fields: Config, *left: str) -> Owned:
-    return Owned(topology="orders", fields=fields, left=left)
+def applied(fields: Config, *left: str, filled: Config | None = None) -> Owned:
+    return Owned(topology="orders", fields=fields, left=left, filled=filled or {})
 
 
 def compared(desired: Resource, live: Config | None, owned: Owned | None = None) -> Change:

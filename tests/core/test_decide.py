@@ -120,7 +120,7 @@ def test_what_is_remembered_is_what_the_file_manages(compare: Compare) -> None:
     )
     found = record(compare(desired, source="git.example.org/orders").plan())
     assert found.fields == {"subjects": ["a"], "max_age": 604_800_000_000_000}
-    assert found.left == ("duplicate_window", "placement")
+    assert (found.filled, found.left) == ({"duplicate_window": 120_000_000_000}, ("placement",))
     assert (found.topology, found.source, found.protected) == ("orders", "git.example.org/orders", True)
 
 

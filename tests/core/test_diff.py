@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.core.diff import Action, Change, FieldClass
-from reconciler.core.resource import Config
+from reconciler.core.resource import Config, ServerDefault
 from reconciler.kinds.primitives.patch import patch
 from tests.core.making import applied, compared, found, wanted
 
@@ -73,14 +73,40 @@ def test_a_field_the_file_leaves_out_goes_back_to_its_default() -> None:
     assert (field.path, field.live, field.desired) == ("max_age", 5, None)
 
 
-def test_an_open_field_equals_whatever_the_server_could_have_filled_in() -> None:
-    desired = wanted({}, open={"duplicate_window": lambda live: live is not None and live <= 120})
-    assert compared(desired, {"duplicate_window": 120}).action is Action.ADOPT
+WINDOW = {"duplicate_window": ServerDefault(120, most=120)}
 
 
-def test_an_open_field_differs_from_what_no_server_fills_in() -> None:
-    desired = wanted({}, open={"duplicate_window": lambda live: live is not None and live <= 120})
-    assert paths(compared(desired, {"duplicate_window": 500})) == ["duplicate_window"]
+def test_a_field_left_out_equals_what_a_stock_server_fills_in() -> None:
+    assert compared(wanted({}, filled=WINDOW), {"duplicate_window": 120}).action is Action.ADOPT
+
+
+@pytest.mark.parametrize("live", [1, 119, 121, None])
+def test_a_field_left_out_differs_from_anything_else(live: int | None) -> None:
+    (field,) = compared(wanted({}, filled=WINDOW), {"duplicate_window": live} if live else {}).fields
+    assert (field.live, field.desired, field.filled) == (live, 120, "default")
+
+
+def test_a_field_left_out_equals_what_this_server_filled_in_when_we_wrote_it() -> None:
+    owned = applied({}, filled={"duplicate_window": 60})
+    assert compared(wanted({}, filled=WINDOW), {"duplicate_window": 60}, owned).action is Action.KEEP
+
+
+def test_what_this_server_filled_in_is_what_it_goes_back_to() -> None:
+    owned = applied({}, filled={"duplicate_window": 60})
+    (field,) = compared(wanted({}, filled=WINDOW), {"duplicate_window": 120}, owned).fields
+    assert (field.desired, field.field_class) == (60, FieldClass.DRIFTED)
+
+
+def test_a_value_that_the_file_said_once_is_not_what_the_server_fills_in() -> None:
+    owned = applied({"duplicate_window": 60})
+    (field,) = compared(wanted({}, filled=WINDOW), {"duplicate_window": 60}, owned).fields
+    assert (field.desired, field.field_class) == (120, FieldClass.CONFIG)
+
+
+def test_what_the_server_filled_in_is_forgotten_where_it_would_not_fill_it_in_any_more() -> None:
+    owned = applied({}, filled={"duplicate_window": 300})
+    (field,) = compared(wanted({}, filled=WINDOW), {"duplicate_window": 300}, owned).fields
+    assert field.desired == 120
 
 
 def test_the_order_of_an_unordered_list_does_not_differ() -> None:

@@ -131,7 +131,13 @@ class Silent:
 
 
 def test_a_bucket_is_one_object_and_not_the_stream_beneath_it() -> None:
-    bucket = {"subjects": ["$KV.CONFIG.>"], "max_msgs_per_subject": 1, "deny_delete": True, "allow_rollup_hdrs": True}
+    bucket = {
+        "subjects": ["$KV.CONFIG.>"],
+        "max_msgs_per_subject": 1,
+        "deny_delete": True,
+        "allow_rollup_hdrs": True,
+        "duplicate_window": 120_000_000_000,
+    }
     (itself, one) = objects_of(holding("a", PROD, KV_CONFIG={**bucket, "discard": "new", "allow_direct": True}))
     assert (itself["sure"], "address" in itself, one["address"]) == (True, False, "kv_bucket/CONFIG")
     assert all(json.loads(value) is not None for value in one["config"].values())

@@ -47,16 +47,17 @@ class Mismatches:
 
 
 def as_engine(settled: Settled, live: Body, infos: Mapping[str, FieldInfo]) -> Body:
-    """The desired configuration beside a live one: fields the file leaves out take values the server may choose."""
+    """The desired configuration beside a live one."""
     address = Address.of("any", "x")
-    desired = Resource(address=address, config=settled.config, open=settled.open)
+    desired = Resource(address=address, config=settled.config, filled=settled.filled)
     foreign_metadata = {key: value for key, value in live.items() if key != "metadata"}
     return dict(rebase(desired, Resource(address=address, config=foreign_metadata), None, infos))
 
 
-def patched(raw: Body, desired: Body, live: Body) -> Body:
+def patched(raw: Body, desired: Body, live: Body, settled: Settled) -> Body:
     """The body of an update that turns live into desired."""
-    changed = {key: value for key, value in desired.items() if live.get(key) != value}
-    gone = [key for key in live if key not in desired and key != "metadata"]
+    left = [key for key, one in settled.filled.items() if desired.get(key) == one.value != live.get(key)]
+    changed = {key: value for key, value in desired.items() if live.get(key) != value and key not in left}
+    gone = [key for key in live if key not in desired and key != "metadata"] + left
     keys = [f"metadata.{key}" for key in live.get("metadata", {}) if key not in desired.get("metadata", {})]
     return update_body(raw, changed, [*gone, *keys])

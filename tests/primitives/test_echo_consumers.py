@@ -100,7 +100,7 @@ def _patched(consumers: Consumers, stream: str, drawn: list[tuple[Body, Body]]) 
         wanted = {name: _as_paused(named(body, name), made[name]) for name, (_, body) in zip(made, drawn, strict=False)}
         settled = {name: consumers.settle(stream, body) for name, body in wanted.items()}
         sent = {
-            name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo))
+            name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo), settled[name])
             for name, echo in made.items()
         }
         for name, reply in zip(sent, consumers.server.consumers(stream, sent, "update"), strict=True):

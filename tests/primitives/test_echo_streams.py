@@ -38,9 +38,11 @@ class Streams:
         return settle(body, self.server.target, name=name, origin=origin)
 
     def check(self, name: str, body: Body, echoed: Body) -> None:
-        """`echoed` is what settle says for `body`, but for open fields with a value the server may fill in."""
+        """`echoed` is what settle says for `body`."""
         settled, live = self.settle(name, body), canonical(echoed)
-        self.mismatches.expect(live, as_engine(settled, live, FIELD_INFOS), f"for {body}, open {list(settled.open)}")
+        self.mismatches.expect(
+            live, as_engine(settled, live, FIELD_INFOS), f"for {body}, filled {list(settled.filled)}"
+        )
         self.accepted.update(settled.config.keys())
 
     def create(self, drawn: list[Body]) -> dict[str, Body]:
@@ -100,7 +102,7 @@ def _patched(streams: Streams, drawn: list[tuple[Body, Body]]) -> None:
         wanted = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
         settled = {name: streams.settle(name, body) for name, body in wanted.items()}
         sent = {
-            name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo))
+            name: patched(echo, as_engine(settled[name], canonical(echo), FIELD_INFOS), canonical(echo), settled[name])
             for name, echo in made.items()
         }
         for name, reply in zip(sent, streams.server.update_streams(sent), strict=True):

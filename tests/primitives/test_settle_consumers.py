@@ -19,6 +19,11 @@ def settled(body: dict[str, Any], version: str = "2.15", **more: Any) -> Settled
     return settle(body, Target(version=Version.parse(version), limits=limits), **more)
 
 
+def written(made: Settled) -> dict[str, Any]:
+    """Without what the server fills in by itself."""
+    return {name: value for name, value in made.config.items() if name not in made.filled}
+
+
 def test_names_are_not_part_of_the_configuration() -> None:
     assert canonical({"name": "c", "durable_name": "c", "ack_policy": "explicit"}) == {"ack_policy": "explicit"}
 
@@ -34,7 +39,7 @@ def test_an_ack_wait_without_acknowledgements_stays() -> None:
 
 def test_the_first_backoff_is_the_ack_wait() -> None:
     body = {"ack_policy": "explicit", "ack_wait": M, "backoff": [S, 2 * S]}
-    assert settled(body).config == {"ack_policy": "explicit", "ack_wait": S, "backoff": [S, 2 * S]}
+    assert written(settled(body)) == {"ack_policy": "explicit", "ack_wait": S, "backoff": [S, 2 * S]}
 
 
 def test_a_pinned_client_is_let_go_after_two_minutes() -> None:
@@ -66,46 +71,55 @@ ACKED = {"ack_policy": "explicit"}
 
 
 @pytest.mark.parametrize(
-    ("body", "more", "live", "filled"),
+    ("body", "more", "filled"),
     [
-        (ACKED, {}, 1000, True),
-        (ACKED, {}, 100, True),
-        (ACKED, {}, 1001, False),
-        (ACKED, {}, -1, False),
-        (ACKED, {"limits": {"max_ack_pending": 100}}, 1000, False),
-        (ACKED, {"limits": {"max_ack_pending": -1}}, 1000, True),
-        (ACKED, {"parent": {"consumer_limits": {"max_ack_pending": 5000}}}, 5000, True),
-        (ACKED, {"parent": {"consumer_limits": {"max_ack_pending": 5000}}}, 1000, False),
-        ({}, {}, 1000, False),
+        (ACKED, {}, 1000),
+        (ACKED, {"limits": {"max_ack_pending": 100}}, 100),
+        (ACKED, {"limits": {"max_ack_pending": 5000}}, 1000),
+        (ACKED, {"limits": {"max_ack_pending": -1}}, 1000),
+        (ACKED, {"parent": {"consumer_limits": {"max_ack_pending": 5000}}}, 5000),
+        ({}, {}, None),
     ],
 )
-def test_left_out_max_ack_pending_is_the_streams_or_at_most_a_thousand(
-    body: dict[str, Any], more: dict[str, Any], live: int, filled: bool
+def test_left_out_max_ack_pending_is_the_streams_the_accounts_or_a_thousand(
+    body: dict[str, Any], more: dict[str, Any], filled: int | None
 ) -> None:
-    assert settled(body, **more).open["max_ack_pending"](live) == filled
+    assert settled(body, **more).filled["max_ack_pending"].value == filled
 
 
 @pytest.mark.parametrize(
-    ("body", "field", "live", "filled"),
+    ("body", "field", "filled"),
     [
-        ({}, "max_waiting", 512, True),
-        ({}, "max_waiting", 300, False),
-        ({"deliver_subject": "d"}, "max_waiting", 512, False),
-        ({}, "max_batch", 50, True),
-        ({"deliver_subject": "d"}, "max_batch", 50, False),
-        ({}, "inactive_threshold", M, False),
+        ({}, "max_waiting", 512),
+        ({"deliver_subject": "d"}, "max_waiting", None),
+        ({}, "max_batch", None),
+        ({}, "inactive_threshold", None),
     ],
 )
-def test_a_left_out_field_equals_what_the_server_could_have_filled_in(
-    body: dict[str, Any], field: str, live: int, filled: bool
-) -> None:
-    assert settled(body).open[field](live) == filled
+def test_a_field_left_out_is_what_a_stock_server_fills_in(body: dict[str, Any], field: str, filled: int | None) -> None:
+    made = settled(body)
+    assert (made.filled[field].value, made.config.get(field)) == (filled, filled)
+
+
+@pytest.mark.parametrize(
+    ("field", "echoed", "possible"),
+    [
+        ("max_ack_pending", 100, True),
+        ("max_ack_pending", 1001, False),
+        ("max_ack_pending", -1, False),
+        ("max_batch", 50, True),
+        ("max_waiting", 300, False),
+        ("inactive_threshold", M, False),
+    ],
+)
+def test_a_server_with_limits_of_its_own_fills_in_less(field: str, echoed: int, possible: bool) -> None:
+    assert settled(ACKED).filled[field].could_be(echoed) is possible
 
 
 def test_an_inherited_inactive_threshold_counts_as_left_out() -> None:
     parent = {"consumer_limits": {"inactive_threshold": M}}
-    assert settled({}, parent=parent).open["inactive_threshold"](M)
+    assert settled({}, parent=parent).filled["inactive_threshold"].value == M
 
 
-def test_what_is_written_is_not_open() -> None:
-    assert not settled({"max_ack_pending": 5, "max_waiting": 5, "max_batch": 5, "inactive_threshold": M}).open
+def test_what_is_written_is_not_filled_in() -> None:
+    assert not settled({"max_ack_pending": 5, "max_waiting": 5, "max_batch": 5, "inactive_threshold": M}).filled

@@ -18,17 +18,22 @@ def settled(body: dict[str, Any], version: str = "2.15", **more: Any) -> Settled
     return settle(body, Target(version=Version.parse(version)), name="ORDERS", **more)
 
 
+def written(made: Settled) -> dict[str, Any]:
+    """Without what the server fills in by itself."""
+    return {name: value for name, value in made.config.items() if name not in made.filled}
+
+
 def test_a_stream_without_subjects_stores_its_own_name() -> None:
-    assert settled({}).config == {"subjects": ["ORDERS"]}
+    assert written(settled({})) == {"subjects": ["ORDERS"]}
 
 
 def test_a_mirror_has_no_subjects() -> None:
-    assert settled(ORIGIN).config == ORIGIN
+    assert written(settled(ORIGIN)) == ORIGIN
 
 
 @pytest.mark.parametrize("spelled", [None, "", [], {}, False])
 def test_empty_equals_absent(spelled: object) -> None:
-    assert settled({"placement": spelled}).config == {"subjects": ["ORDERS"]}
+    assert written(settled({"placement": spelled})) == {"subjects": ["ORDERS"]}
 
 
 def test_a_default_spelled_out_equals_absent() -> None:
@@ -48,13 +53,13 @@ def test_delete_markers_turn_on_ttls_and_roll_ups_and_allow_purging() -> None:
 
 
 def test_schedules_turn_on_roll_ups_and_allow_purging() -> None:
-    assert settled({"allow_msg_schedules": True, "deny_purge": True, "subjects": ["a"]}).config == {
+    assert written(settled({"allow_msg_schedules": True, "deny_purge": True, "subjects": ["a"]})) == {
         "allow_msg_schedules": True, "allow_rollup_hdrs": True, "subjects": ["a"],
     }  # fmt: skip
 
 
 def test_sealing_stops_everything() -> None:
-    assert settled({"sealed": True, "max_age": M, "allow_rollup_hdrs": True, "subjects": ["a"]}).config == {
+    assert written(settled({"sealed": True, "max_age": M, "allow_rollup_hdrs": True, "subjects": ["a"]})) == {
         "sealed": True, "discard": "new", "deny_delete": True, "deny_purge": True, "subjects": ["a"],
     }  # fmt: skip
 
@@ -66,7 +71,7 @@ def test_a_mirror_takes_direct_reads_from_its_origin(origin: dict[str, Any], dir
 
 def test_a_mirror_of_another_account_keeps_what_is_written() -> None:
     body = {"mirror": {"name": "ORIGIN", "external": {"api": "$JS.hub.API"}}, "mirror_direct": True}
-    assert settled(body, origin={}).config == body
+    assert written(settled(body, origin={})) == body
 
 
 def test_republishing_everything_means_the_transformed_subjects() -> None:
@@ -96,22 +101,32 @@ def test_a_field_of_a_newer_server_is_kept_only_when_it_says_something() -> None
 
 
 @pytest.mark.parametrize(
-    ("body", "live", "filled"),
+    ("body", "server", "filled"),
     [
-        ({}, 2 * M, True),
-        ({}, 5 * M, False),
-        ({"max_age": M}, M, True),
-        ({"max_age": M}, 2 * M, False),
-        (ORIGIN, 2 * M, False),
-        ({"sources": [{"name": "A"}]}, 2 * M, True),
-        ({}, None, True),
+        ({}, "2.12", 2 * M),
+        ({"max_age": M}, "2.12", M),
+        ({"max_age": 5 * M}, "2.12", 2 * M),
+        (ORIGIN, "2.12", None),
+        ({"sources": [{"name": "A"}]}, "2.12", 2 * M),
+        ({"sources": [{"name": "A"}]}, "2.14", None),
     ],
 )
-def test_a_left_out_duplicate_window_is_at_most_two_minutes_and_max_age(
-    body: dict[str, Any], live: int | None, filled: bool
+def test_a_left_out_duplicate_window_is_two_minutes_or_max_age(
+    body: dict[str, Any], server: str, filled: int | None
 ) -> None:
-    assert settled(body).open["duplicate_window"](live) == filled
+    made = settled(body, server)
+    assert (made.filled["duplicate_window"].value, made.config.get("duplicate_window")) == (filled, filled)
 
 
-def test_a_written_duplicate_window_is_not_open() -> None:
-    assert "duplicate_window" not in settled({"duplicate_window": M}).open
+@pytest.mark.parametrize(
+    ("body", "echoed", "possible"),
+    [({}, 2 * M, True), ({}, M, True), ({}, 5 * M, False), ({}, None, False), ({"max_age": M}, 2 * M, False)],
+)
+def test_a_server_with_a_limit_of_its_own_fills_in_less(
+    body: dict[str, Any], echoed: int | None, possible: bool
+) -> None:
+    assert settled(body).filled["duplicate_window"].could_be(echoed) is possible
+
+
+def test_a_written_duplicate_window_is_not_filled_in() -> None:
+    assert "duplicate_window" not in settled({"duplicate_window": M}).filled

@@ -37,6 +37,7 @@ from reconciler.core.wire import (
 )
 from reconciler.documents.load import load
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.primitives import consumer_config, stream_config
 
 TODAY = date(2026, 6, 1)
 NAME = "orders"
@@ -79,11 +80,16 @@ def account(live: Topology | None, at: Target) -> Snapshot:
 def done(step: Step, snapshot: Snapshot) -> Snapshot:
     """The account after a step that creates something."""
     if step.call is Call.STREAM_CREATE:
-        info = {"config": dict(step.body), "state": {}, "created": "2026-05-01T00:00:00Z", "ts": "2026-06-01T00:00:00Z"}
+        info = {
+            "config": _with_filled(step, snapshot),
+            "state": {},
+            "created": "2026-05-01T00:00:00Z",
+            "ts": "2026-06-01T00:00:00Z",
+        }
         return replace(snapshot, streams={**snapshot.streams, step.on[0]: info})
     if step.call is Call.CONSUMER_CREATE:
         stream, name = step.on
-        info = {"config": dict(step.body), "stream_name": stream, "ts": "2026-06-01T00:00:00Z"}
+        info = {"config": _with_filled(step, snapshot), "stream_name": stream, "ts": "2026-06-01T00:00:00Z"}
         consumers = {**snapshot.consumers.get(stream, {}), name: info}
         return replace(snapshot, consumers={**snapshot.consumers, stream: consumers})
     if step.call is Call.ENTRY_PUT:
@@ -91,6 +97,19 @@ def done(step: Step, snapshot: Snapshot) -> Snapshot:
         entries = {**snapshot.entries.get(bucket, {}), key: Entry((step.value or "").encode(), 1)}
         return replace(snapshot, entries={**snapshot.entries, bucket: entries})
     return snapshot
+
+
+def _with_filled(step: Step, snapshot: Snapshot) -> dict[str, Any]:
+    """The configuration sent, and what the server fills in beside it."""
+    if len(step.on) == 1:
+        origin = snapshot.streams.get((step.body.get("mirror") or {}).get("name", ""))
+        lent = stream_config.canonical(origin["config"]) if origin else None
+        settled = stream_config.settle(step.body, snapshot.target, name=step.on[0], origin=lent)
+    else:
+        parent = stream_config.canonical(snapshot.streams[step.on[0]]["config"])
+        settled = consumer_config.settle(step.body, snapshot.target, parent=parent)
+    filled = {name: one.value for name, one in settled.filled.items() if one.value is not None}
+    return {**step.body, **filled}
 
 
 def overlaid(snapshot: Snapshot, raw: Mapping[str, Any]) -> Snapshot:

@@ -115,8 +115,7 @@ def _config(change: Change, view: View) -> Config | None:
     if change.address.kind == "elastic_group":
         return _queue(desired, view) if change.action is Action.CREATE or change.was("queue_stream") else None
     config = {OWN_NAMES.get(key, key): value for key, value in desired.config.items()}
-    if "allow_direct" in desired.open:  # what we choose for a new bucket
-        config["allow_direct"] = True
+    config.setdefault("allow_direct", True)
     return config if config.get("mirror") else {**config, "subjects": _subjects(change.address)}
 
 

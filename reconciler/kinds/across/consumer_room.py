@@ -48,7 +48,8 @@ def _limits(above: Change, change: Change) -> Iterator[Tie]:
             yield Tie(change.address, above.address, gives=field)
         if change.action is Action.DELETE:
             continue
-        if wanted is None:  # what the server fills in follows from the limit as it will be
+        if wanted is None or (change.desired and change.desired.leaves_to_server(field)):
+            # what the server fills in follows from the limit as it will be
             yield Tie(above.address, change.address, gives=retention.GIVES if above.touches("retention") else "")
         elif was and wanted > was:
             yield Tie(above.address, change.address, gives="consumer_limits")

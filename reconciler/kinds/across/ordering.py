@@ -49,6 +49,7 @@ def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None
 
 
 def _is_left(change: Change, fields: Mapping[str, Json]) -> bool:
-    """Something remains for a second stage."""
+    """Something remains for a second stage, were it only that the server fills in itself what the first stage wrote."""
     tops = {item.top for item in change.fields}
-    return not tops <= fields.keys() or any(fields[top] != change.becomes(top) for top in tops)
+    left_out = change.desired is not None and any(change.desired.leaves_to_server(top) for top in tops)
+    return left_out or not tops <= fields.keys() or any(fields[top] != change.becomes(top) for top in tops)

@@ -39,7 +39,8 @@ def allowed(limit: str, change: Change, view: View) -> int:
 def max_ack_pending(change: Change, stream: Config) -> int:
     """What it will be: its own, or else the stream's; 0 is the server's own choice, which always fits."""
     inherited = (stream.get("consumer_limits") or {}).get("max_ack_pending") or 0
-    return int(change.becomes("max_ack_pending") or inherited)
+    is_left_out = change.desired is not None and change.desired.leaves_to_server("max_ack_pending")
+    return int(inherited if is_left_out else change.becomes("max_ack_pending") or inherited)
 
 
 def is_work_queue(stream: Config | None) -> bool:

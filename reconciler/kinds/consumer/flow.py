@@ -56,7 +56,7 @@ def pending_without_acks(change: Change, view: View) -> Found:
     pending = max_ack_pending(change, stream_of(change, view) or {})
     if not pushes(config) or config.get("ack_policy") or pending <= 0:
         return None
-    own = "max_ack_pending" in config
+    own = change.desired is not None and not change.desired.leaves_to_server("max_ack_pending")
     return Finding(
         outcome=Outcome.REFUSED,
         path="max_ack_pending",

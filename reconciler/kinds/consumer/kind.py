@@ -34,7 +34,11 @@ def _settle(declared: Declared, context: Context) -> Resource:
     parent = context.parent.config if context.parent else None
     settled = settle(declared_config(declared.spec, OURS), context.target, parent=parent)
     return Resource(
-        address=declared.address, config=settled.config, open=settled.open, terms=declared.spec, where=declared.where
+        address=declared.address,
+        config=settled.config,
+        filled=settled.filled,
+        terms=declared.spec,
+        where=declared.where,
     )
 
 
@@ -49,7 +53,7 @@ CONSUMER = Kind(
     spec=ConsumerSpec,
     fields=FIELD_INFOS,
     recognise=_recognise,
-    claims=lambda _snapshot, _declared: (),
+    claims=lambda _snapshot: (),
     settle=_settle,
     steps=steps,
     render=_render,

@@ -62,7 +62,7 @@ def _deleted(change: Change) -> Step:
 def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
     assert change.desired
     stream, name = change.address.names
-    made = calls.create_consumer(change, stream, name, started(change.desired, start).config)
+    made = calls.create_consumer(change, stream, name, started(change.desired, start).sent)
     anew = f"in place of {change.origin.name}" if change.origin else "anew"
     where = f"from sequence {start['opt_start_seq']} on" if start else "with all that is left in the work queue"
     return replace(made, uses=bound, effect=f"{made.effect} {anew}, {'after the noted ack floor' if bound else where}")

@@ -23,7 +23,7 @@ LONG = "2100-01-01T00:00:00Z"
 def steps(change: Change, view: View) -> Sequence[Step]:
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
-        made = calls.create_consumer(change, stream, name, change.desired.config)
+        made = calls.create_consumer(change, stream, name, change.desired.sent)
         return _chained((made, *taking(change, view)))
     if change.action is Action.UPDATE:
         return _chained((*staying(change, view), *_update(change, view, stream, name), *taking(change, view)))
@@ -71,7 +71,7 @@ def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[
         yield _drain(change, stream, name)
     if not can_reset(view):
         yield calls.delete_consumer(change, stream, name)
-        yield calls.create_consumer(change, stream, name, change.desired.config if change.desired else {})
+        yield calls.create_consumer(change, stream, name, change.desired.sent if change.desired else {})
         return
     # A consumer that runs would move on past what its parking subject does not match, or deliver what comes twice then.
     yield Step(

@@ -118,7 +118,7 @@ def _with_kept_negative(change: Change) -> Config | None:
     raw = change.live.state.get("config", {}) if change.live else {}
     if change.desired is None or raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):
         return None
-    return {**change.desired.config, "max_deliver": raw["max_deliver"]}
+    return {**change.desired.sent, "max_deliver": raw["max_deliver"]}
 
 
 IMPOSSIBLE = (

@@ -64,10 +64,10 @@ def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
     return "resumed" if derived.has_resumed(info, group.address.stream, group.config) else None
 
 
-def _claims(snapshot: Snapshot, declared: Sequence[Address]) -> Iterable[Raw]:
+def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     live = (group.address for group in group_steps.recognise("elastic_group", BUCKET, snapshot))
     begun = (address for address in intents(snapshot) if (address.kind, len(address.names)) == ("elastic_group", 2))
-    return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *begun, *declared))
+    return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *begun))
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
@@ -163,6 +163,7 @@ ELASTIC_GROUP = Kind(
     settle=_settle,
     steps=_steps,
     render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k not in OF_THE_QUEUE}),
+    derived=lambda address: (Raw("stream", (derived.stream_name(*address.names),)),),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     questions=lambda change: (*movement.questions(change), *still_stored.questions(change)),
     consequences=lambda change, view: (

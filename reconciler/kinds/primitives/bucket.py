@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Context, FieldInfo, Raw, declared_config
@@ -11,10 +12,11 @@ from reconciler.core.resource import Address, Config, Declared, Json, Resource, 
 from reconciler.core.rule import View
 from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls
-from reconciler.kinds.primitives.origins import live_origin
-from reconciler.kinds.primitives.stream_config import FIELD_INFOS, canonical, settle
+from reconciler.kinds.primitives.origins import origin_of_mirror
+from reconciler.kinds.primitives.stream_config import FIELD_INFOS, FIELDS, Settled, canonical, settle
 
 OURS = frozenset(Terms.model_fields)
+NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
 RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-groups"})
 """Buckets that belong to us or to the groups; never listed, never declared."""
 
@@ -29,14 +31,14 @@ class Shape:
     subjects: Callable[[str], list[str]]
     fixed: Config
     """Stream fields every such bucket has."""
+    keys: frozenset[str]
+    """Its own fields that a file can say."""
     defaults: Config = field(default_factory=dict)
     """Stream fields whose default is another one in such a bucket."""
-    created: Config = field(default_factory=dict)
-    """Stream fields we set when creating one and leave as found ever after."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Stream field → the bucket's own name for it."""
-    lenient: frozenset[str] = frozenset()
-    """Stream fields in which client libraries differ: left as found."""
+    is_possible: Callable[[Config], bool] = lambda _config: True
+    """Does a bucket of this kind take these values?"""
     prepare: Callable[[dict[str, Json]], None] = lambda _body: None
     """Last touches on the stream's body that follow from what is declared."""
 
@@ -47,14 +49,9 @@ class Shape:
         """Everything a bucket of this name has unless its file says otherwise."""
         return {"subjects": self.subjects(bucket), **self.fixed, **self.defaults}
 
-    def is_bucket(self, name: str, info: Mapping[str, Json]) -> bool:
-        """The stream's name and subjects say bucket; a mirror of a bucket has no subjects of its own."""
-        bucket = name.removeprefix(self.prefix)
-        config = info["config"]
-        listens = config.get("subjects") == self.subjects(bucket) or (
-            not config.get("subjects") and config.get("mirror")
-        )
-        return name.startswith(self.prefix) and bucket not in RESERVED and bool(listens)
+    def is_named_so(self, stream: str) -> bool:
+        """Does a stream's name say that it is a bucket?"""
+        return stream.startswith(self.prefix) and stream.removeprefix(self.prefix) not in RESERVED
 
     def ours(self, stream_field: str) -> str:
         return self.names.get(stream_field, stream_field)
@@ -63,44 +60,64 @@ class Shape:
         return next((stream for stream, own in self.names.items() if own == own_field), own_field)
 
 
+def own_keys(spec: type[Terms]) -> frozenset[str]:
+    """What a file says about a bucket beside what every resource may say."""
+    return frozenset(spec.model_fields) - OURS
+
+
 def recognise(shape: Shape, snapshot: Snapshot) -> Iterable[Resource]:
+    """Whatever is named so; only ordinary ones are claimed, so that any other is the stream it is unless it is declared."""
     for name, info in snapshot.streams.items():
-        if shape.is_bucket(name, info):
+        if shape.is_named_so(name):
             bucket = name.removeprefix(shape.prefix)
-            yield Resource(
-                address=Address.of(shape.kind, bucket),
-                config=_own(shape, bucket, canonical(info["config"])),
-                state=info,
-            )
+            config = _own(shape, bucket, canonical(info["config"]))
+            yield Resource(address=Address.of(shape.kind, bucket), config=config, state=info)
 
 
-def claims(shape: Shape, snapshot: Snapshot, declared: Sequence[Address]) -> Iterable[Raw]:
-    yield from (Raw("stream", (name,)) for name, info in snapshot.streams.items() if shape.is_bucket(name, info))
-    yield from (Raw("stream", (shape.stream(address.name),)) for address in declared)
+def claims(shape: Shape, snapshot: Snapshot) -> Iterable[Raw]:
+    context = Context(target=snapshot.target, snapshot=snapshot)
+    for resource in recognise(shape, snapshot):
+        if is_ordinary(shape, resource.address.name, resource.config, context):
+            yield Raw("stream", (shape.stream(resource.address.name),))
     yield from (Raw("stream", (f"KV_{bucket}",)) for bucket in RESERVED)
 
 
+def is_ordinary(shape: Shape, name: str, config: Config, context: Context) -> bool:
+    """Can a file say all of such a bucket, and will it be accepted?"""
+    said = {key: value for key, value in config.items() if key in shape.keys}
+    if not NAME.fullmatch(name) or not shape.is_possible(config):
+        return False
+    return _settled(shape, name, said, context).config == config
+
+
 def settle_bucket(shape: Shape, declared: Declared, context: Context) -> Resource:
-    name = declared.address.name
     said = declared_config(declared.spec, OURS)
+    settled = _settled(shape, declared.address.name, said, context)
+    return Resource(
+        address=declared.address,
+        config=settled.config,
+        filled=settled.filled,
+        terms=declared.spec,
+        where=declared.where,
+    )
+
+
+def _settled(shape: Shape, name: str, said: Config, context: Context) -> Settled:
+    """What the server would echo, in the bucket's own names."""
     body = shape.full(name) | {shape.server(key): value for key, value in said.items()}
     if body.get("mirror"):
         del body["subjects"]
     shape.prepare(body)
-    settled = settle(body, context.target, name=shape.stream(name), origin=live_origin(body, context.snapshot))
-    config = _own(shape, name, settled.config)
-    fills = {shape.ours(key): fill for key, fill in settled.open.items()}
-    for loose in shape.lenient - body.keys():
-        config.pop(loose, None)
-        fills[loose] = lambda _live: True
-    return Resource(address=declared.address, config=config, open=fills, terms=declared.spec, where=declared.where)
+    settled = settle(body, context.target, name=shape.stream(name), origin=origin_of_mirror(body, context))
+    filled = {shape.ours(key): one for key, one in settled.filled.items()}
+    return Settled(config=_own(shape, name, settled.config), filled=filled)
 
 
 def _own(shape: Shape, bucket: str, config: Config) -> dict[str, Json]:
     """In the bucket's own names, without what every bucket of this shape has: a deviation from it stays visible."""
     full = shape.full(bucket)
     own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}
-    own |= {shape.ours(key): -1 for key in shape.defaults if key not in config}
+    own |= {shape.ours(key): FIELDS[key].default for key in shape.defaults if key not in config}
     if "mirror" not in config:
         own |= {key: MISSING for key in ("subjects", *shape.fixed) if key not in config}
     return own
@@ -112,19 +129,11 @@ MISSING = "not as the bucket needs it"
 def steps(shape: Shape, change: Change, view: View) -> Sequence[Step]:
     stream = shape.stream(change.address.name)
     if change.action is Action.CREATE and change.desired:
-        return (
-            calls.create_stream(
-                change, stream, {**_created(shape, change.desired), **stream_body(shape, change.desired)}
-            ),
-        )
+        sent = replace(change.desired, config=change.desired.sent)
+        return (calls.create_stream(change, stream, stream_body(shape, sent)),)
     if change.action is Action.UPDATE:
         return calls.update_streams(change, stream, view, shape.server, repaired=_repairs(shape, change))
     return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
-
-
-def _created(shape: Shape, resource: Resource) -> Config:
-    """What we choose for a new bucket where its file says nothing; `allow_direct: false` in a file is an opinion."""
-    return {key: value for key, value in shape.created.items() if shape.ours(key) in resource.open}
 
 
 def stream_body(shape: Shape, resource: Resource) -> dict[str, Json]:
@@ -148,6 +157,14 @@ def _repairs(shape: Shape, change: Change) -> dict[str, Json]:
 def render(_shape: Shape, resource: Resource) -> Mapping[str, Json]:
     """With deviations from the shape, which no file can say: whoever writes a file leaves them as found."""
     return dict(resource.config)
+
+
+def lends(shape: Shape, declared: Declared) -> Mapping[str, Config]:
+    """A mirror answers direct reads where its origin does."""
+    said = getattr(declared.spec, "allow_direct", None)
+    return {
+        shape.stream(declared.address.name): {"allow_direct": shape.defaults["allow_direct"] if said is None else said}
+    }
 
 
 def bucket_fields(shape: Shape) -> dict[str, FieldInfo]:

@@ -34,6 +34,7 @@ def bucket_kind(
         settle=partial(bucket.settle_bucket, shape),
         steps=partial(bucket.steps, shape),
         render=partial(bucket.render, shape),
+        lends=partial(bucket.lends, shape),
         primary=lambda address: Raw("stream", (shape.stream(address.name),)),
         questions=lambda change: surplus.questions(change, shape.ours),
         unknown=lambda address, snapshot: snapshot.unknown_stream(shape.stream(address.name)),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config, Resource
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.kinds.primitives.bucket import MISSING, RESERVED, Shape, stream_body
+from reconciler.kinds.primitives.bucket import MISSING, NAME, RESERVED, Shape, stream_body
 from reconciler.kinds.primitives.copies import CHECKS as COPIES
 from reconciler.kinds.primitives.doomed import doomed_live
 from reconciler.kinds.primitives.losses import limit_lowered
@@ -20,7 +20,6 @@ from reconciler.kinds.primitives.validity import Validity, stamped
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.primitives.words import size, some
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
 ANOTHER = "declare a second one under another name and copy what is in it"
 
 
@@ -57,7 +56,7 @@ def bucket_checks(family: str, shape: Shape, checks: Sequence[Validity]) -> tupl
 
 
 def _stream_of(shape: Shape, resource: Resource | None) -> Config:
-    body = stream_body(shape, resource) if resource else {}
+    body = stream_body(shape, replace(resource, config=resource.sent)) if resource else {}
     return {name: value for name, value in body.items() if value != MISSING}
 
 

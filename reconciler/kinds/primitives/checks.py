@@ -51,7 +51,7 @@ def objections(
 ) -> Iterator[Finding]:
     """What is wrong with `config`, or else with what is desired. A server judges all of it on every write; what it says
     ok to is refused by us when it is new, and only mentioned when it was there before."""
-    config = config if config is not None else change.desired.config if change.desired else {}
+    config = config if config is not None else change.desired.sent if change.desired else {}
     for check in checks:
         if not check.wrong(config):
             continue

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from reconciler.core.resource import Config, Fills, Json
+from reconciler.core.resource import Config, Json, ServerDefault
 from reconciler.core.wire import Target, Version
 from reconciler.kinds.primitives.consumer_fields import ConsumerConfig
 from reconciler.kinds.primitives.known import V2_12, V2_14, known
@@ -50,7 +48,9 @@ def settle(body: Config, target: Target, *, parent: Config | None = None) -> Set
     _flow_controlled(config, target.version)
     _first_backoff(config)
     _pinned_timeout(config, body, target.version)
-    return Settled(config=config, open=_open(config, target, parent or {}))
+    filled = _filled(config, target, parent or {})
+    config |= {field: one.value for field, one in filled.items() if one.value is not None}
+    return Settled(config=config, filled=filled)
 
 
 def _flow_controlled(config: dict[str, Json], version: Version) -> None:
@@ -71,42 +71,34 @@ def _pinned_timeout(config: dict[str, Json], body: Config, version: Version) -> 
         config.setdefault("priority_timeout", PINNED_TIMEOUT)
 
 
-def _open(config: Config, target: Target, parent: Config) -> dict[str, Fills]:
-    """Fields nobody can know the default of, unless the file says something."""
+def _filled(config: Config, target: Target, parent: Config) -> dict[str, ServerDefault]:
+    """What the server fills in where the file says nothing."""
     limits = parent.get("consumer_limits") or {}
-    fills: dict[str, Fills] = {
-        "max_waiting": _max_waiting(config),
+    is_pull = "deliver_subject" not in config
+    filled = {
+        "max_waiting": ServerDefault(MAX_WAITING if is_pull else None),
         "max_ack_pending": _max_ack_pending(config, target, limits),
-        "max_batch": _max_batch(config),
-        "inactive_threshold": _exactly(limits.get("inactive_threshold")),
+        "max_batch": ServerDefault(None, most=ANY),  # a limit of the server that no request shows
+        "inactive_threshold": _inherited(limits, "inactive_threshold") or ServerDefault(None),
     }
-    return {name: fill for name, fill in fills.items() if name not in config}
+    return {name: one for name, one in filled.items() if name not in config}
 
 
-def _is_pull(config: Config) -> bool:
-    return "deliver_subject" not in config
+ANY = 1 << 62
+"""More than any limit that somebody configures."""
 
 
-@cache
-def _exactly(filled: Json) -> Fills:
-    return lambda live: live is None or live == filled
+def _inherited(limits: Config, name: str) -> ServerDefault | None:
+    return ServerDefault(limits[name], source="from consumer_limits") if limits.get(name) else None
 
 
-def _max_waiting(config: Config) -> Fills:
-    return _exactly(MAX_WAITING if _is_pull(config) else None)
-
-
-def _max_batch(config: Config) -> Fills:
-    """A server-wide limit that no request shows."""
-    return (lambda live: live is None or live > 0) if _is_pull(config) else _exactly(None)
-
-
-def _max_ack_pending(config: Config, target: Target, limits: Config) -> Fills:
-    """What the stream hands down; else 1000, or less where account or server (which no request shows) allow less."""
-    if limits.get("max_ack_pending"):
-        return _exactly(limits["max_ack_pending"])
+def _max_ack_pending(config: Config, target: Target, limits: Config) -> ServerDefault:
+    """What the stream hands down; else 1000, or less where the account or the server (which no request shows) allows less."""
+    if inherited := _inherited(limits, "max_ack_pending"):
+        return inherited
     if "ack_policy" not in config:
-        return _exactly(None)
+        return ServerDefault(None)
     allowed = target.limits.get("max_ack_pending") or 0
-    most = min(MAX_ACK_PENDING, allowed) if allowed > 0 else MAX_ACK_PENDING
-    return lambda live: live is None or 0 < live <= most
+    if 0 < allowed < MAX_ACK_PENDING:
+        return ServerDefault(allowed, most=allowed, source="from the limits of the account")
+    return ServerDefault(MAX_ACK_PENDING, most=MAX_ACK_PENDING)

@@ -1,16 +1,20 @@
-"""The origins of mirrors and sources: as they are live, and what is taken of them."""
+"""The origins of mirrors and sources: what they lend to those that copy them, and what is taken of them."""
 
 from __future__ import annotations
 
+from reconciler.core.kind import Context
 from reconciler.core.resource import Config
-from reconciler.core.wire import Snapshot
 from reconciler.kinds.primitives.stream_settle import canonical
 
 
-def live_origin(body: Config, snapshot: Snapshot | None) -> Config | None:
-    """Canonical; None where there is no mirror, or nothing is known about its origin."""
+def origin_of_mirror(body: Config, context: Context) -> Config | None:
+    """As it will be where it is declared, else as it is live; None where there is no mirror, or no such stream."""
     mirror = body.get("mirror")
-    info = snapshot.streams.get(mirror["name"]) if mirror and snapshot else None
+    if not mirror:
+        return None
+    if mirror["name"] in context.lent:
+        return context.lent[mirror["name"]]
+    info = context.snapshot.streams.get(mirror["name"]) if context.snapshot else None
     return canonical(info["config"]) if info else None
 
 

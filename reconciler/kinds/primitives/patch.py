@@ -21,7 +21,7 @@ def patch(change: Change) -> tuple[dict[str, Any], tuple[str, ...]]:
             unset.extend(f"metadata.{key}" for key in _dropped_keys(change))
             if wanted:
                 set_[name] = wanted
-        elif wanted is None:
+        elif wanted is None or (change.desired and change.desired.leaves_to_server(name)):
             unset.append(name)
         else:
             set_[name] = wanted

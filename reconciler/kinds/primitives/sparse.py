@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.resource import Config, Fills, Json
+from reconciler.core.resource import Config, Json, ServerDefault
 from reconciler.kinds.primitives.times import ZERO, utc
 
 Clean = Callable[[Json], Json]
@@ -25,8 +25,8 @@ class Settled:
     """What a server would echo, in canonical form."""
 
     config: Config
-    open: Mapping[str, Fills] = field(default_factory=dict)
-    """Fields left out whose default nobody can know; each tells whether the server could have filled in a value."""
+    filled: Mapping[str, ServerDefault] = field(default_factory=dict)
+    """Fields left out that the server fills in; `config` holds the stock values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

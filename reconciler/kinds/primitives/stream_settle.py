@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reconciler.core.resource import Config, Fills, Json
+from reconciler.core.resource import Config, Json, ServerDefault
 from reconciler.core.wire import Target, Version
-from reconciler.kinds.primitives.known import V2_12, known
+from reconciler.kinds.primitives.known import V2_12, V2_14, known
 from reconciler.kinds.primitives.sparse import (
     MINUTE,
     Canon,
@@ -70,11 +70,11 @@ def settle(body: Config, target: Target, *, name: str, origin: Config | None = N
     config = canonical(body)
     _name_as_subject(config, name)
     _forced_by_markers_and_schedules(config, target.version)
-    _direct_reads_of_a_mirror(config, origin)
     _implied_republish(config)
-    fills = _open(config)
+    filled = _filled(config, target.version, origin)
     _sealed(config)
-    return Settled(config=config, open=fills)
+    config |= {field: one.value for field, one in filled.items() if one.value is not None}
+    return Settled(config=config, filled=filled)
 
 
 def _name_as_subject(config: dict[str, Json], name: str) -> None:
@@ -92,16 +92,6 @@ def _forced_by_markers_and_schedules(config: dict[str, Json], version: Version) 
         config.pop("deny_purge", None)
 
 
-def _direct_reads_of_a_mirror(config: dict[str, Json], origin: Config | None) -> None:
-    """A mirror of a stream the server can see takes over `allow_direct`, whatever the request says."""
-    if origin is None or "mirror" not in config or "external" in config["mirror"]:
-        return
-    if origin.get("allow_direct"):
-        config["mirror_direct"] = True
-    else:
-        config.pop("mirror_direct", None)
-
-
 def _implied_republish(config: dict[str, Json]) -> None:
     """Everything to everything would be a cycle, unless all subjects are transformed: then it means those."""
     transform, republish = config.get("subject_transform"), config.get("republish")
@@ -111,15 +101,26 @@ def _implied_republish(config: dict[str, Json]) -> None:
         config["republish"] = {**republish, "src": transform["dest"], "dest": transform["dest"]}
 
 
-def _open(config: Config) -> dict[str, Fills]:
-    """Fields nobody can know the default of, unless the file says something."""
-    fills: dict[str, Fills] = {}
+def _filled(config: dict[str, Json], version: Version, origin: Config | None) -> dict[str, ServerDefault]:
+    """What the server fills in where the file says nothing."""
+    filled: dict[str, ServerDefault] = {}
     if "duplicate_window" not in config:
-        longest = 0 if "mirror" in config else min(DUPLICATE_WINDOW, _max_age(config))
-        fills["duplicate_window"] = lambda live: live is None or 0 < live <= longest
-    if "mirror" in config:  # it was the origin's allow_direct at the last update, which may be long ago
-        fills["mirror_direct"] = lambda live: live in (None, True, False)
-    return fills
+        filled["duplicate_window"] = _window(config, version)
+    if "mirror" in config and origin is not None and "external" not in config["mirror"]:
+        # The server writes the allow_direct of an origin that it sees over whatever the request says.
+        config.pop("mirror_direct", None)
+        direct = origin.get("allow_direct") or None
+        filled["mirror_direct"] = ServerDefault(direct, source=f"from allow_direct of {config['mirror']['name']}")
+    return filled
+
+
+def _window(config: Config, version: Version) -> ServerDefault:
+    if "mirror" in config or ("sources" in config and version >= V2_14):
+        return ServerDefault(None)
+    longest = _max_age(config)
+    if longest < DUPLICATE_WINDOW:
+        return ServerDefault(longest, most=longest, source="from max_age")
+    return ServerDefault(DUPLICATE_WINDOW, most=DUPLICATE_WINDOW)
 
 
 def _max_age(config: Config) -> int:

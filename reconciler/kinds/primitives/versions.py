@@ -29,7 +29,7 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
 
         Instead: upgrade the servers, or leave the field out.
         """
-        return list(_findings(change.desired.config if change.desired else {}, view.target.version))
+        return list(_findings(change.desired.sent if change.desired else {}, view.target.version))
 
     def _findings(config: Config, version: Version) -> Iterator[Finding]:
         for path in unknown_fields(config, version):

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
-from reconciler.core.resource import Address, Declared, Json, Resource
+from reconciler.core.resource import Declared, Json, Resource
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls, group_record, group_steps
@@ -33,7 +33,7 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
     return group_steps.recognise("static_group", BUCKET, snapshot)
 
 
-def _claims(snapshot: Snapshot, _declared: Sequence[Address]) -> Iterable[Raw]:
+def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     """The members' durables: exactly the recorded ones, never anything by prefix."""
     for group in _recognise(snapshot):
         stream, name = group.address.names

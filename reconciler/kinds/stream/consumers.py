@@ -110,7 +110,11 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
         limit = becomes.get(field, 0)
         if limit <= 0 or limit == was.get(field, 0):
             continue
-        silent = [(name, raw) for name, raw, theirs in _staying(change, view) if not theirs and not raw.get(field)]
+        silent = [
+            (name, raw)
+            for name, raw, theirs in _staying(change, view)
+            if not raw.get(field) and (not theirs or _is_left_out(theirs, field))
+        ]
         if field == "inactive_threshold" and silent:
             yield _given(field, limit, [name for name, _ in silent])
         elif lost := [name for name, raw in silent if raw.get("deliver_subject") and raw.get("ack_policy") == "none"]:
@@ -121,6 +125,10 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
                 f"acknowledgements cannot have the {field} {in_words(limit, unit)} they are given then",
                 fix=f"write {field}: -1 into them, in the same file, or leave the limit out",
             )
+
+
+def _is_left_out(change: Change, field: str) -> bool:
+    return change.desired is not None and change.desired.leaves_to_server(field)
 
 
 def _given(field: str, limit: int, names: list[str]) -> Finding:

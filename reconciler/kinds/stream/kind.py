@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
-from reconciler.core.resource import Address, Declared, Json, Resource, Terms
+from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.core.rule import View
 from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls
-from reconciler.kinds.primitives.origins import live_origin
+from reconciler.kinds.primitives.origins import origin_of_mirror
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS, StreamConfig, canonical, settle
 from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import RULES
@@ -38,16 +38,16 @@ def _settle(declared: Declared, context: Context) -> Resource:
         return Resource(
             address=declared.address, config=canonical(body), terms=spec, where=declared.where, external=True
         )
-    settled = settle(body, context.target, name=name, origin=live_origin(body, context.snapshot))
+    settled = settle(body, context.target, name=name, origin=origin_of_mirror(body, context))
     return Resource(
-        address=declared.address, config=settled.config, open=settled.open, terms=spec, where=declared.where
+        address=declared.address, config=settled.config, filled=settled.filled, terms=spec, where=declared.where
     )
 
 
 def _steps(change: Change, view: View) -> Sequence[Step]:
     name = change.address.name
     if change.action is Action.CREATE and change.desired:
-        return (calls.create_stream(change, name, change.desired.config),)
+        return (calls.create_stream(change, name, change.desired.sent),)
     if change.action is Action.UPDATE:
         return calls.update_streams(change, name, view)
     return (calls.delete_stream(change, name),) if change.action is Action.DELETE else ()
@@ -57,6 +57,13 @@ def _needs(resource: Resource) -> Iterable[Address]:
     """Origins of mirrors and sources in the same account: they may come later, but then the copying starts later too."""
     origins = [resource.config.get("mirror"), *resource.config.get("sources", ())]
     return [Address.of("stream", origin["name"]) for origin in origins if origin and "external" not in origin]
+
+
+def _lends(declared: Declared) -> Mapping[str, Config]:
+    """A mirror answers direct reads where its origin does."""
+    spec = declared.spec
+    assert isinstance(spec, StreamSpec)
+    return {} if spec.external else {declared.address.name: {"allow_direct": bool(spec.allow_direct)}}
 
 
 def _render(resource: Resource) -> Mapping[str, Json]:
@@ -70,12 +77,13 @@ STREAM = Kind(
     spec=StreamSpec,
     fields=FIELD_INFOS,
     recognise=_recognise,
-    claims=lambda _snapshot, _declared: (),
+    claims=lambda snapshot: (Raw("stream", (name,)) for name in snapshot.streams),
     settle=_settle,
     steps=_steps,
     render=_render,
     primary=lambda address: Raw("stream", (address.name,)),
     needs=_needs,
+    lends=_lends,
     questions=questions,
     unknown=lambda address, snapshot: snapshot.unknown_stream(address.name),
     rules=RULES,

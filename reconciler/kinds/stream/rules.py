@@ -146,7 +146,7 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
 
 
 def _configurations(change: Change) -> tuple[Config, Config]:
-    return change.desired.config if change.desired else {}, change.live.config if change.live else {}
+    return change.desired.sent if change.desired else {}, change.live.config if change.live else {}
 
 
 CHECKS = (*RANGES, *COPIES, *REWRITING, *FIELDS_TOGETHER)

@@ -17,7 +17,7 @@ from reconciler.report.fleet.pieces import Cell, Fold, Folds, Grid, Part, Piece,
 from reconciler.report.html_sections import WORDS
 from reconciler.report.json import change_data, diagnostic_data, json_text, plan_data, present, some
 from reconciler.report.judgements import sentence, verdict_head, worst_first
-from reconciler.report.values import counted, show_seconds, show_side
+from reconciler.report.values import counted, show_live, show_seconds, show_wanted
 
 FORMAT = 1
 _MOST = 300
@@ -149,7 +149,7 @@ def _fold(section: Section, change: PlannedChange, targets: Sequence[str]) -> Fo
 def _inside(change: PlannedChange, targets: Sequence[str]) -> Iterator[Piece]:
     if change.fields:
         rows = tuple(
-            (Cell(text=one.path, is_code=True), *(Cell(text=show_side(side, one.info), is_code=True) for side in (one.live, one.desired)))
+            (Cell(text=one.path, is_code=True), *(Cell(text=side, is_code=True) for side in (show_live(one), show_wanted(one))))
             for one in change.fields
         )  # fmt: skip
         yield Grid(head=("field", "live", "wanted"), rows=rows)
