@@ -14,8 +14,8 @@ from reconciler.core.judging import Judged, judged_all
 from reconciler.core.kind import Kind, Registry
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import World
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Config, Consent, Resource
+from reconciler.core.records import Owned, managed
+from reconciler.core.resource import Address, Consent
 from reconciler.core.rule import Verdict, View
 from reconciler.core.wire import SUPPORTED, Question, Step
 
@@ -206,7 +206,7 @@ def remembered(change: Change, view: View, options: Options) -> Owned | None:
         return change.owned
     if change.desired is None or change.desired.external or change.action in (Action.DELETE, Action.FORGET):
         return None
-    fields, filled = _managed(change.desired)
+    fields, filled = managed(change.desired)
     return Owned(
         topology=view.topology,
         source=options.source or _known_source(change.owned, view),
@@ -224,18 +224,6 @@ def remembered(change: Change, view: View, options: Options) -> Owned | None:
 def _known_source(owned: Owned | None, view: View) -> str | None:
     """Applied once where git says nothing, as in a container, it is still known where it came from."""
     return owned.source if owned and owned.topology == view.topology else None
-
-
-def _managed(desired: Resource) -> tuple[Config, Config]:
-    """The canonical fields that are managed, and those of them the server fills in; of metadata, only the file's keys."""
-    left = set(desired.terms.unmanaged)
-    managed = {name: value for name, value in desired.config.items() if name not in left}
-    own = getattr(desired.terms, "metadata", None) or {}
-    if "metadata" in managed:
-        mine = {key for key in own if f"metadata.{key}" not in left}
-        managed["metadata"] = {key: value for key, value in managed["metadata"].items() if key in mine}
-    filled = {name: managed.pop(name) for name in [*managed] if desired.leaves_to_server(name)}
-    return {name: value for name, value in managed.items() if value != {}}, filled
 
 
 def _consent_leftovers(

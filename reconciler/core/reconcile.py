@@ -11,11 +11,12 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.intents import Intent, intents
 from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.core.rebase import rebase
-from reconciler.core.records import Owned
+from reconciler.core.records import Owned, is_stale
 from reconciler.core.resource import Address, Resource, nowhere
 from reconciler.core.topology import Guarded, Removed, Topology
 from reconciler.core.wire import Snapshot
 
+RENEWED = "only what was remembered of it is renewed"
 Ledger = Mapping[Address, Owned]
 
 
@@ -139,9 +140,12 @@ def _wanted(
 
 
 def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:
-    """What somebody made anew exactly as declared is ours again as soon as that is recorded."""
-    if change.action is not Action.KEEP or not change.owned or not change.live:
+    """What somebody made anew, or changed, exactly as declared is ours again as soon as that is recorded: what is changed
+    after that is drift."""
+    if change.action is not Action.KEEP or not change.owned or not change.live or not change.desired:
         return change
+    if is_stale(change.owned, change.desired, kind.fields):
+        return replace(change, action=Action.ADOPT, reason=change.reason or RENEWED)
     created = change.owned.seen.get("created")
     if created and change.live.state.get("created") == created:  # nearly always, and thousands of times in a plan
         return change

@@ -21,7 +21,8 @@ from reconciler.core.entries import (
     read,
     unescaped,
 )
-from reconciler.core.resource import Address, Config, Json
+from reconciler.core.kind import FieldInfo
+from reconciler.core.resource import Address, Config, Json, Resource
 from reconciler.core.wire import Entry, Version
 
 BUCKET = "reconciler"
@@ -64,6 +65,31 @@ class Owned:
     def remembers(self, name: str, since: Version | None = None) -> bool:
         """Was this field managed when the record was written, and known to whoever wrote it?"""
         return name not in self.left and not (since and self.knows and since[:2] > Version.parse(self.knows)[:2])
+
+
+def managed(desired: Resource) -> tuple[Config, Config]:
+    """The canonical fields that are managed, and those of them the server fills in; of metadata, only the file's keys."""
+    left = set(desired.terms.unmanaged)
+    fields = {name: value for name, value in desired.config.items() if name not in left}
+    own = getattr(desired.terms, "metadata", None) or {}
+    if "metadata" in fields:
+        mine = {key for key in own if f"metadata.{key}" not in left}
+        fields["metadata"] = {key: value for key, value in fields["metadata"].items() if key in mine}
+    filled = {name: fields.pop(name) for name in desired.filled if name in fields and desired.leaves_to_server(name)}
+    return {name: value for name, value in fields.items() if value != {}}, filled
+
+
+def is_stale(owned: Owned, desired: Resource, infos: Mapping[str, FieldInfo]) -> bool:
+    """Does the record say otherwise than what is wanted now? What its writer could not know of says nothing."""
+    if owned.protected != desired.terms.protect or set(owned.left) != set(desired.terms.unmanaged):
+        return True
+    fields, filled = managed(desired)
+    if fields == owned.fields and all(owned.filled.get(name) == value for name, value in filled.items()):
+        return False
+    was, is_ = owned.applied, {**fields, **filled}
+    sayable = type(desired.terms).model_fields
+    names = (n for n in is_.keys() | owned.fields.keys() if n in sayable and was.get(n) != is_.get(n))
+    return any(owned.remembers(name, infos[name].since if name in infos else None) for name in names)
 
 
 def encode_owned(owned: Owned) -> dict[str, Json]:

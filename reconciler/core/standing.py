@@ -102,7 +102,10 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     beside = _Beside.of(saved, now, seen, begun or {})
     judged = [_judged(change, beside) for change in saved.plan.changes if not _is_left_out(change)]
     left = {one.change.address: one for one in judged if one.standing is not Standing.AS_WANTED}
-    done = tuple(one.change.address for one in judged if one.standing is Standing.AS_WANTED)
+    renewed = {address for address, one in left.items() if one.change.action is Action.ADOPT and not one.change.adopts}
+    done = tuple(
+        one.change.address for one in judged if one.standing is Standing.AS_WANTED or one.change.address in renewed
+    )
     acting = {
         address for address, one in left.items() if one.change.action.writes
     }  # what is only remembered has no step

@@ -16,7 +16,7 @@ from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Consequence
 from reconciler.core.judging import judged_all
 from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import RENEWED, reconcile
 from reconciler.core.resource import Address, Config, Declared
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
@@ -114,7 +114,7 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
     watched = Watched(view)
     found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
     plan = decide(world, view, REGISTRY, Options(today=today, unjudged=watched.left), found)
-    changes = tuple(_as_far_as_known(change, watched) for change in plan.changes)
+    changes = tuple(_as_far_as_known(change, watched) for change in plan.changes if change.reason != RENEWED)
     return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}
 
 

@@ -85,10 +85,12 @@ def _entry(resource: Resource, kind: Kind, context: Context, beside: Config) -> 
 def _beyond_words(
     rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
 ) -> list[str]:
-    """Live fields that no file of this kind can say: they stay as found, or the plan of the export would change them."""
+    """Live fields that no file of this kind can say, and values that a server fills in, yet this object has not: they stay
+    as found, or the plan of the export would change them."""
     settled = _settled(said, resource, kind, context)
-    strange = sorted(rendered.keys() - kind.spec.model_fields.keys())
-    return [name for name in strange if settled.config.get(name) != rendered[name]]
+    strange = rendered.keys() - kind.spec.model_fields.keys()
+    lacking = [name for name, one in settled.filled.items() if one.value is not None and name not in rendered]
+    return sorted([*lacking, *(name for name in strange if settled.config.get(name) != rendered[name])])
 
 
 def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:

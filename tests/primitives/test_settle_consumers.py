@@ -55,8 +55,8 @@ def test_one_filter_in_a_list_stays_a_list() -> None:
     assert canonical({"filter_subjects": ["a"]}) == {"filter_subjects": ["a"]}
 
 
-def test_a_sample_frequency_is_the_same_with_and_without_percent_sign() -> None:
-    assert canonical({"sample_freq": "30%"}) == canonical({"sample_freq": "30"})
+def test_a_sample_frequency_is_what_the_server_shows() -> None:
+    assert canonical({"sample_freq": "30%"}) == {"sample_freq": "30%"}
 
 
 def test_no_limit_of_pending_acknowledgements_is_not_the_same_as_saying_nothing() -> None:

@@ -83,8 +83,8 @@ def test_republishing_everything_means_the_transformed_subjects() -> None:
     assert settled(body).config["republish"] == {"src": "b.{{wildcard(1)}}", "dest": "b.{{wildcard(1)}}"}
 
 
-def test_a_transform_without_destination_is_none() -> None:
-    assert canonical({"subject_transform": {"src": "a.>", "dest": ""}}) == {}
+def test_a_transform_without_destination_changes_nothing_and_is_shown() -> None:
+    assert canonical({"subject_transform": {"src": "a.>", "dest": ""}}) == {"subject_transform": {"src": "a.>"}}
 
 
 def test_start_times_have_one_spelling() -> None:

@@ -5,33 +5,52 @@ from __future__ import annotations
 from functools import lru_cache
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.kind import Context
 from reconciler.core.resource import Address
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds import kv_bucket, object_store
+from reconciler.kinds.primitives.bucket import Shape, is_ordinary, own
 from reconciler.kinds.primitives.subjects import name_problem
 
-SECTIONS = {"KV_": ("kv_buckets", "$KV."), "OBJ_": ("object_stores", "$O.")}
+SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
 
 
 @rule("XX541", "bucket-as-stream")
-def bucket_as_stream(change: Change, _view: View) -> Found:
-    """A plain stream has the name of a bucket's stream (`KV_…`, `OBJ_…`).
+def bucket_as_stream(change: Change, view: View) -> Found:
+    """A stream is declared that is a bucket by its name (`KV_…`, `OBJ_…`) and its settings.
 
-    Clients take it for a bucket and rely on fields it may lack.
+    Clients take it for a bucket, and only under `kv_buckets` or `object_stores` is it judged as one. A bucket that these
+    cannot describe, since it has more subjects or other limits than any client gives it, stays a stream.
 
     Instead: declare it under `kv_buckets` or `object_stores`, without the prefix.
     """
-    if change.address.kind != "stream":
+    if change.address.kind != "stream" or change.desired is None:
         return None
-    for prefix, (section, subject) in SECTIONS.items():
-        bucket = change.address.name.removeprefix(prefix)
-        subjects = change.becomes("subjects") or []
-        if bucket != change.address.name and any(s.startswith(f"{subject}{bucket}.") for s in subjects):
-            return Finding(
-                outcome=Outcome.REFUSED,
-                message=f"a stream named {change.address.name} with these subjects is a bucket",
-                fix=f"declare it under {section} as `{bucket}`",
-            )
+    for section, shape in SECTIONS.items():
+        if shape.is_named_so(change.address.name):
+            return _mistaken(change, section, shape, Context(target=view.target, snapshot=view.snapshot))
     return None
+
+
+def _mistaken(change: Change, section: str, shape: Shape, context: Context) -> Finding | None:
+    name = shape.bucket(change.address.name)
+    settings = own(shape, name, change.desired.config if change.desired else {})
+    if is_ordinary(shape, name, settings, context):
+        return Finding(
+            outcome=Outcome.REFUSED,
+            message=f"a stream named {change.address.name} with these settings is a bucket",
+            fix=f"declare it under {section} as `{name}`",
+        )
+    if change.action is not Action.CREATE or not set(shape.subjects(name)) & set(change.becomes("subjects") or ()):
+        return None
+    odd = ", ".join(
+        sorted(shape.server(key) for key in settings.keys() - shape.keys - {"duplicate_window", "mirror_direct"})
+    )
+    return Finding(
+        outcome=Outcome.WARNS,
+        message=f"clients take stream {change.address.name} for a bucket, though it is not made like one{f': {odd}' if odd else ''}",
+        fix=f"declare it under {section} as `{name}`, unless it has to be like this",
+    )
 
 
 @rule("XX542", "impossible-name", on=(Action.CREATE,), err_code=(10017, 10052, 10102, 10103, 10127, 10128))

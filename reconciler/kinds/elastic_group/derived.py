@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import View
-from reconciler.kinds.primitives.stream_config import canonical
+from reconciler.core.wire import Target, Version
+from reconciler.kinds.primitives.stream_config import canonical, settle
 
 FOLLOWED_AT_CREATION = ("storage", "num_replicas")
 """Copied from the source stream when the group is created, and never followed later."""
@@ -86,6 +87,14 @@ def deviations(live: Config, stream: str, group: Config) -> list[str]:
     return sorted(
         name for name in wanted.keys() | found.keys() if name not in ignored and wanted.get(name) != found.get(name)
     )
+
+
+def window_differs(live: Config, version: Version) -> bool:
+    """Does it remember message ids for another time than a stock server fills in? Limits of the server's own shorten that,
+    so this is nothing to tell two implementations by."""
+    bare_source = {"sources": live.get("sources")}
+    stock = settle(bare_source, Target(version=version), name="queue").config.get("duplicate_window")
+    return canonical(live).get("duplicate_window") != stock
 
 
 GO, NET = "orbit.go", "orbit.net"

@@ -53,9 +53,19 @@ def queue_differs(change: Change, view: View) -> Found:
     if info is None or live is None or live.state["broken"] or live.state["legacy"]:
         return None
     if derived.fits(info["config"], change.address.stream, live.config):
-        return None
+        return _another_window(name, info["config"], view)
     message, fix = _told(name, info["config"], change.address.stream, live.config)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
+
+
+def _another_window(name: str, queue: Config, view: View) -> Found:
+    if not derived.window_differs(queue, view.target.version):
+        return None
+    return Finding(
+        outcome=Outcome.WARNS,
+        message=f"its stream {name} has another duplicate_window than a server gives it; members do not mind",
+        fix="leave it where an older server, or a limit of this one, filled it in; otherwise somebody edited it",
+    )
 
 
 @rule(

@@ -51,7 +51,10 @@ class Shape:
 
     def is_named_so(self, stream: str) -> bool:
         """Does a stream's name say that it is a bucket?"""
-        return stream.startswith(self.prefix) and stream.removeprefix(self.prefix) not in RESERVED
+        return stream.startswith(self.prefix) and self.bucket(stream) not in RESERVED
+
+    def bucket(self, stream: str) -> str:
+        return stream.removeprefix(self.prefix)
 
     def ours(self, stream_field: str) -> str:
         return self.names.get(stream_field, stream_field)
@@ -69,8 +72,8 @@ def recognise(shape: Shape, snapshot: Snapshot) -> Iterable[Resource]:
     """Whatever is named so; only ordinary ones are claimed, so that any other is the stream it is unless it is declared."""
     for name, info in snapshot.streams.items():
         if shape.is_named_so(name):
-            bucket = name.removeprefix(shape.prefix)
-            config = _own(shape, bucket, canonical(info["config"]))
+            bucket = shape.bucket(name)
+            config = own(shape, bucket, canonical(info["config"]))
             yield Resource(address=Address.of(shape.kind, bucket), config=config, state=info)
 
 
@@ -110,10 +113,10 @@ def _settled(shape: Shape, name: str, said: Config, context: Context) -> Settled
     shape.prepare(body)
     settled = settle(body, context.target, name=shape.stream(name), origin=origin_of_mirror(body, context))
     filled = {shape.ours(key): one for key, one in settled.filled.items()}
-    return Settled(config=_own(shape, name, settled.config), filled=filled)
+    return Settled(config=own(shape, name, settled.config), filled=filled)
 
 
-def _own(shape: Shape, bucket: str, config: Config) -> dict[str, Json]:
+def own(shape: Shape, bucket: str, config: Config) -> dict[str, Json]:
     """In the bucket's own names, without what every bucket of this shape has: a deviation from it stays visible."""
     full = shape.full(bucket)
     own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}

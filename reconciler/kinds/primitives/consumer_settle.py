@@ -24,7 +24,6 @@ _canon = Canon(
         "opt_start_time": time,
         "pause_until": time,
         "metadata": metadata,
-        "sample_freq": lambda text: text.removesuffix("%"),
         **dict.fromkeys(("backoff", "filter_subjects", "priority_groups"), listed),
     },
 )

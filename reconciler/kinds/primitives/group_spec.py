@@ -56,8 +56,10 @@ def with_membership_left(spec: Terms) -> Terms:
 
 
 def render_mappings(config: Config) -> dict[str, Json]:
-    """As it stands in files: mappings are a list there, like in the record."""
+    """As it stands in files: mappings are a list there, like in the record; a membership left out would not be managed."""
     rendered = dict(config)
+    if not config.keys() & set(MEMBERSHIP):
+        rendered["members"] = []
     if mappings := rendered.get("member_mappings"):
         rendered["member_mappings"] = [{"member": name, "partitions": list(own)} for name, own in mappings.items()]
     return rendered

@@ -31,9 +31,9 @@ def _source(value: Json) -> Json:
 
 
 def _transform(value: Json) -> Json:
-    """Without a destination it changes nothing and is no transform; without a source it holds for every subject."""
+    """Without a source it holds for every subject; without a destination it changes nothing."""
     transform = mapping(value)
-    return {"src": ">", **transform} if transform.get("dest") else None
+    return {"src": ">", **transform} if transform else None
 
 
 def _republish(value: Json) -> Json:
@@ -97,7 +97,7 @@ def _implied_republish(config: dict[str, Json]) -> None:
     transform, republish = config.get("subject_transform"), config.get("republish")
     if not transform or not republish or (republish["src"], republish.get("dest")) != (">", ">"):
         return
-    if config.get("subjects") == [transform["src"]]:
+    if transform.get("dest") and config.get("subjects") == [transform["src"]]:
         config["republish"] = {**republish, "src": transform["dest"], "dest": transform["dest"]}
 
 

@@ -1,0 +1,120 @@
+"""*Copy*: an account exported and applied on an empty server is configured the same, object by object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from reconciler.core.events import Finished
+from reconciler.core.plan import Plan
+from reconciler.core.topology import Topology
+from reconciler.kinds import REGISTRY
+from reconciler.server.observe import observe
+from reconciler.workflow.apply import apply
+from reconciler.workflow.export import export
+from reconciler.workflow.files import load
+from reconciler.workflow.plan import PlanOptions, planned
+from tests.faithful.accounts import Live, On, configurations
+from tests.faithful.drawing import NEIGHBOURS, Drawn
+
+TODAY = date(2026, 3, 1)
+CONSENTED = tuple((rule.code, "*") for rule in REGISTRY.rules())
+OPTIONS = PlanOptions(allow=CONSENTED, today=TODAY)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was tried, and what came of it."""
+
+    objects: int = 0
+    changes: int = 0
+    lost: list[str] = field(default_factory=list)
+    """Objects whose copy is another one, or missing without a word."""
+    unseen: list[str] = field(default_factory=list)
+    """Changes by hand that no plan or no drift names."""
+    left: int = 0
+    """Changed fields that the export itself says are left as found: an object has no value where servers give one now."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Objects that a rule would not let us make, by its code: the plan says so."""
+
+    @property
+    def is_faithful(self) -> bool:
+        return bool(self.objects and self.changes) and not (self.lost or self.unseen)
+
+    def __iadd__(self, other: Tally) -> Tally:
+        self.objects += other.objects
+        self.changes += other.changes
+        self.lost += other.lost
+        self.unseen += other.unseen
+        self.left += other.left
+        self.refused += other.refused
+        return self
+
+    def __str__(self) -> str:
+        refused = ", ".join(f"{code} {number}" for code, number in self.refused.most_common())
+        return (
+            f"{self.objects:_} objects copied, {len(self.lost)} lost; {self.changes:_} changes by hand, "
+            f"{len(self.unseen)} unseen, {self.left} left as found; "
+            f"not to be made anew: {sum(self.refused.values())} ({refused})"
+        )
+
+
+def exported(live: Live, folder: Path) -> Topology:
+    """What `reconciler export` writes, as `reconciler plan` reads it."""
+    text = live.run(export(live.js, topology="copied"))
+    file = folder / "exported.yaml"
+    file.write_text(text)
+    loaded = load([file])
+    assert loaded.topology, "\n".join(str(one) for one in loaded.diagnostics[:5])
+    return loaded.topology
+
+
+def applied(live: Live, wanted: Topology) -> tuple[Plan, Finished]:
+    async def work() -> tuple[Plan, Finished]:
+        made = await planned(wanted, await observe(live.js), live.js, OPTIONS)
+        finished = [event async for event in apply(made, live.js) if isinstance(event, Finished)]
+        return made.plan, finished[0]
+
+    done: tuple[Plan, Finished] = live.run(work())
+    return done
+
+
+def copy(original: Live, duplicate: Live, objects: Sequence[Drawn], folder: Path) -> Tally:
+    """Makes these objects in one account, and copies that account to another one."""
+    tally = Tally()
+    original.make(objects)
+    wanted = exported(original, folder)
+    plan, finished = applied(duplicate, wanted)
+    refused = {one.address: one.verdicts for one in plan.changes if one.is_blocked}
+    for verdicts in refused.values():
+        tally.refused.update({next((one.code for one in verdicts if one.blocks), "follows from another"): 1})
+    failed = [f"{one.step.address}: {one.reason.message}" for one in (*finished.failed, *finished.in_doubt)]
+    tally.lost += [one for one in failed if one.split(": ")[0] not in refused]
+    there, copied = configurations(original.snapshot()), configurations(duplicate.snapshot())
+    excused = {raw for address in refused for raw in _raws(address)}
+    for on, config in there.items():
+        if on in excused or (len(on) == 2 and (on[0],) in excused) or (len(on) == 1 and on[0] in NEIGHBOURS):
+            continue
+        tally.objects += 1
+        if config != (other := copied.get(on)):
+            tally.lost.append(f"{'/'.join(on)}: {_difference(config, other)}")
+    return tally
+
+
+def _raws(address: str) -> list[On]:
+    kind, *names = address.split("/")
+    if kind == "static_group":
+        return [("static-consumer-groups", ".".join(names))]
+    if kind == "elastic_group":
+        return [("elastic-consumer-groups", ".".join(names)), ("-".join(names),)]
+    return [({"kv_bucket": "KV_", "object_store": "OBJ_"}.get(kind, "") + names[0], *names[1:])]
+
+
+def _difference(one: dict[str, object] | None, other: dict[str, object] | None) -> str:
+    if one is None or other is None:
+        return "it is not there"
+    keys = sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
+    return "; ".join(f"{key} {one.get(key)} became {other.get(key)}" for key in keys)
