@@ -111,6 +111,8 @@ class Snapshot:
     """STREAM.LIST items by stream name."""
     consumers: Mapping[str, Mapping[str, Mapping[str, Json]]] = field(default_factory=dict)
     """CONSUMER.LIST items by stream and consumer name; a stream known to have none may be missing here."""
+    copiers: Mapping[str, Mapping[str, Mapping[str, Json]]] = field(default_factory=dict)
+    """The same of consumers that servers keep for themselves, to feed mirrors and sourcing streams: they are nobody's."""
     entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
     """Entries of the reserved buckets (`reconciler`, `static-consumer-groups`, `elastic-consumer-groups`) by key."""
     unknown: Mapping[str, str] = field(default_factory=dict)
@@ -196,6 +198,11 @@ def stands_still(info: Mapping[str, Json], replicas: int) -> bool:
     cluster = info.get("cluster") or {}
     current = all(peer.get("current") for peer in cluster.get("replicas") or ())
     return bool(cluster.get("leader")) and current and not is_moving(info, replicas)
+
+
+def is_copier(consumer: Mapping[str, Json]) -> bool:
+    """Does a server keep this consumer for itself, to feed a copy of the stream? From 2.14 on it lists some of them."""
+    return bool(consumer["config"].get("sourcing") or consumer["config"].get("direct"))
 
 
 HEARD = 3_000_000_000

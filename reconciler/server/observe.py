@@ -14,7 +14,17 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.permissions import granted
 from reconciler.core.records import BUCKET, PREFIX, decode_key
 from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Facts, Question, QueuedFrom, Scope, Snapshot, SubjectCounts, Unanswered
+from reconciler.core.wire import (
+    Entry,
+    Facts,
+    Question,
+    QueuedFrom,
+    Scope,
+    Snapshot,
+    SubjectCounts,
+    Unanswered,
+    is_copier,
+)
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
 from reconciler.server.counting import messages_from
 from reconciler.server.listing import Listed, Unsettled, ask_each, listed
@@ -76,7 +86,8 @@ async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Contain
     return Snapshot(
         target=target(js, info, who, streams.items, versions),
         streams=streams.items,
-        consumers=consumers,
+        consumers=_of_people(consumers),
+        copiers=_of_servers(consumers),
         entries=found,
         unknown=unknown,
         denied=frozenset(denied),
@@ -88,7 +99,27 @@ async def with_consumers(js: JetStream, snapshot: Snapshot, of: Collection[str])
     """The same account, with the consumers of these streams too."""
     streams, unknown = dict(snapshot.streams), dict(snapshot.unknown)
     found = await _consumers(js, streams, _counted(streams, of), unknown)
-    return replace(snapshot, streams=streams, consumers={**snapshot.consumers, **found}, unknown=unknown)
+    return replace(
+        snapshot,
+        streams=streams,
+        consumers={**snapshot.consumers, **_of_people(found)},
+        copiers={**snapshot.copiers, **_of_servers(found)},
+        unknown=unknown,
+    )
+
+
+Consumers = Mapping[str, Mapping[str, Mapping[str, Json]]]
+
+
+def _of_people(found: Consumers) -> Consumers:
+    copied = _of_servers(found)
+    without = {stream: {n: one for n, one in found[stream].items() if n not in own} for stream, own in copied.items()}
+    return {**found, **without}
+
+
+def _of_servers(found: Consumers) -> Consumers:
+    copying = {stream: {name: info for name, info in own.items() if is_copier(info)} for stream, own in found.items()}
+    return {stream: own for stream, own in copying.items() if own}
 
 
 async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:

@@ -22,6 +22,7 @@ from tests.support.versions import on_every_version
 in_every_cluster = pytest.mark.parametrize("clustered_account", MINORS, indirect=True)
 
 ELSEWHERE = {
+    "CO583": "test_copied_streams",
     "CO401": "fields of other versions",
     **dict.fromkeys((f"CO{n}" for n in range(101, 111)), "changes of what is fixed: tests/primitives/test_update_table.py"),
 }  # fmt: skip

@@ -97,11 +97,11 @@ def grouped(stream: str, view: View) -> Iterator[Reader]:
 
 
 def consuming(stream: str, view: View) -> Iterator[Reader]:
-    """Consumers as they will be. Those that servers make to copy a stream are no consumers of anybody."""
+    """Consumers as they will be."""
     live = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
     changes = _consumer_changes(view).get(stream, {})
     for name, info in live.items():
-        if name not in changes and not (info["config"].get("direct") or info["config"].get("sourcing")):
+        if name not in changes:
             fleeting = not info["config"].get("durable_name")
             label = f"{'ephemeral ' if fleeting else ''}consumer {name}"
             owner = view.owner_of("consumer", stream, name)

@@ -109,7 +109,7 @@ def _afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
     changes = {c.address.name: c for c in changes_of(view).get(stream, ())}
     raw: Mapping[str, Mapping[str, Json]] = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
     for name, info in raw.items():
-        if name not in changes and not _is_internal(info["config"]):
+        if name not in changes:
             yield name, info["config"]
     for name, change in changes.items():
         if change.action is Action.DELETE:
@@ -128,8 +128,3 @@ def changes_of(view: View) -> dict[str, list[Change]]:
         if address.kind == "consumer":
             found.setdefault(address.stream, []).append(change)
     return found
-
-
-def _is_internal(config: Config) -> bool:
-    """Consumers that servers make to copy streams count nowhere."""
-    return bool(config.get("direct") or config.get("sourcing"))

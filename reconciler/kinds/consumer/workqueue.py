@@ -9,6 +9,9 @@ from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.around import consumers_of, filters_of, first_but, is_work_queue, stream_of
 from reconciler.kinds.primitives.checks import ALL, WRITES, Check, codes, is_new, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS
+from reconciler.kinds.primitives.known import V2_14
+from reconciler.kinds.primitives.origins import copiers
+from reconciler.kinds.primitives.subjects import collide
 
 FILTERS = ("filter_subject", "filter_subjects")
 
@@ -132,4 +135,34 @@ def _unread(change: Change, view: View) -> Finding | None:
     )
 
 
-RULES = (unfit_for_work_queue, work_queue_shared)
+@rule("CO583", "work-queue-copied", on=ALL, needs=("neighbours",), until=V2_14, err_code=(10099, 10100))
+def work_queue_copied(change: Change, view: View) -> Found:
+    """A consumer wants messages of a work queue that another stream mirrors or sources.
+
+    Up to 2.12 the server feeds the copy through a consumer that it lists nowhere and counts all the same: it refuses a
+    second one for the same messages, and one without filter beside any. Where the other was there first, the copy gets
+    nothing.
+
+    Instead: give the consumer filters that meet none of the copy's; or let the copy take from a stream that is no work
+    queue.
+    """
+    if not is_work_queue(stream_of(change, view)) or change.desired is None:
+        return None
+    filters = filters_of(change.desired.config)
+    for copy, subjects in sorted(copiers(change.address.stream, view).items()):
+        met = next((one for one in subjects if not filters or any(collide(one, mine) for mine in filters)), None)
+        if met is None:
+            continue
+        new = is_new(change, *FILTERS)
+        what = "every message" if met == ">" else f"`{met}`"
+        return Finding(
+            outcome=Outcome.REFUSED if new else Outcome.WARNS,
+            path=next((path for path in FILTERS if change.becomes(path)), ""),
+            message=f"stream {copy} copies {what} of this work queue, and each message of it has one taker"
+            + ("" if new else f": {copy} gets nothing of what this consumer takes"),
+            fix="give the consumer filters that meet none of the copy's, or take the copy off",
+        )
+    return None
+
+
+RULES = (unfit_for_work_queue, work_queue_shared, work_queue_copied)

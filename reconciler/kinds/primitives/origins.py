@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
 from reconciler.core.kind import Context
 from reconciler.core.resource import Config
+from reconciler.core.rule import View
 from reconciler.kinds.primitives.stream_settle import canonical
 
 
@@ -23,3 +27,33 @@ def taken_subjects(copied: Config) -> list[str]:
     if copied.get("filter_subject"):
         return [copied["filter_subject"]]
     return [one.get("src") or ">" for one in copied.get("subject_transforms") or ()] or [">"]
+
+
+Copiers = Mapping[str, list[str]]
+"""Streams that copy another one, with the subjects they take of it."""
+
+
+def copiers(origin: str, view: View) -> Copiers:
+    """As they are live, and as this plan makes them."""
+    return _by_origin(view).get(origin, {})
+
+
+@lru_cache(maxsize=4)
+def _by_origin(view: View) -> dict[str, dict[str, list[str]]]:
+    """Computed once per view, which is compared by identity."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, config in _configs(view):
+        for copied in (config.get("mirror"), *(config.get("sources") or ())):
+            if copied and "external" not in copied:
+                found.setdefault(copied["name"], {}).setdefault(name, []).extend(taken_subjects(copied))
+    return found
+
+
+def _configs(view: View) -> Iterator[tuple[str, Config]]:
+    made = {a.name: one.config for a, one in view.desired.items() if a.kind == "stream" and not one.external}
+    yield from made.items()
+    yield from (
+        (name, info["config"])
+        for name, info in (view.snapshot.streams if view.snapshot else {}).items()
+        if name not in made
+    )

@@ -8,6 +8,8 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.core.wire import Version
+from reconciler.kinds.primitives.known import V2_14
+from reconciler.kinds.primitives.origins import copiers
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.validity import is_since
 from reconciler.kinds.primitives.words import consent_to, in_words
@@ -34,6 +36,10 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
     Before 2.12.12 and 2.14.3 it also refuses to remove a limit, or to set only the other one, while any consumer has a
     value above zero.
 
+    What mirrors or sources this stream is fed by a consumer that the server keeps for itself, and that counts as well: with
+    an `inactive_threshold` of 10s, or from 2.14 on, where the stream is a work queue or goes by interest, with a
+    `max_ack_pending` of 1000.
+
     Instead: lower the consumers as well, in the same file; on older servers, raise the limit instead of removing it.
     """
     was, becomes = change.was("consumer_limits") or {}, change.becomes("consumer_limits") or {}
@@ -45,7 +51,17 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
         if limit <= 0 and not strict:
             continue
         above = [name for name, raw, theirs in _staying(change, view) if _value(field, raw, theirs, limit) > limit]
-        if above:
+        copies = copying(change, view) if COPIERS_HAVE[field](change, view.target.version) > limit else []
+        if copies:
+            least = in_words(COPIERS_HAVE[field](change, view.target.version), unit)
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
+                message=f"{_streams(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer that the server "
+                f"keeps for itself, with {field} {least}: lower limits are refused",
+                fix=f"write {field}: {least} or more into consumer_limits",
+            )
+        elif above:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
@@ -53,6 +69,35 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
                 + (f"{in_words(limit, unit)}" if limit else f"none, which is what this server reads from no {field}"),
                 fix="lower them as well, in the same file" if limit else "keep a limit that none of them exceeds",
             )
+
+
+def _idle_of_copiers(change: Change, version: Version) -> int:
+    return 0 if _is_durable(change, version) else 10_000_000_000
+
+
+def _pending_of_copiers(change: Change, version: Version) -> int:
+    return 1000 if _is_durable(change, version) else 0
+
+
+def _is_durable(change: Change, version: Version) -> bool:
+    """Does the server keep a durable consumer for each copy, so that nothing goes before it was copied?"""
+    return version >= V2_14 and change.was("retention") in ("interest", "workqueue")
+
+
+COPIERS_HAVE = {"max_ack_pending": _pending_of_copiers, "inactive_threshold": _idle_of_copiers}
+
+
+def copying(change: Change, view: View) -> list[str]:
+    """What mirrors or sources this stream now; of other accounts, as far as the server lists what feeds them."""
+    stream, snapshot = change.address.name, view.snapshot
+    live = (name for name in copiers(stream, view) if snapshot and name in snapshot.streams)
+    listed = snapshot.copiers.get(stream, {}) if snapshot else {}
+    said = ((info["config"].get("metadata") or {}).get("_nats.src.stream", name) for name, info in listed.items())
+    return sorted({*live, *said})
+
+
+def _streams(names: list[str]) -> str:
+    return f"stream{'' if len(names) == 1 else 's'} {_listed(names)}"
 
 
 def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:

@@ -80,7 +80,8 @@ def _wanting(above: Change, messages: int, view: View) -> dict[str, int]:
     stream = above.address.name
     found = {name: behind(info) for name, info in _there(stream, view).items()}
     found |= dict.fromkeys(unread_consumers(stream, view), 0)
-    if surplus.state_of(above).get("consumer_count", 0) > len(found):
+    copying = len(view.snapshot.copiers.get(stream, {})) if view.snapshot else 0
+    if surplus.state_of(above).get("consumer_count", 0) > len(found) + copying:
         found[SOME] = 0
     for address, change in view.changes.items():
         if address.kind != "consumer" or address.stream != stream:
