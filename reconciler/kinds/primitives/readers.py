@@ -6,15 +6,15 @@ Without a filter and without gaps that gives a number; otherwise it gives bounds
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Outcome, View
 from reconciler.core.wire import Scope
 from reconciler.kinds.primitives.lagging import behind_in
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.words import Amount, amount, listed, some
 
 Info = Mapping[str, Json]
@@ -40,13 +40,15 @@ class Unread(NamedTuple):
     """How many of them the consumer that is furthest behind has not processed, at most."""
 
 
-def unread(stream: str, state: Info, going: Going, view: View, *, on: Sequence[str] = (">",)) -> Unread:
-    """Who has not processed what goes, in words after a semicolon; no words where nobody reads these subjects."""
+def unread(stream: str, state: Info, going: Going, view: View, *, stored: Mapping[str, int] | None = None) -> Unread:
+    """Who has not processed what goes, in words after a semicolon; no words where nobody reads it. `stored`: how many go by
+    subject, where that is known: a consumer has nothing to do with what its filters leave out."""
     if view.snapshot is None or not going.messages.most:
         return Unread()
     everybody = view.snapshot.consumers.get(stream, {})
-    consumers = {name: info for name, info in everybody.items() if _reads(info, on)}
-    behind = {name: unprocessed(info, state, going) for name, info in consumers.items()}
+    parts = {name: _part(info, going, stored) for name, info in everybody.items()}
+    consumers = {name: info for name, info in everybody.items() if parts[name].messages.most}
+    behind = {name: unprocessed(info, state, parts[name]) for name, info in consumers.items()}
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
     words = _in_words(consumers, late, behind, going)
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
@@ -107,8 +109,13 @@ def filters(config: Info) -> list[str]:
     return one + list(config.get("filter_subjects") or ()) or [">"]
 
 
-def _reads(info: Info, subjects: Sequence[str]) -> bool:
-    return any(collide(mine, theirs) for mine in filters(info["config"]) for theirs in subjects)
+def _part(info: Info, going: Going, stored: Mapping[str, int] | None) -> Going:
+    """What goes of all that a consumer is given."""
+    mine = filters(info["config"])
+    if stored is None or mine == [">"]:
+        return going
+    number = sum(many for subject, many in stored.items() if any(matches(subject, one) for one in mine))
+    return replace(going, messages=Amount(min(number, going.messages.least), min(number, going.messages.most)))
 
 
 def behind(info: Info) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
@@ -12,7 +13,8 @@ from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
-from reconciler.kinds.primitives.subjects import matches
+from reconciler.kinds.primitives.subject_index import SubjectIndex
+from reconciler.kinds.primitives.subjects import collide, is_subset, matches
 from reconciler.kinds.primitives.words import consent_to, exactly, listed, size, some
 from reconciler.kinds.stream.one_way import to_copy
 
@@ -31,7 +33,10 @@ def questions(change: Change) -> Iterator[Question]:
 
 
 def _gone(change: Change) -> list[str]:
-    return sorted(set(change.was("subjects") or ()) - set(change.becomes("subjects") or ()))
+    """Subjects that are stored now and that no subject covers any more; of some, a part may be."""
+    kept = change.becomes("subjects") or ()
+    before = set(change.was("subjects") or ()) - set(kept)
+    return sorted(one for one in before if not any(is_subset(one, other) for other in kept))
 
 
 @rule("ST302", "interest-retention", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
@@ -113,19 +118,50 @@ def subject_removed(change: Change, view: View) -> Found:
     if not (gone := _gone(change)):
         return None
     words, stored = _stored(change, gone, view)
+    taken = {subject: other for subject in gone if (other := _taken_over(change, subject, view))}
+    lost = [_without(change, subject) for subject in gone if subject not in taken]
+    said = [f"what comes on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
+    said += [
+        f"what comes on {_without(change, subject)} is stored in {other} from then on"
+        for subject, other in taken.items()
+    ]
     return Finding(
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"what comes on {listed(gone)} will no longer be stored as such; publishers get no answer unless another subject "
-        f"covers it{words}",
-        fix="move the publishers first; the plan cannot see who they are",
+        message=f"{'; '.join(said)}{words}",
+        fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
+
+
+def _without(change: Change, subject: str) -> str:
+    """A subject, but for what is stored of it all the same: `a.> outside a.bill.>`."""
+    kept = [one for one in change.becomes("subjects") or () if collide(one, subject)]
+    return f"{subject} outside {listed(kept)}" if kept else subject
+
+
+def _taken_over(change: Change, subject: str, view: View) -> str | None:
+    """The stream that stores it once this plan is applied."""
+    near = _capturing(view).near(subject)
+    takers = (name for name, theirs in near if name != change.address.name and is_subset(subject, theirs))
+    return next((f"stream/{name}" for name in takers), None)
+
+
+@lru_cache(maxsize=4)
+def _capturing(view: View) -> SubjectIndex:
+    """What declared streams store; computed once per view."""
+    index = SubjectIndex()
+    for address, resource in view.desired.items():
+        if address.kind == "stream" and not resource.external:
+            for subject in resource.config.get("subjects") or ():
+                index.add(address.name, subject)
+    return index
 
 
 def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str, int]]:
     """What is there under subjects that nothing covers any more, and who has not read it."""
-    kept, number = change.becomes("subjects") or (), 0
+    kept = change.becomes("subjects") or ()
+    staying: dict[str, int] = {}
     if not surplus.state_of(change).get("messages"):
         return "", {"stored": 0}
     for subject in gone:
@@ -133,11 +169,11 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
         if not isinstance(answer, Mapping):
             why = f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
             return f". How many messages are stored under it was not counted{why}", {}
-        number += sum(many for said, many in answer.items() if not any(matches(said, other) for other in kept))
-    if not number:
+        staying |= {said: many for said, many in answer.items() if not any(matches(said, other) for other in kept)}
+    if not (number := sum(staying.values())):
         return ". Nothing is stored under it", {"stored": 0}
-    staying = Going(messages=exactly(number))
-    late = unread(change.address.name, surplus.state_of(change), staying, view, on=gone)
+    leaving = Going(messages=exactly(number))
+    late = unread(change.address.name, surplus.state_of(change), leaving, view, stored=staying)
     return f". {some(number, 'stored message')} under it stay{'s' if number == 1 else ''}{late.words}", {
         "stored": number
     }
