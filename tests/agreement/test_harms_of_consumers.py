@@ -59,6 +59,17 @@ def test_a_client_pinned_in_one_group_starves_the_others(account: Account) -> No
     assert talk(account, work) in ("408", "nothing")
 
 
+@on_every_version
+def test_without_a_pin_one_consumer_serves_several_groups(account: Account) -> None:
+    async def work(js: JetStream) -> list[str]:
+        await make_stream(js, "S", subjects=["s"])
+        await make_consumer(js, "S", "c", priority_policy="overflow", priority_groups=["a", "b"])
+        await publish(js, "s", "s")
+        return [status(await pull(js.pipeline.nc, "S", "c", group=group)) for group in ("a", "b")]
+
+    assert talk(account, work) == ["200", "200"]
+
+
 @shows("CO131")
 @on_every_version
 def test_an_ephemeral_made_durable_still_vanishes_when_idle(account: Account) -> None:

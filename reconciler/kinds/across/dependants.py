@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
@@ -146,19 +146,27 @@ def readers_left_dry(change: Change, view: View) -> Found:
 def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
     """A filter of a consumer, a mirror, a source or a group meets no subject that the stream stores.
 
-    Servers accept it, and nothing ever comes. Transforms count: a stream stores the subject *behind* its transform.
+    Servers accept it, and nothing ever comes. Transforms count: a stream stores the subject *behind* its transform. What
+    the stream took in until now and still stores counts as well: a source may be there to move just that.
 
     Instead: correct the filter, or add the subject to the stream.
     """
     for path, one, stream in _new_filters(change, view):
         stored = stored_afterwards(view).by(stream)
-        if stored is not None and not any(collide(one, subject) for subject in stored):
+        if stored is not None and not any(collide(one, subject) for subject in (*stored, *_held(stream, view))):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,
-                message=f"`{one}` matches nothing that {stream} stores ({', '.join(stored[:NAMED]) or 'nothing at all'})",
+                message=f"`{one}` matches no subject that {stream} takes in ({', '.join(stored[:NAMED]) or 'nothing at all'})",
                 fix="correct the filter, or add the subject to the stream",
             )
+
+
+def _held(stream: str, view: View) -> Sequence[str]:
+    """Subjects of what is stored already."""
+    info = view.snapshot.streams.get(stream) if view.snapshot else None
+    is_empty = info is None or not (info.get("state") or {}).get("messages")
+    return () if is_empty else stored_now(view).by(stream) or ()
 
 
 def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:

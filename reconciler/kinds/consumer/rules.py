@@ -128,15 +128,17 @@ def _names(groups: list[str]) -> str:
 
 @rule("CO123", "several-priority-groups", reaction=Reaction.HARMS)
 def several_priority_groups(change: Change, _view: View) -> Found:
-    """More than one priority group on a consumer.
+    """More than one priority group on a consumer that pins clients.
 
     The server accepts it, but keeps one single pin for the whole consumer: a client pinned in one group blocks the
-    clients of all others, and only the first group is ever shown.
+    clients of all others, and only the first group is ever shown. Policies without a pin serve several groups.
 
     Instead: one consumer per group.
     """
     groups = change.becomes("priority_groups") or []
-    if len(groups) < 2 or not (change.action is Action.CREATE or change.touches("priority_groups")):
+    if len(groups) < 2 or change.becomes("priority_policy") != "pinned_client":
+        return None
+    if change.action is not Action.CREATE and not change.touches("priority_groups", "priority_policy"):
         return None
     return Finding(
         outcome=Outcome.REFUSED,
