@@ -33,13 +33,18 @@ def name_is_fixed(change: Change, _view: View) -> Found:
 
 
 def _stream(old: Address, new: Address) -> list[str]:
+    """A source stamps messages anew and numbers them anew, so no old position means anything in the copy: consumers work
+    off the old stream, and those on the new one start behind all that was copied."""
     return [
         f"Declare {new.name} with `sources: [{{name: {old.name}}}]` and without subjects; apply, and wait until "
-        f"`nats stream info {new.name}` shows no lag.",
-        f"Give {new.name} the subjects of {old.name}, and leave `subjects` of {old.name} out; apply. Publishers get no answer "
-        "for a moment, and try again.",
-        f"When nothing lags any more, take `sources` out; declare the consumers on {new.name}, with opt_start_time where the "
-        "old ones stand; move their clients.",
+        f"`nats stream info {new.name}` shows no lag. Not for a work queue or an interest stream: declare {new.name} without "
+        "sources, since what is stored there is worked off where it is.",
+        f"Leave `subjects` of {old.name} out, and apply. From now on publishers get no answer, and have to try again. Wait "
+        f"until {new.name} shows no lag, and note its last sequence: N.",
+        f"Give {new.name} the subjects and take `sources` out; declare its consumers with `deliver_policy: "
+        "by_start_sequence` and `opt_start_seq:` N + 1; apply. Publishers go on.",
+        f"Let the clients of {old.name} work off what it holds, until `nats consumer report {old.name}` shows nothing "
+        f"unprocessed; then let them use {new.name}.",
     ]
 
 
@@ -69,9 +74,11 @@ def _group(old: Address, new: Address) -> list[str]:
 
 def _consumer(old: Address, new: Address) -> list[str]:
     return [
-        f"Declare {new.name} on {new.stream} with opt_start_time where {old.name} on {old.stream} stands "
-        f"(`nats consumer info {old.stream} {old.name}`), and apply.",
-        "Move the clients.",
+        f"Declare {new.name} on {new.stream} with `deliver_policy: new`, and apply: it keeps what {new.stream} takes in from "
+        "then on.",
+        f"Let the clients of {old.name} work off what {old.stream} holds, until `nats consumer info {old.stream} {old.name}` "
+        f"shows nothing unprocessed; then let them use {new.name}. What {new.stream} copies from {old.stream} meanwhile comes "
+        "to both.",
     ]
 
 

@@ -1,0 +1,142 @@
+"""What the refusal of a renaming (XX110) tells people to do, done as it is told: each message is processed once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.events import Finished
+from reconciler.server.api import JetStream
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import PlanOptions, plan
+from tests.support.accounts import Account
+from tests.support.jetstream import done, talk
+from tests.support.topologies import TODAY, read
+from tests.support.versions import on_every_version
+
+
+class Pipeline:
+    """Publishers, a topology, and what its consumers have processed."""
+
+    def __init__(self, js: JetStream, folder: Path) -> None:
+        self.js, self.nc, self.folder = js, js.pipeline.nc, folder
+        self.published: list[str] = []
+        self.processed: Counter[str] = Counter()
+        self.steps = 0
+
+    async def applied(self, text: str) -> None:
+        self.steps += 1
+        made = await plan(read(self.folder / str(self.steps), text), self.js, PlanOptions(today=TODAY))
+        assert not made.plan.blocked, made.plan.blocked
+        (finished,) = [event async for event in apply(made, self.js) if isinstance(event, Finished)]
+        assert finished.is_success, finished
+
+    async def publish(self, subject: str, number: int) -> None:
+        for _ in range(number):
+            text = f"{subject} {len(self.published)}"
+            done(json.loads((await self.nc.request(subject, text.encode(), timeout=5)).data))
+            self.published.append(text)
+
+    async def process(self, stream: str, consumer: str, most: int = 1_000) -> None:
+        """Acknowledges so many messages, or all there are."""
+        inbox = self.nc.new_inbox()
+        answers = await self.nc.subscribe(inbox)
+        body = json.dumps({"batch": most, "no_wait": True}).encode()
+        await self.nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", body, reply=inbox)
+        for _ in range(most):
+            message = await answers.next_msg(timeout=20)
+            if (message.headers or {}).get("Status"):
+                break
+            self.processed[message.data.decode()] += 1
+            await self.nc.request(message.reply, b"", timeout=20)
+        await answers.unsubscribe()
+
+    async def copied(self, stream: str, messages: int) -> int:
+        """Its last sequence, once it holds so many and nothing lags."""
+        async with asyncio.timeout(30):
+            while True:  # nothing announces that a copy is complete
+                info = done(await self.js.request(f"STREAM.INFO.{stream}"))
+                if info["state"]["messages"] >= messages and not any(one.get("lag") for one in info.get("sources", ())):
+                    return int(info["state"]["last_seq"])
+                await asyncio.sleep(0.02)
+
+    async def unprocessed(self, stream: str, consumer: str) -> int:
+        info = done(await self.js.request(f"CONSUMER.INFO.{stream}.{consumer}"))
+        return int(info["num_pending"] + info["num_ack_pending"])
+
+    def each_once(self) -> bool:
+        return self.processed == Counter(self.published)
+
+
+C = "consumers: {c: {ack_policy: explicit%s}}"
+START = ", deliver_policy: by_start_sequence, opt_start_seq: %d"
+
+
+@on_every_version
+def test_a_stream_gets_another_name_and_each_message_is_processed_once(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> bool:
+        line = Pipeline(js, tmp_path)
+        await line.applied(f"streams: {{OLD: {{subjects: [s.>], {C % ''}}}}}")
+        await line.publish("s.a", 50)
+        await line.process("OLD", "c", 20)
+        await line.applied(f"streams: {{OLD: {{subjects: [s.>], {C % ''}}}, NEW: {{sources: [{{name: OLD}}]}}}}")
+        await line.publish("s.a", 10)
+        await line.applied(f"streams: {{OLD: {{{C % ''}}}, NEW: {{sources: [{{name: OLD}}]}}}}")
+        last = await line.copied("NEW", 60)
+        new = f"NEW: {{subjects: [s.>], {C % (START % (last + 1))}}}"
+        await line.applied(f"streams: {{OLD: {{{C % ''}}}, {new}}}")
+        await line.publish("s.a", 30)
+        await line.process("OLD", "c")
+        assert await line.unprocessed("OLD", "c") == 0
+        await line.process("NEW", "c")
+        removed = "removed: [{address: stream/OLD, reason: renamed}, {address: consumer/OLD/c, reason: renamed}]"
+        await line.applied(f"streams: {{{new}}}\n{removed}")
+        return line.each_once()
+
+    assert talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["workqueue", "interest"])
+def test_a_queue_gets_another_name_and_each_message_is_processed_once(
+    account: Account, tmp_path: Path, retention: str
+) -> None:
+    async def work(js: JetStream) -> bool:
+        line = Pipeline(js, tmp_path)
+        kept = f"retention: {retention}, {C % ''}"
+        await line.applied(f"streams: {{OLD: {{subjects: [s.>], {kept}}}}}")
+        await line.publish("s.a", 50)
+        await line.process("OLD", "c", 20)
+        await line.applied(f"streams: {{OLD: {{{kept}}}}}")
+        await line.applied(f"streams: {{OLD: {{{kept}}}, NEW: {{subjects: [s.>], {kept}}}}}")
+        await line.publish("s.a", 30)
+        await line.process("OLD", "c")
+        await line.process("NEW", "c")
+        return line.each_once()
+
+    assert talk(account, work)
+
+
+@on_every_version
+def test_a_consumer_moves_to_another_stream_and_each_message_is_processed_once(
+    account: Account, tmp_path: Path
+) -> None:
+    async def work(js: JetStream) -> bool:
+        line = Pipeline(js, tmp_path)
+        old, new = f"S: {{subjects: [s], {C % ''}}}", "T: {subjects: [t]}"
+        await line.applied(f"streams: {{{old}, {new}}}")
+        await line.publish("s", 30)
+        await line.process("S", "c", 10)
+        await line.applied(f"streams: {{{old}, T: {{subjects: [t], {C % ', deliver_policy: new'}}}}}")
+        await line.publish("t", 20)
+        await line.publish("s", 5)
+        await line.process("S", "c")
+        assert await line.unprocessed("S", "c") == 0
+        await line.process("T", "c")
+        return line.each_once()
+
+    assert talk(account, work)
