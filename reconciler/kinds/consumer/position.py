@@ -187,4 +187,19 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
         yield "The new consumer starts with all that is left in the work queue"
     if is_interest(change, view):
         yield f"A placeholder, {placeholder(change.address.name)}, keeps its messages meanwhile"
-    yield "Waiting pulls end with 409 Consumer Deleted and clients must ask again; delivery counts start anew"
+    yield f"{_what_clients_see(change)}; delivery counts start anew"
+
+
+def _what_clients_see(change: Change) -> str:
+    subject, then = change.was("deliver_subject"), change.becomes("deliver_subject")
+    if subject and subject == then:
+        return f"Whoever subscribes to {subject} notices nothing"
+    if subject:
+        return f"Nothing is delivered to {subject} any more, and its subscribers fall silent: " + (
+            f"messages go to {then}" if then else "clients have to pull"
+        )
+    waiting = info_of(change).get("num_waiting", 0)
+    if not waiting:
+        return "No pull is waiting now; one that comes before the new consumer is there ends with 409 Consumer Deleted"
+    pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
+    return f"{pulls} with 409 Consumer Deleted, and clients must ask again"

@@ -137,9 +137,11 @@ def _filling(change: Change, view: View) -> str | None:
     """Until when members must be back; the rate is known no better than as an average over what the source retains."""
     source = _source(change, view)
     state: Info = source["state"] if source else {}
-    rate = _rate(state)
-    if not rate:
+    if (seconds := _seconds(state)) is None:
         return None
+    if seconds < TELLING:
+        return f"How fast the queue fills is not known: what {change.address.stream} holds came within {max(seconds, 0.1):.1g} s"
+    rate = (state["messages"] - 1) / seconds
     said = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
     if (room := _room(change, view, state)) is None:
         return f"{said}the queue grows without any limit until members work"
@@ -161,13 +163,15 @@ def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
     return (max(left, 0.0), bound) if found else None
 
 
-def _rate(state: Info) -> float | None:
-    """Messages a second."""
-    number = state.get("messages", 0)
-    if number < 2 or not state.get("first_ts") or not state.get("last_ts"):
+TELLING = 60
+"""Seconds. What came in less time was a burst, and says nothing of how fast messages come."""
+
+
+def _seconds(state: Info) -> float | None:
+    """Between the first and the last message that are stored; None where there are no two."""
+    if state.get("messages", 0) < 2 or not state.get("first_ts") or not state.get("last_ts"):
         return None
-    seconds = (moment(state["last_ts"]) - moment(state["first_ts"])).total_seconds()
-    return float(number - 1) / seconds if seconds > 0 else None
+    return (moment(state["last_ts"]) - moment(state["first_ts"])).total_seconds()
 
 
 def _source(change: Change, view: View) -> Info | None:
