@@ -105,6 +105,8 @@ class Finished:
     """Why changes that have no step, such as adoptions, were not made."""
     warnings: tuple[Diagnostic, ...] = ()
     """What went wrong beside the steps: applied, but not remembered."""
+    adopted: int = 0
+    """Resources that were live as declared and are remembered as ours from now on."""
 
     @property
     def is_success(self) -> bool:

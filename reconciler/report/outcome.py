@@ -55,7 +55,12 @@ def outcome_text(
     if finished.is_success and finished.stopped is None:
         again = "Everything in the plan is done." if later else "Planning again finds nothing to do."
         then = f"{counted(left, 'change')} left out." if left else again
-        applied = f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}. {then}"
+        ours = f"{counted(finished.adopted, 'resource')} {'is' if finished.adopted == 1 else 'are'} ours now"
+        if finished.adopted and not finished.done:
+            applied = f"{paper.paint('Adopted', 'good')}: {ours}, and no object was touched{took}. {then}"
+        else:
+            more = f" {ours}." if finished.adopted else ""
+            applied = f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}.{more} {then}"
         return inert("\n".join([*warned, applied]) + "\n")
     lines = [*warned, *_troubles(finished, paper)]
     lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")

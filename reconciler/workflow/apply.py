@@ -11,6 +11,7 @@ from reconciler.core import identity
 from reconciler.core.at_stake import is_at_stake
 from reconciler.core.binds import filled_in
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.core.diff import Action
 from reconciler.core.events import Done, Event, Finished
 from reconciler.core.last_look import LastLook
 from reconciler.core.plan import Plan
@@ -90,7 +91,12 @@ async def _carried_out(
                 ours.warnings += resuming(event)
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
-            yield _told(event, now, cut) if isinstance(event, Finished) else event
+            if isinstance(event, Finished):
+                is_written = ours.remembers and not (lost or cut or ours.warnings)
+                adopted = sum(one.action is Action.ADOPT and one.adopts for one in plan.changes) if is_written else 0
+                yield replace(_told(event, now, cut), adopted=adopted)
+            else:
+                yield event
 
 
 def _told(finished: Finished, now: Planned | Reviewed, cut: str | None) -> Finished:
