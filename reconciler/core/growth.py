@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from reconciler.core.diff import Action
 from reconciler.core.plan import PlannedChange
 from reconciler.core.resource import Address, Consent
 from reconciler.core.rule import Verdict
@@ -34,10 +35,17 @@ def beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterato
         if not uncounted and (code, name) not in bounds and number > most(name, planned):  # bounds: judged by consent
             many = "" if name in NAMED or not planned else ", more than twice as many"
             yield f"the plan said {planned:_} {name} ({code}), and by now it is {number:_}{many}"
+    if found.action is Action.UPDATE:  # of what was half deleted before, less is left to count
+        yield from _uncounted(change, found)
+
+
+def _uncounted(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
+    """Messages that the plan counted, where nobody can say any more how many are lost."""
+    counted = {(one.code, one.path) for one in change.verdicts if "messages" in one.quantities}
     losing = [one for one in found.verdicts if one.is_loss or one.consented is not None]
     still_counted = {(one.code, one.path) for one in losing if one.quantities}
     for code, _path in sorted((counted & {(one.code, one.path) for one in losing}) - still_counted):
-        yield f"the plan said how much is lost ({code}), and by now nobody can count it"
+        yield f"the plan said how many messages are lost ({code}), and by now nobody can count them"
 
 
 def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
