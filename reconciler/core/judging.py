@@ -37,7 +37,7 @@ def judged_all(
             verdicts += judge(further, replace(change, action=Action.REPLACE), view)
         if change.origin and change.live:  # under a name of its own it is also something new
             new = [one for one in rules(address.kind, Action.CREATE) if alone.action not in one.on]
-            verdicts += judge(new, replace(change, action=Action.CREATE, live=None, origin=None), view)
+            verdicts += judge(new, replace(change, action=Action.CREATE, live=None, origin=None, owned=None), view)
         if verdicts:
             found[address] = verdicts
     return found

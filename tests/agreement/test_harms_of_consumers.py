@@ -83,6 +83,27 @@ def test_an_ephemeral_made_durable_still_vanishes_when_idle(account: Account) ->
     assert talk(account, work)
 
 
+@shows("CO312")
+@on_every_version
+@pytest.mark.parametrize(("policy", "comes"), [("all", 3), ("new", 0)])
+def test_a_consumer_made_again_starts_over_or_skips(account: Account, policy: str, comes: int) -> None:
+    """Of three messages it had processed one."""
+
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["s"])
+        await make_consumer(js, "S", "c", deliver_policy=policy)
+        await publish(js, "s", "s", "s")
+        nc = js.pipeline.nc
+        message = await pull(nc, "S", "c")
+        assert message is not None
+        await nc.request(message.reply, b"", timeout=5)
+        done(await js.write("CONSUMER.DELETE.S.c"))
+        await make_consumer(js, "S", "c", deliver_policy=policy)
+        return int(done(await js.read("CONSUMER.INFO.S.c"))["num_pending"])
+
+    assert talk(account, work) == comes
+
+
 @shows("CO310")
 @on_every_version
 def test_what_only_a_removed_consumer_wanted_goes_with_it(account: Account) -> None:

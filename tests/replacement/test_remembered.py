@@ -126,7 +126,10 @@ def test_an_export_says_what_is_live(account: Account, tmp_path: Path) -> None:
 def test_gone_behind_our_back_it_is_created_as_the_file_says(account: Account, tmp_path: Path) -> None:
     async def then(work: Work, wanted: Topology) -> None:
         done(await work.js.request("CONSUMER.DELETE.S.c"))
-        assert (await work.apply(wanted)).is_success
+        (change,) = (await work.plan(wanted)).plan.changes
+        assert [(one.code, one.blocks) for one in change.verdicts] == [("CO312", True)]
+        agreed = file(tmp_path / "agreed", "limits", "max_waiting: 64, allow: [{code: CO312, reason: from the start}]")
+        assert (await work.apply(agreed)).is_success
         assert "opt_start_seq" not in (await work.info())["config"]
         assert (await work.plan(wanted)).plan.changes == ()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
+from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import MessagesFrom, Question
 from reconciler.kinds.consumer.around import changes_of
@@ -24,6 +24,8 @@ def questions(change: Change) -> Iterator[Question]:
     if change.action is Action.UPDATE and change.touches(*FILTERS) and change.live and change.desired:
         move = _move(change)
         yield from (*_ahead(move), *_all(move, move.after), *_all(move, move.before))
+    if _is_made_again(change):
+        yield from _everything(change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,61 @@ def _number(asked: Sequence[MessagesFrom], view: View) -> int | None:
     answers = [view.facts.get(one) for one in asked]
     known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
     return sum(known) if len(known) == len(answers) else None
+
+
+def _is_made_again(change: Change) -> bool:
+    """Is it gone, and nobody of ours has taken it away?"""
+    is_ours = change.owned is not None and change.origin is None and change.intent is None
+    return change.action is Action.CREATE and is_ours
+
+
+def _everything(change: Change) -> list[MessagesFrom]:
+    subjects = filters(change.desired.config if change.desired else {})
+    return [MessagesFrom(stream=change.address.stream, start=1, filter=one) for one in subjects]
+
+
+@rule("CO312", "consumer-made-again", on=(Action.CREATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
+def consumer_made_again(change: Change, view: View) -> Found:
+    """A consumer that was applied before is gone, with its position, and is made again.
+
+    It starts where the file says, which is not where it stood: with all that is stored, or behind it. What it had
+    processed comes again, or what it had not is skipped. Where it stood no server says any more. On a work queue it only
+    finds what nobody has acknowledged, and nothing is lost.
+
+    Instead: say where it stood, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
+    """
+    stream = view.live.get(Address.of("stream", change.address.stream))
+    stored = (stream.state.get("state") or {}).get("messages", 0) if stream else 0
+    policy = change.becomes("deliver_policy") or "all"
+    if (
+        not (_is_made_again(change) and stored)
+        or policy in DECLARED
+        or _retention(change.address.stream, view) == "workqueue"
+    ):
+        return None
+    counted = _number(_everything(change), view)
+    number = stored if counted is None else counted
+    if not number:
+        return None
+    many = some(number, "stored message") if counted is not None else f"up to {some(number, 'stored message')}"
+    words, name = (
+        (f"it starts over with {many}, whatever of them it had processed", "redelivered")
+        if policy == "all"
+        else (f"it starts at `{policy}`, and what it had not processed of {many} is skipped", "skipped")
+    )
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path="deliver_policy",
+        to=change.becomes("deliver_policy"),
+        quantities={name: number},
+        message=f"it was applied before and is gone, with its position: made again, {words}",
+        fix="write deliver_policy: by_start_sequence and opt_start_seq, where it stood; or consent here: "
+        + consent_to("CO312", change.becomes("deliver_policy")),
+    )
+
+
+DECLARED = frozenset({"by_start_sequence", "by_start_time"})
+"""Where these start, the file says itself."""
 
 
 @rule("CO301", "filter-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
@@ -212,4 +269,4 @@ def _clients(info: Info) -> str:
     return "a client is subscribed to it now" if info.get("push_bound") else ""
 
 
-RULES = (filter_change, consumer_deletion)
+RULES = (filter_change, consumer_made_again, consumer_deletion)
