@@ -42,7 +42,9 @@ class Tally:
 
     @property
     def is_faithful(self) -> bool:
-        return bool(self.objects and self.changes) and not (self.lost or self.unseen)
+        """What no rule lets us make anew is not copied: with many of those a copy would prove little."""
+        few = sum(self.refused.values()) < self.objects * 0.05 and self.left < self.changes * 0.01
+        return bool(self.objects and self.changes) and few and not (self.lost or self.unseen)
 
     def __iadd__(self, other: Tally) -> Tally:
         self.objects += other.objects
