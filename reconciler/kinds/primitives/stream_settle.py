@@ -30,12 +30,6 @@ def _source(value: Json) -> Json:
     return source
 
 
-def _transform(value: Json) -> Json:
-    """Without a source it holds for every subject; without a destination it changes nothing."""
-    transform = mapping(value)
-    return {"src": ">", **transform} if transform else None
-
-
 def _republish(value: Json) -> Json:
     return {"src": ">", **mapping(value)}
 
@@ -51,7 +45,7 @@ _canon = Canon(
         "consumer_limits": mapping,
         "mirror": _source,
         "sources": lambda sources: [_source(source) for source in sources],
-        "subject_transform": _transform,
+        "subject_transform": mapping,
         "republish": _republish,
     },
 )
@@ -97,7 +91,7 @@ def _implied_republish(config: dict[str, Json]) -> None:
     transform, republish = config.get("subject_transform"), config.get("republish")
     if not transform or not republish or (republish["src"], republish.get("dest")) != (">", ">"):
         return
-    if transform.get("dest") and config.get("subjects") == [transform["src"]]:
+    if transform.get("dest") and config.get("subjects") == [transform.get("src")]:
         config["republish"] = {**republish, "src": transform["dest"], "dest": transform["dest"]}
 
 
