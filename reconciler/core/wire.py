@@ -71,13 +71,16 @@ class Target:
         return self.cluster is not None
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Entry:
     """The last message of one key in a KV bucket."""
 
     value: bytes
     revision: int
     deleted: bool = False
     """The last message is a delete or purge marker; its revision is the one to expect in a compare-and-set."""
+    stored: str = field(default="", compare=False)
+    """When the server stored it, by its own clock; empty where nobody said."""
 
 
 class Scope:

@@ -13,6 +13,7 @@ from reconciler.kinds.consumer.position import instead_of_refusing
 from reconciler.kinds.consumer.priority import RULES as PRIORITY
 from reconciler.kinds.consumer.pull_push import RULES as PULL_PUSH
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
+from reconciler.kinds.consumer.starting import RULES as STARTING
 from reconciler.kinds.consumer.validity import RULES as VALIDITY
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
 from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
@@ -176,6 +177,7 @@ RULES = (
     several_priority_groups,
     live_as_ephemeral,
     *LOSSES,
+    *STARTING,
     *RENAMING,
     *FILTERS,
     *VALIDITY,

@@ -11,6 +11,7 @@ from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
 from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.losses import limit_lowered
+from reconciler.kinds.primitives.made_again import made_again
 from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.subject_index import SubjectIndex
@@ -262,4 +263,5 @@ RULES = (
     copied_again("ST"),
     left_behind("ST"),
     stream_deletion,
+    made_again("ST"),
 )
