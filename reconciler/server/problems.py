@@ -38,6 +38,7 @@ DEEDS = {
 }
 
 FIXES = {
+    10005: "The cluster has no servers for so many replicas, or none that is placed so; lower num_replicas, or add servers.",
     10008: "The cluster has no leader at the moment; run apply again when it has.",
     10023: "The server lacks resources; ask its operator, then run apply again.",
     10025: "The server does not know a field of this configuration: it is older than the plan assumed. " + PLAN_AGAIN,
