@@ -85,7 +85,7 @@ INVISIBLE = 1000
 INVISIBLE_SINCE = Version(2, 15)
 
 
-@rule("CO591", "too-many-consumers", on=(Action.CREATE,), needs=("neighbours",), err_code=10026)
+@rule("CO591", "too-many-consumers", on=(Action.CREATE,), needs=("neighbours",), err_code=10026, can_stand=True)
 def too_many_consumers(change: Change, view: View) -> Found:
     """The stream would have more consumers than it may have.
 
