@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 from functools import cache
@@ -12,6 +14,18 @@ from pydantic import TypeAdapter, ValidationError
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.resource import Consent, Json, Resource, Terms
 from reconciler.core.rule import Verdict
+
+_PLAIN = re.compile(r"(?!(?:on|off|yes|no|y|n|true|false|null)$)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
+
+
+def quoted(text: str) -> str:
+    """A text as it stands in a file, also between braces."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def entry(code: str, to: str = "") -> str:
+    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as it stands in a file."""
+    return f"allow: [{{code: {code}, {f'to: {to}, ' if to else ''}reason: …}}]"
 
 
 def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:

@@ -19,6 +19,7 @@ from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, 
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
+from reconciler.kinds.primitives.words import consent_to
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."
@@ -92,8 +93,8 @@ def priority_policy_switch(change: Change, _view: View) -> Found:
         consentable=True,
         quantities=quantities(change),
         message=f"priority_policy cannot switch from {before} to {after}. {who_suffers(change)}",
-        fix=f"declare a second consumer with the new policy and move the clients, or consent here: "
-        f"allow: [{{code: CO121, to: {after}, reason: …}}]",
+        fix="declare a second consumer with the new policy and move the clients, or consent here: "
+        + consent_to("CO121", after),
     )
 
 
@@ -117,8 +118,8 @@ def priority_group_change(change: Change, _view: View) -> Found:
         consentable=True,
         quantities=quantities(change),
         message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {who_suffers(change)}",
-        fix=f"declare a second consumer with the new group and move the clients, or consent here: "
-        f"allow: [{{code: CO122, to: [{', '.join(after)}], reason: …}}]",
+        fix="declare a second consumer with the new group and move the clients, or consent here: "
+        + consent_to("CO122", after),
     )
 
 
