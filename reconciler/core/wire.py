@@ -172,7 +172,17 @@ class QueuedFrom:
     source: str
 
 
-Question = SubjectCounts | MessagesFrom | QueuedFrom
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peers:
+    """Question: which servers take part in JetStream? Answer: {"servers": [{"cluster": name, "tags": [tag]}]}, not
+    necessarily more than `least` of one cluster, where any will do."""
+
+    least: int
+    placement: tuple[str, tuple[str, ...]] = ("", ())
+    """The cluster, where one is named, and the tags they must have."""
+
+
+Question = SubjectCounts | MessagesFrom | QueuedFrom | Peers
 
 
 @dataclass(frozen=True, slots=True)

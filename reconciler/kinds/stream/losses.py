@@ -10,7 +10,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
-from reconciler.kinds.primitives import surplus
+from reconciler.kinds.primitives import peers, surplus
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
@@ -27,6 +27,7 @@ EMPTIES = Version(2, 15)
 def questions(change: Change) -> Iterator[Question]:
     """What the losses of a stream depend on, beyond its state."""
     yield from surplus.questions(change)
+    yield from peers.questions(change)
     if asked := to_copy(change):
         yield asked
     if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
