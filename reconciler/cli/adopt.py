@@ -65,7 +65,7 @@ class _Run:
         self._as_is, self._yes, self._look, self._arguments = as_is, yes, look, arguments
 
     async def through(self, paths: list[Path], options: ConnectOptions, chosen: Selection) -> int:
-        async with making(paths, options, chosen, self._arguments) as (made, js):
+        async with making(paths, options, chosen, lambda _: self._arguments) as (made, js):
             found = adoption(made.planned, as_is=self._as_is)
             if found.differing.plan.changes:
                 return self._refused(made, found)

@@ -7,7 +7,7 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,11 +64,10 @@ def apply_(
     no_color: common.NoColor = False,
 ) -> int:
     """Show the plan, ask for confirmation, and make it so. PATHS may be one plan saved with `plan --out plan.json`."""
-    arguments = selection.arguments(paths, connection)
     if not yes and not sys.stdin.isatty():
         raise common.Misused(
             "There is no terminal to ask on. Look first with `reconciler plan "
-            f"{arguments}`, then add --yes to apply without being asked."
+            f"{selection.arguments(paths, connection)}`, then add --yes to apply without being asked."
         )
     look = paper(verbose=verbose, no_color=no_color)
     manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports, backup=backup)
@@ -79,7 +78,9 @@ def apply_(
         with reports.even_of_errors("apply", paths=paths):
             return asyncio.run(SavedRun(manner, paths[0], connection).through())
     with reports.even_of_errors("apply", paths=paths):
-        return asyncio.run(Run(manner).through(paths, connection.options(), selection, arguments))
+        return asyncio.run(
+            Run(manner).through(paths, connection.options(), selection, lambda one: one.arguments(paths, connection))
+        )
 
 
 def _alone(paths: Sequence[Path], selection: Selection) -> None:
@@ -140,7 +141,9 @@ class Run:
     def __init__(self, manner: Manner) -> None:
         self._manner = manner
 
-    async def through(self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str) -> int:
+    async def through(
+        self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
+    ) -> int:
         async with making(paths, options, chosen, arguments) as (made, js):
             return await self.offered(made, js)
 

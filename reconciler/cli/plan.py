@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -39,12 +39,11 @@ def plan_(
     no_color: common.NoColor = False,
 ) -> int:
     """Show what would be changed in the account, what is refused and why. Changes nothing."""
-    arguments = selection.arguments(paths, connection)
     if out is not None and out.suffix != ".json":
         raise common.Misused(f"--out {out}: write a name that ends in .json; by that `apply` knows a saved plan.")
     made: list[Made] = []
     with reports.even_of_errors("plan", format_, paths):
-        asyncio.run(_make(made, paths, connection.options(), selection, arguments))
+        asyncio.run(_make(made, paths, connection.options(), selection, lambda one: one.arguments(paths, connection)))
     plan = made[0].planned.plan
     if out is not None:
         _save(made[0], out, selection.files(paths))
@@ -62,7 +61,11 @@ def _save(made: Made, out: Path, files: Sequence[str]) -> None:
 
 
 async def _make(
-    into: list[Made], paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str
+    into: list[Made],
+    paths: Sequence[Path],
+    options: ConnectOptions,
+    chosen: Selection,
+    arguments: Callable[[Selection], str],
 ) -> None:
     """Returns nothing: asyncio writes out the whole of a main task's result while it puts the signals back."""
     async with making(paths, options, chosen, arguments) as (made, _js):

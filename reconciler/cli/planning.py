@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from reconciler.cli.filling import NO_VALUES, Values, values
 from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress
 from reconciler.cli.sharing import takes
+from reconciler.core import consent
 from reconciler.core.plan import Plan
 from reconciler.core.topology import Topology
 from reconciler.documents.load import Loaded
@@ -56,6 +57,12 @@ class Selection:
         return PlanOptions(
             only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, came_from=came_from
         )
+
+    def of_use(self, plan: Plan) -> Selection:
+        """Without consents to nothing, which no next command is to repeat."""
+        verdicts = [verdict for change in plan.changes for verdict in change.verdicts]
+        kept = (one for one in self.allow if consent.is_of_use(common.consents([one])[0], verdicts))
+        return replace(self, allow=tuple(kept))
 
     def files(self, paths: Sequence[Path]) -> list[str]:
         """How a command names them."""
@@ -118,9 +125,9 @@ def with_files(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> Plan:
 
 @asynccontextmanager
 async def making(
-    paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: str
+    paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
 ) -> AsyncIterator[tuple[Made, JetStream]]:
-    """The plan, and the connection to carry it out over."""
+    """The plan, and the connection to carry it out over; `arguments` says what a next command line repeats of a selection."""
     progress = Progress()
     progress.show("reading files and account …")
     began = time.monotonic()
@@ -131,6 +138,7 @@ async def making(
             progress.clear()
             seconds = time.monotonic() - began
             whole = replace(found, plan=with_files(found.plan, here.loaded, earlier))
-            yield Made(planned=whole, topology=here.topology, arguments=arguments, seconds=seconds), here.js
+            again = arguments(chosen.of_use(whole.plan))
+            yield Made(planned=whole, topology=here.topology, arguments=again, seconds=seconds), here.js
     finally:
         progress.clear()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
@@ -12,6 +15,18 @@ from pydantic import TypeAdapter, ValidationError
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.resource import Consent, Json, Resource, Terms
 from reconciler.core.rule import Verdict
+
+_PLAIN = re.compile(r"(?!(?:on|off|yes|no|y|n|true|false|null)$)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
+
+
+def quoted(text: str) -> str:
+    """A text as it stands in a file, also between braces."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def entry(code: str, to: str = "") -> str:
+    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as it stands in a file."""
+    return f"allow: [{{code: {code}, {f'to: {to}, ' if to else ''}reason: …}}]"
 
 
 def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:
@@ -60,6 +75,39 @@ def _raw(said: Json, path: str, spec: type[Terms]) -> Json:
 def _reader(spec: type[Terms], field: str) -> TypeAdapter[Json]:
     annotation: Any = spec.model_fields[field].annotation
     return TypeAdapter(annotation)
+
+
+Option = tuple[str, str]
+"""(code, address pattern) of `--allow ST301=stream/ORDERS`."""
+
+
+def is_about(option: Option, verdict: Verdict) -> bool:
+    return option[0] == verdict.code and fnmatchcase(verdict.address, option[1])
+
+
+def is_of_use(option: Option, verdicts: Iterable[Verdict]) -> bool:
+    """Is it consent to anything here?"""
+    return any(verdict.consentable and is_about(option, verdict) for verdict in verdicts)
+
+
+def in_vain(options: Iterable[Option], verdicts: Sequence[Verdict], codes: Collection[str]) -> Iterable[Diagnostic]:
+    """Options that are consent to nothing here: who gave one believes that something is allowed."""
+    for option in options:
+        if is_of_use(option, verdicts):
+            continue
+        code, pattern = option
+        said = f"--allow {code}={pattern} allows nothing"
+        if (met := next((one for one in verdicts if is_about(option, one)), None)) is None:
+            why = f"nothing of {code} was found at {pattern}" if code in codes else f"there is no rule {code}"
+            fix = "leave it out, or write the code and the address as the plan shows them"
+        elif met.blocks:
+            why, fix = f"no consent covers {code} {met.name} here", met.fix or "leave it out"
+        else:
+            why, fix = f"{code} {met.name} is a warning here, and stops nothing", "leave it out"
+        yield Diagnostic(
+            severity=Severity.WARNING, code="XX304", name="allowed-in-vain", message=f"{said}: {why}", fix=fix,
+            address=met.address if met else None,
+        )  # fmt: skip
 
 
 def leftovers(

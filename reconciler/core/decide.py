@@ -12,6 +12,7 @@ from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, Change
 from reconciler.core.judging import Judged, judged_all
 from reconciler.core.kind import Kind, Registry
+from reconciler.core.pages import PLANNING
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import World
 from reconciler.core.records import Owned, managed
@@ -83,6 +84,11 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
             *_consent_leftovers(world, verdicts, options),
             *guards.leftovers(tallies, world, options.today),
             *idle_patterns(world, options),
+            *consent.in_vain(
+                options.allow,
+                [verdict for address, each in verdicts.items() if address not in hidden for verdict in each],
+                {*(rule.code for rule in registry.rules()), *PLANNING},
+            ),
             *handover.idle(options.take_over, world.ledger),
         ),
         kept=sum(change.action is Action.KEEP for change in world.changes.values())

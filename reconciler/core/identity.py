@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from reconciler.core.binds import after_ack_floor
 from reconciler.core.kind import Kind, Raw
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Json
-from reconciler.core.saved import STABLE_CREATED, standing, stands
+from reconciler.core.saved import STABLE_CREATED, found_in, stands
 from reconciler.core.wire import Snapshot, Version
 
 
@@ -21,8 +22,8 @@ def seen_in(snapshot: Snapshot, raw: Raw) -> Config:
         bucket, key = raw.on
         entry = snapshot.entries.get(bucket, {}).get(key)
         return entry_seen(entry.revision) if entry and not entry.deleted else {}
-    found = standing(raw.on, snapshot)
-    return {**found, "server": str(snapshot.target.version)} if found else {}
+    info = found_in(raw.on, snapshot)
+    return echoed(info, snapshot.target.version) if info else {}
 
 
 def entry_seen(revision: int) -> Config:
@@ -32,7 +33,16 @@ def entry_seen(revision: int) -> Config:
 
 def echoed(echo: Mapping[str, Json], server: Version) -> Config:
     """The same from the answer to a create or update; empty where that does not tell."""
-    return {**stands(echo), "server": str(server)} if echo.get("created") else {}
+    return {**stands(echo), "server": str(server), **_holds(echo)} if echo.get("created") else {}
+
+
+def _holds(info: Mapping[str, Json]) -> Config:
+    """What would go with it, as far as there is something to lose."""
+    if "delivered" in info:
+        goes_on = after_ack_floor({"config": {}, **info})
+        return {"next": goes_on} if goes_on and goes_on > 1 else {}
+    messages = (info.get("state") or {}).get("messages", 0)
+    return {"messages": messages} if messages else {}
 
 
 def is_another(was: Config, now: Config, *, keeps: bool) -> bool:

@@ -93,6 +93,7 @@ PLANNING = {
     "XX109": Page("nothing-declared", "The files declare nothing any more, and what declares nothing deletes nothing, whatever stands in `removed`.", "check the path and the branch; to take a topology down, write `guards: [{kind: stream, upto: 3, reason: …}]` beside `removed`, for each kind"),
     "XX301": Page("consent-expired", "A consent whose last day is over.", "remove it, or judge anew and date it anew"),
     "XX302": Page("consent-unused", "A consent that no change of this plan needs.", "remove it, so that it never covers a change nobody thought of"),
+    "XX304": Page("allowed-in-vain", "An --allow of this run that is consent to nothing in its plan: no such rule, nothing of it at that address, or something that no consent covers.", "leave it out; where no consent covers it, take the way out that the refusal names"),
     "XX303": Page("consent-falls-short", "A consent for the right rule that does not reach: another value, a loss above its bound, or one nobody could count.", "judge the change anew and write the consent for it"),
     "XX901": Page("not-a-plan", "A file that is no saved plan, or one of another format or version.", "make it anew with the plan command"),
     "XX902": Page("cannot-write", "A file could not be written.", "check the path and its permissions"),

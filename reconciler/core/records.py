@@ -53,9 +53,12 @@ class Owned:
     taken_from: str = ""
     """The owner this plan takes it over from; not part of the record itself."""
     seen: Config = field(default_factory=dict)
-    """Which object it was when this was written: `created`, how far it had come (`at`), and the `server` that said so."""
+    """Which object it was when this was written: `created`, how far it had come (`at`), and the `server` that said so;
+    what would go with it: how many `messages` a stream held, and which one a consumer would have gone on with (`next`)."""
     revision: int = 0
     """Revision of the KV entry this was read from, for compare-and-set; not part of the record itself."""
+    written: str = field(default="", compare=False)
+    """When the server stored that entry; not part of the record itself."""
 
     @property
     def applied(self) -> Config:
@@ -122,7 +125,7 @@ def decode_owned(entry: Entry) -> Owned | str:
         said = read(entry.value, _SHAPES)
     except Unusable as why:
         return str(why)
-    return Owned(left=tuple(said.pop("left", ())), **said, revision=entry.revision)
+    return Owned(left=tuple(said.pop("left", ())), **said, revision=entry.revision, written=entry.stored)
 
 
 _PLAIN_KEY = re.compile(r"[a-z]+(\.[A-Za-z0-9_-]+){2,}")

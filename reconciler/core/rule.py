@@ -45,6 +45,10 @@ class Reaction(StrEnum):
     DOOMS = "says ok, and loses the object at its next restart or upgrade"
 
 
+TAKEN = frozenset({Reaction.ONE_WAY, Reaction.INERT, Reaction.HARMS, Reaction.DOOMS})
+"""What leaves the object as it was asked for, so that it may long be like this."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What a rule saw; the engine adds who said it and where."""
@@ -61,6 +65,8 @@ class Finding:
     quantities: Mapping[str, int] = field(default_factory=dict)
     reaction: Reaction | None = None
     """What the server does about this very finding, where it is not what the rule says in general."""
+    can_stand: bool = False
+    """The server refuses it of what is new, or we do; another way led to it all the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +87,8 @@ class Verdict:
     """The reason somebody gave for allowing this."""
     quantities: Mapping[str, int] = field(default_factory=dict)
     reaction: Reaction = Reaction.DOES
+    can_stand: bool = False
+    """Something live can be like this: where no account is looked at, nobody knows that it is an offence."""
 
     @property
     def blocks(self) -> bool:
@@ -172,6 +180,9 @@ class Rule:
     """What the server does with it. Beyond REFUSES we are stricter than it, for a harm shown in a test."""
     err_codes: tuple[int, ...] = ()
     """What the server answers where it refuses; several when versions or ways of asking differ."""
+    can_stand: bool = False
+    """It is judged when something is made, and what is there may have come to it by other ways: an update, a neighbour
+    that changed, a client."""
 
     of: frozenset[str] = frozenset()
     """Kinds it has anything to say about; empty: its own, or any for a rule across kinds."""
@@ -191,6 +202,7 @@ def rule(
     until: Version = EVER[1],
     reaction: Reaction | None = None,
     err_code: int | tuple[int, ...] = (),
+    can_stand: bool = False,
 ) -> Callable[[Judge], Rule]:
     """Make a rule of a function; its docstring is the page people read. One with an `err_code` is the server's own."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
@@ -208,6 +220,7 @@ def rule(
             until=until,
             reaction=reaction or (Reaction.REFUSES if err_codes else Reaction.DOES),
             err_codes=err_codes,
+            can_stand=can_stand,
         )
 
     return make
@@ -224,6 +237,7 @@ def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
 
 
 def _stamped(one: Rule, finding: Finding, change: Change) -> Verdict:
+    reaction = finding.reaction or one.reaction
     return Verdict(
         code=one.code,
         name=one.name,
@@ -236,5 +250,6 @@ def _stamped(one: Rule, finding: Finding, change: Change) -> Verdict:
         to=finding.to,
         consentable=finding.consentable or finding.outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
         quantities=finding.quantities,
-        reaction=finding.reaction or one.reaction,
+        reaction=reaction,
+        can_stand=finding.can_stand or one.can_stand or reaction in TAKEN,
     )

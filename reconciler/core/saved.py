@@ -141,8 +141,13 @@ def _objects(step: Step) -> Iterator[tuple[str, ...]]:
 
 def standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
     """When this stream or consumer was created, and how far it has come; None: it is not there."""
-    info = snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
+    info = found_in(on, snapshot)
     return stands(info) if info else None
+
+
+def found_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
+    """What the server said of this stream or consumer; None: it is not there."""
+    return snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
 
 
 def stands(info: Mapping[str, Json]) -> Mapping[str, Json]:

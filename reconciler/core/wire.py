@@ -71,13 +71,16 @@ class Target:
         return self.cluster is not None
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Entry:
     """The last message of one key in a KV bucket."""
 
     value: bytes
     revision: int
     deleted: bool = False
     """The last message is a delete or purge marker; its revision is the one to expect in a compare-and-set."""
+    stored: str = field(default="", compare=False)
+    """When the server stored it, by its own clock; empty where nobody said."""
 
 
 class Scope:
@@ -172,7 +175,17 @@ class QueuedFrom:
     source: str
 
 
-Question = SubjectCounts | MessagesFrom | QueuedFrom
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peers:
+    """Question: which servers take part in JetStream? Answer: {"servers": [{"cluster": name, "tags": [tag]}]}, not
+    necessarily more than `least` of one cluster, where any will do."""
+
+    least: int
+    placement: tuple[str, tuple[str, ...]] = ("", ())
+    """The cluster, where one is named, and the tags they must have."""
+
+
+Question = SubjectCounts | MessagesFrom | QueuedFrom | Peers
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +293,7 @@ class Step:
     body: Config = field(default_factory=dict)
     """create: the configuration to send. pause: {"pause_until": …}. unpin: {"group": …}. reset: {"seq": …}.
     read: {"paused": true} waits a moment until a pause is in effect. gates: {"timeout": ns} and what they wait for:
-    {"names": […]} (without: all of them), {"replicas": …}, {"partitions": {member: […]}} or
+    {"names": […]} (without: all of them), {"replicas": …}, {"partitions": {member: […]}, "held": ns, "again": ns} or
     {"from": origin, "first": sequence, "subjects": […]}. queue.*: {"from": source, "timeout": ns}."""
     set: Config = field(default_factory=dict)
     """update: top-level fields to write, in the server's names and raw values. `metadata` is patched key by key."""

@@ -13,7 +13,15 @@ from reconciler.report.document import Document, Finding
 from reconciler.report.effects import many
 from reconciler.report.entries import Entry, Section, is_bare
 from reconciler.report.fields import paths
-from reconciler.report.judgements import consent_entry, sentence, standing, total, worst_first
+from reconciler.report.judgements import (
+    consent_entry,
+    how_to_consent,
+    lacks_consent,
+    sentence,
+    standing,
+    total,
+    worst_first,
+)
 from reconciler.report.markup import Markup, element, escaped, prose, together
 from reconciler.report.names import with_children, without_kind
 from reconciler.report.paper import Paper
@@ -124,8 +132,8 @@ def _way_out(verdict: Verdict, change: PlannedChange) -> Iterator[Markup]:
         yield element("p", element("b", "Instead: "), prose(words.strip()))
     if allow:
         yield element("pre", (allow + rest).strip())
-    elif verdict.blocks and verdict.consentable:
-        yield element("p", "Or consent, in the file:" if words else "To consent, in the file:")
+    elif lacks_consent(verdict):
+        yield element("p", f"{how_to_consent(verdict, change)}:")
         yield element("pre", consent_entry(verdict, change))
 
 

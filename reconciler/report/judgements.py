@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.core.diff import Consequence
+from reconciler.core import consent
+from reconciler.core.diff import Action, Consequence
 from reconciler.core.kind import Unit
 from reconciler.core.plan import PlannedChange
 from reconciler.core.rule import Outcome, Verdict
@@ -80,17 +82,37 @@ def way_out(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, 
     lines: list[str] = []
     if verdict.fix:
         lines += paper.paragraphs(f"Instead: {_ALLOW.sub(_BELOW, verdict.fix)}", indent)
-    if verdict.blocks and verdict.consentable and "allow:" not in (verdict.fix or ""):
-        lines += paper.wrapped(f"{'Or' if verdict.fix else 'To'} consent, in the file at {where}:", indent)
+    if lacks_consent(verdict):
+        place = f" at {where}" if is_declared(change) else ""
+        lines += paper.wrapped(f"{how_to_consent(verdict, change)}{place}:", indent)
         lines.append(" " * (indent + 2) + consent_entry(verdict, change))
     return lines
 
 
+CONSENT = ("allow: [", "--allow ", "moved: [")
+
+
+def lacks_consent(verdict: Verdict) -> bool:
+    """Consent would let it happen, and the way out does not say how to give it."""
+    return verdict.blocks and verdict.consentable and not any(words in (verdict.fix or "") for words in CONSENT)
+
+
+def is_declared(change: PlannedChange) -> bool:
+    """Does it have a place of its own in the files, where `allow` can stand? What is to be removed has none."""
+    return change.action is not Action.DELETE
+
+
+def how_to_consent(verdict: Verdict, change: PlannedChange) -> str:
+    """`Or consent, in the file`: what comes before `consent_entry`."""
+    return f"{'Or' if verdict.fix else 'To'} consent, {'in the file' if is_declared(change) else 'for this run'}"
+
+
 def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
-    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted."""
+    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; where no file can say it, the option that does."""
+    if not is_declared(change):
+        return f"--allow {shlex.quote(f'{verdict.code}={verdict.address}')}"
     unit: Unit = next((field.info.unit for field in change.fields if field.path == verdict.path), "text")
-    to = "" if verdict.to is None else f"to: {show_yaml(verdict.to, unit)}, "
-    return f"allow: [{{code: {verdict.code}, {to}reason: …}}]"
+    return consent.entry(verdict.code, "" if verdict.to is None else show_yaml(verdict.to, unit))
 
 
 def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -> list[str]:

@@ -16,11 +16,11 @@ from reconciler.core.plan import PlannedChange
 from reconciler.report.blocks import mark, removal
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.effects import many
-from reconciler.report.entries import Entry, Section, entries, is_bare
+from reconciler.report.entries import Entry, Section, entries
 from reconciler.report.fields import paths
 from reconciler.report.gfm import code, fenced, folded, markup, prose
 from reconciler.report.headline import heading, totals, what_next
-from reconciler.report.judgements import sentence
+from reconciler.report.judgements import sentence, worst_first
 from reconciler.report.markdown_parts import along, details, happening, names_of, verdicts, warnings
 from reconciler.report.values import counted
 from reconciler.report.visible import inert, visible
@@ -181,7 +181,9 @@ def _changes(section: Section, changes: Sequence[Entry], document: Document) -> 
 
 
 def _is_plain(entry: Entry) -> bool:
-    return is_bare(entry.first) and not entry.first.fields and len(entry.changes) == 1
+    """Is there nothing to unfold? What it does in words stands above."""
+    drawn = any(consequence.detail for consequence in entry.first.consequences)
+    return not (drawn or worst_first(entry.first.verdicts) or entry.first.fields) and len(entry.changes) == 1
 
 
 def _line(entry: Entry, document: Document) -> str:

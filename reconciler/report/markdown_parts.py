@@ -9,7 +9,16 @@ from reconciler.core.rule import Outcome, Verdict
 from reconciler.report.effects import effects, many
 from reconciler.report.entries import Entry
 from reconciler.report.gfm import code, fenced, prose
-from reconciler.report.judgements import consent_entry, sentence, total, verdict_head, worst_first
+from reconciler.report.judgements import (
+    consent_entry,
+    how_to_consent,
+    is_declared,
+    lacks_consent,
+    sentence,
+    total,
+    verdict_head,
+    worst_first,
+)
 from reconciler.report.names import with_children, without_kind
 from reconciler.report.paper import Paper
 from reconciler.report.partitions import partition_lines
@@ -64,9 +73,9 @@ def _way_out(verdict: Verdict, entry: Entry) -> Iterator[str]:
         yield from ("", f"Instead: {prose(words.strip())}")
     if allow:
         yield from ("", *fenced([(allow + rest).strip()], "yaml"))
-    elif verdict.blocks and verdict.consentable:
-        yield from ("", "Or consent, in the file:" if words else "To consent, in the file:", "")
-        yield from fenced([consent_entry(verdict, entry.first)], "yaml")
+    elif lacks_consent(verdict):
+        yield from ("", f"{how_to_consent(verdict, entry.first)}:", "")
+        yield from fenced([consent_entry(verdict, entry.first)], "yaml" if is_declared(entry.first) else "sh")
 
 
 def happening(entry: Entry) -> Iterator[str]:

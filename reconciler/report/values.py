@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from reconciler.core import consent
 from reconciler.core.diff import FieldChange
 from reconciler.core.kind import FieldInfo, Unit
 from reconciler.core.resource import Json
@@ -106,13 +107,10 @@ def counted(number: int, word: str) -> str:
     return f"{number:_} {noun(number, word)}"
 
 
-_YAML_WORD = re.compile(r"(?!(?:on|off|yes|no|y|n|true|false|null)$)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
-
-
 def show_yaml(value: Json, unit: Unit = "text") -> str:
     """One value as it would stand in a file, also between braces."""
     if isinstance(value, str):
-        return value if _YAML_WORD.fullmatch(value) else visible(json.dumps(value, ensure_ascii=False))
+        return visible(consent.quoted(value))
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return show_duration(value) if unit == "duration" else _exact_bytes(value) if unit == "bytes" else f"{value:_}"
     return visible(json.dumps(value, ensure_ascii=False))

@@ -38,6 +38,8 @@ NO_STREAM, NO_CONSUMER, NO_MESSAGE = 10059, 10014, 10037
 WHO = "$SYS.REQ.USER.INFO"
 """Asked at the connected server itself, whatever the domain or prefix."""
 T = TypeVar("T")
+Stale = Callable[[str, Mapping[str, Json], "Refusal"], bool]
+"""(endpoint, body, refusal) → do we know better, so that it will pass?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class JetStream:
         self.timeout = timeout
         self._hurried: Callable[[], bool] = lambda: True
         self._forbidden: Unless = always
+        self._stale: Stale = lambda _endpoint, _body, _said: False
         self.prefix = api_prefix(domain, prefix)
 
     @classmethod
@@ -156,6 +159,12 @@ class JetStream:
         guarded = copy.copy(self)
         guarded._forbidden = forbidden
         return guarded
+
+    def doubting(self, stale: Stale) -> JetStream:
+        """The same, but what is refused although we know better is asked again, until patience is over."""
+        doubting = copy.copy(self)
+        doubting._stale = stale
+        return doubting
 
     def persistent(self, *, hurried: Callable[[], bool] = lambda: False) -> JetStream:
         """The same, but also silence is asked again for a while: a server that restarts, a leader that is elected. Not
@@ -222,15 +231,18 @@ class JetStream:
         def may_help(said: Answer) -> bool:
             if isinstance(said, NoAnswer):
                 return self._persists and (said.outcome_unknown or said.why in PASSING)
-            return isinstance(said, Refusal) and said.err_code in TRANSIENT
+            return isinstance(said, Refusal) and (said.err_code in TRANSIENT or self._stale(endpoint, body or {}, said))
 
         return await self._patiently(lambda: self.request(endpoint, body, within=within), may_help)
 
     async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
         """A request that changes something: sent again only where it is known that nothing was done."""
-        return await self._patiently(
-            lambda: self.request(endpoint, body, level=level, unless=self._forbidden), self._was_not_done
-        )
+
+        def again(said: Answer) -> bool:
+            is_stale = isinstance(said, Refusal) and self._stale(endpoint, body or {}, said)
+            return is_stale or self._was_not_done(said)
+
+        return await self._patiently(lambda: self.request(endpoint, body, level=level, unless=self._forbidden), again)
 
     @property
     def _persists(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from functools import partial
 
 from reconciler.core.events import (
@@ -24,12 +24,14 @@ from reconciler.core.events import (
     Started,
     Waiting,
 )
+from reconciler.core.resource import Json
 from reconciler.core.wire import Call, Step
 from reconciler.server import problems
 from reconciler.server.afterwards import verify
 from reconciler.server.api import JetStream
 from reconciler.server.handling import Forms, LastLook, Run, Succeeded
 from reconciler.server.problems import Unsuccessful
+from reconciler.server.stale import Seen
 from reconciler.server.steps import carry_out
 
 GRACE = 5.0
@@ -50,13 +52,17 @@ async def execute(
     grace: float = GRACE,
     known: Iterable[Settled] = (),
     last_look: LastLook = lambda _step, _info: None,
+    streams: Iterable[Mapping[str, Json]] = (),
 ) -> AsyncGenerator[Event, None]:
     """Events as they happen; the last is `Finished`. Setting `stop` ends the run early; `may_write` is asked before
     each step and once more before each of its writes; `known` are outcomes that were settled before the run, and stop
-    what comes after them; `last_look` judges what is to be deleted as it is just before."""
+    what comes after them; `last_look` judges what is to be deleted as it is just before. `streams`: what was read of those
+    that are there, which shows how many servers there are."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
-    guarded = js.writing_unless(may_write)
-    run = Run(guarded, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)), last_look)
+    seen = Seen()
+    seen.show(streams)
+    guarded = js.writing_unless(may_write).doubting(seen.contradicts)
+    run = Run(guarded, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)), last_look, seen=seen)
     course = _Course(run, steps, window, events.put_nowait, may_write, stop or asyncio.Event())
     course.settle(known)
     runner = asyncio.create_task(course.run(grace))

@@ -11,6 +11,7 @@ from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Entry, Step
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
 from reconciler.server.problems import Doubtful, Unsuccessful, strayed
+from reconciler.server.stale import Seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,8 @@ class Run:
     last_look: LastLook = lambda _step, _info: None
     written: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Revisions this run wrote, by (bucket, key): a later step on the same key expects those."""
+    seen: Seen = field(default_factory=Seen)
+    """What servers have said in this run, which later answers may lag behind."""
     bound: dict[str, Json] = field(default_factory=dict)
     """Values that steps of this run bound, by step id."""
 

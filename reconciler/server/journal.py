@@ -17,7 +17,7 @@ from reconciler.core.resource import Json
 from reconciler.core.wire import Entry
 from reconciler.server import room, settled
 from reconciler.server.api import JetStream, NoAnswer, Put, Refusal, Stored
-from reconciler.server.read_kv import dated, entry, names
+from reconciler.server.read_kv import entry, names
 
 Stamped = tuple[Entry, str] | Refusal | NoAnswer | None
 
@@ -121,18 +121,18 @@ async def _read(js: JetStream, numbers: Iterable[int]) -> list[Run] | Refusal | 
 
 async def _one(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
     begun, ended = await asyncio.gather(
-        dated(js, BUCKET, journal.begun_key(number)), dated(js, BUCKET, journal.ended_key(number))
+        entry(js, BUCKET, journal.begun_key(number)), entry(js, BUCKET, journal.ended_key(number))
     )
-    if not isinstance(begun, tuple):
+    if not isinstance(begun, Entry):
         return begun
     if isinstance(ended, Refusal | NoAnswer):
         return ended
-    if begun[0].deleted:
+    if begun.deleted:
         return None
-    said = journal.told(begun[0].value)
+    said = journal.told(begun.value)
     if ended is None:
-        return Run(number=number, begun=said, at=begun[1], is_running=await _is_running(js, said))
-    return Run(number=number, begun=said, at=begun[1], ended=journal.told(ended[0].value), until=ended[1])
+        return Run(number=number, begun=said, at=begun.stored, is_running=await _is_running(js, said))
+    return Run(number=number, begun=said, at=begun.stored, ended=journal.told(ended.value), until=ended.stored)
 
 
 async def _is_running(js: JetStream, begun: dict[str, object]) -> bool:

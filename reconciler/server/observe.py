@@ -17,6 +17,7 @@ from reconciler.core.resource import Json
 from reconciler.core.wire import (
     Entry,
     Facts,
+    Peers,
     Question,
     QueuedFrom,
     Scope,
@@ -28,6 +29,7 @@ from reconciler.core.wire import (
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
 from reconciler.server.counting import messages_from
 from reconciler.server.listing import Listed, Unsettled, ask_each, listed
+from reconciler.server.peers import peers
 from reconciler.server.queue_steps import queued_from
 from reconciler.server.read_kv import entries, subject_counts
 from reconciler.server.target import leader_versions, target
@@ -134,6 +136,8 @@ async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal
         return await subject_counts(js, question.stream, question.filter)
     if isinstance(question, QueuedFrom):
         return await queued_from(js, question)
+    if isinstance(question, Peers):
+        return await peers(js, question)
     return await messages_from(js, question)
 
 

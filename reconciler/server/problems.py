@@ -38,6 +38,7 @@ DEEDS = {
 }
 
 FIXES = {
+    10005: "The cluster has no servers for so many replicas, or none that is placed so; lower num_replicas, or add servers.",
     10008: "The cluster has no leader at the moment; run apply again when it has.",
     10023: "The server lacks resources; ask its operator, then run apply again.",
     10025: "The server does not know a field of this configuration: it is older than the plan assumed. " + PLAN_AGAIN,
@@ -193,10 +194,14 @@ def still_behind(step: Step, how: str) -> Unsuccessful:
 
 
 def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:
-    seconds = step.body["timeout"] / 1e9
+    seconds, held, again = (step.body.get(name, 0) / 1e9 for name in ("timeout", "held", "again"))
+    how = (
+        f" A member that is gone holds its partitions for up to {held:g} s (its ack wait, its inactive_threshold, and 1 s), "
+        f"those that run try again every {again:g} s, and 1 s is for the answers."
+    )
     message = (
         f"The membership of {step.address} is changed, but {', '.join(names)} consumed before and did not again within "
-        f"{seconds:g} s: nobody takes what is queued on the partitions there."
+        f"{seconds:g} s: nobody takes what is queued on the partitions there.{how if held else ''}"
     )
     fix = "Look whether these members run (`reconciler groups doctor` says what is wrong with each), and start them."
     return Unsuccessful(_diagnostic(step, "AP111", "members-away", message, fix), nothing_done=True)

@@ -92,7 +92,7 @@ def _entry(bucket: str, message: Reply) -> tuple[str, Entry]:
     headers = message.headers
     deleted = headers.get("KV-Operation") in ("DEL", "PURGE") or "Nats-Marker-Reason" in headers
     key = headers["Nats-Subject"].removeprefix(f"$KV.{bucket}.")
-    return key, Entry(message.data, int(headers["Nats-Sequence"]), deleted)
+    return key, Entry(message.data, int(headers["Nats-Sequence"]), deleted, headers.get("Nats-Time-Stamp", ""))
 
 
 async def _from_leader(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | Refusal | NoAnswer:
@@ -118,12 +118,6 @@ async def names(js: JetStream, bucket: str, matching: str) -> list[str] | Refusa
 
 async def entry(js: JetStream, bucket: str, key: str) -> Entry | Refusal | NoAnswer | None:
     """The last message of one key, from the leader: what a compare-and-set must be based on. None: never written."""
-    found = await dated(js, bucket, key)
-    return found[0] if isinstance(found, tuple) else found
-
-
-async def dated(js: JetStream, bucket: str, key: str) -> tuple[Entry, str] | Refusal | NoAnswer | None:
-    """The same, with the time at which the server stored it."""
     said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": f"$KV.{bucket}.{key}"})
     if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
         return None
@@ -132,7 +126,7 @@ async def dated(js: JetStream, bucket: str, key: str) -> tuple[Entry, str] | Ref
     message = said["message"]
     headers = base64.b64decode(message.get("hdrs") or "")
     value = base64.b64decode(message.get("data") or "")
-    return Entry(value, message["seq"], bool(_MARKER.search(headers))), str(message.get("time", ""))
+    return Entry(value, message["seq"], bool(_MARKER.search(headers)), str(message.get("time", "")))
 
 
 async def subject_counts(js: JetStream, stream: str, matching: str) -> dict[str, int] | Refusal | NoAnswer:

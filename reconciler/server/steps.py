@@ -35,7 +35,11 @@ async def _create(run: Run, step: Step) -> Result:
     """An explicit create may be repeated: it succeeds when the very same is there, and is refused when not."""
     durable = {"durable_name": step.on[1]} if step.call is Call.CONSUMER_CREATE else {}
     config = {"name": step.on[-1], **durable, **step.body}
-    return await _carried(run, _Write(step, config, None, "create"))
+    result = await _carried(run, _Write(step, config, None, "create"))
+    if isinstance(result, Succeeded):
+        run.seen.made.add(step.on)
+        run.seen.show([result.echo])
+    return result
 
 
 async def _update(run: Run, step: Step) -> Result:
@@ -100,6 +104,7 @@ async def _delete(run: Run, step: Step) -> Result:
     if step.before is not None and isinstance(found := await look(), Unsuccessful):
         return found
     sent = True
+    run.seen.made.discard(step.on)
     said: Answer | Result = await settled.written(
         run.js, lambda: run.js.write(read.replace(".INFO.", ".DELETE.", 1)), look
     )

@@ -82,7 +82,7 @@ async def _carried_out(
         ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
     running = execute(
         ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known,
-        last_look=LastLook.of(plan, planned.snapshot).at,
+        last_look=LastLook.of(plan, planned.snapshot).at, streams=planned.snapshot.streams.values(),
     )  # fmt: skip
     async with aclosing(running) as events:
         async for event in events:

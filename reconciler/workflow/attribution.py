@@ -19,11 +19,11 @@ from reconciler.core.drift import Drift, FieldDrift, Item, Standing
 from reconciler.core.kind import Kind, Raw
 from reconciler.core.records import BUCKET, encode_key
 from reconciler.core.resource import Address, Config, Json
-from reconciler.core.wire import Snapshot
+from reconciler.core.wire import Entry, Snapshot
 from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream
 from reconciler.server.audit_trail import capture, events_since, moment, reaches_back_to
-from reconciler.server.read_kv import dated
+from reconciler.server.read_kv import entry
 from reconciler.workflow.drift import Looked
 
 MARGIN = timedelta(seconds=60)
@@ -122,8 +122,8 @@ async def _recorded(item: Item, js: JetStream) -> datetime | None:
     """When what was applied was written down."""
     if item.owned is None:
         return None
-    said = await dated(js, BUCKET, encode_key(Address.parse(item.address)))
-    return moment(said[1]) if isinstance(said, tuple) else None
+    said = await entry(js, BUCKET, encode_key(Address.parse(item.address)))
+    return moment(said.stored) if isinstance(said, Entry) else None
 
 
 def _trail(item: Item, events: Sequence[Event], recorded: datetime | None, info: Mapping[str, Json] | None) -> Trail:

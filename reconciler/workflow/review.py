@@ -24,7 +24,7 @@ from reconciler.core.unseen import Watched, unseen
 from reconciler.core.wire import Scope, Snapshot, Unanswered, Version
 from reconciler.kinds import REGISTRY
 from reconciler.workflow import imagined
-from reconciler.workflow.validate import nowhere, versions
+from reconciler.workflow.validate import able_to_stand, nowhere, unless_live, versions
 
 NOBODY_ASKED = "no server was asked"
 
@@ -113,6 +113,10 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
     )  # fmt: skip
     watched = Watched(view)
     found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
+    older = able_to_stand(head, snapshot.target.version, REGISTRY)
+    for address, verdicts in found.items():
+        if world.changes[address].action is Action.CREATE:
+            found[address] = [unless_live(verdict, older) for verdict in verdicts]
     plan = decide(world, view, REGISTRY, Options(today=today, unjudged=watched.left), found)
     changes = tuple(_as_far_as_known(change, watched) for change in plan.changes if change.reason != RENEWED)
     return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}

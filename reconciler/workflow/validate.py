@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from reconciler.core.diagnostic import Diagnostic, ordered
 from reconciler.core.judging import judged_all
 from reconciler.core.kind import Registry
 from reconciler.core.reconcile import reconcile
-from reconciler.core.rule import View
+from reconciler.core.rule import Outcome, Verdict, View
 from reconciler.core.topology import Topology
 from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
 from reconciler.documents.files import DISK, Tree
@@ -53,11 +54,43 @@ def nowhere(topology: Topology, version: Version) -> Target:
 
 
 def offline(topology: Topology, version: Version, registry: Registry) -> Iterator[Diagnostic]:
-    """Verdicts on creating everything on an empty cluster of this version, from the rules that need no live state."""
+    """What there is to say of creating everything on an empty cluster of this version, without looking at a server."""
+    older = able_to_stand(topology, version, registry)
+    yield from (unless_live(verdict, older).diagnostic() for verdict in _verdicts(topology, version, registry))
+
+
+Said = Callable[[], Collection[tuple[str, str, str]]]
+
+
+def able_to_stand(topology: Topology, version: Version, registry: Registry) -> Said:
+    """By address, code and path: what this server refuses, and what may be there since an older one took it."""
+
+    @cache
+    def said() -> frozenset[tuple[str, str, str]]:
+        older = (each for each in SUPPORTED if each < version)
+        verdicts = (verdict for each in older for verdict in _verdicts(topology, each, registry))
+        return frozenset((one.address, one.code, one.path) for one in verdicts if one.can_stand)
+
+    return said
+
+
+def unless_live(verdict: Verdict, older: Said) -> Verdict:
+    """What is live and unchanged is no offence, and whether it is live nobody has seen: so it is worth a warning."""
+    if not verdict.blocks:
+        return verdict
+    if not (verdict.can_stand or (verdict.address, verdict.code, verdict.path) in older()):
+        return verdict
+    return replace(verdict, outcome=Outcome.WARNS, message=f"{verdict.message.rstrip('.')}. {UNLESS_LIVE}")
+
+
+UNLESS_LIVE = "A plan refuses this unless it is live already."
+
+
+def _verdicts(topology: Topology, version: Version, registry: Registry) -> Iterator[Verdict]:
     snapshot = Snapshot(target=nowhere(topology, version))
     world = reconcile(topology, snapshot, {}, registry, ledger_known=True)
     view = View(
         target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes
     )
     for verdicts in judged_all(world, view, registry, needing=OFFLINE).values():
-        yield from (verdict.diagnostic() for verdict in verdicts)
+        yield from verdicts

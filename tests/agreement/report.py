@@ -14,6 +14,7 @@ NOT_NEEDED = {
     "OB401": "nothing that an object store's file may say is younger than the oldest supported server",
     "XX202": "two streams exchange subjects: a case has one change; tests/rules and the tests of exchanges have both",
     "XX226": "accounts with limits by number of replicas live in clusters with operators",
+    "XX227": "only a cluster is short of servers; tests/server/test_peers.py compares with one",
     "CO583": "what feeds a copy takes a moment to begin; tests/kinds/test_copied_streams.py waits for it on real servers",
     "EG546": "a case never makes the bucket of groups wrong; tests/kinds/test_groups.py asks real servers",
     "SG546": "as EG546",

@@ -252,3 +252,27 @@ def test_the_duplicate_window_of_a_mirror_is_forgotten_at_the_next_start() -> No
         assert "duplicate_window" in talk(account, make)
         server.restart()
         assert "duplicate_window" not in talk(account, look)
+
+
+@shows("ST312", "KV312", "OB312")
+@on_every_version
+def test_copies_of_a_stream_that_is_made_again_skip_as_many_messages_as_they_had(account: Account) -> None:
+    """They take it up again by themselves after some ten seconds of silence."""
+
+    async def work(js: JetStream) -> dict[str, int]:
+        for origin, first in (("O", 1), ("P", 6)):
+            await make_stream(js, origin, subjects=[origin])
+            await make_stream(js, f"{origin}M", mirror={"name": origin})
+            await make_stream(js, f"{origin}Q", sources=[{"name": origin}])
+            await publish(js, *[origin] * 5)
+            await reaches(5, js, f"{origin}M")
+            await reaches(5, js, f"{origin}Q")
+            done(await js.write(f"STREAM.DELETE.{origin}"))
+            await make_stream(js, origin, subjects=[origin], first_seq=first)
+            await publish(js, *[origin] * 7)
+        for name, number in (("PM", 12), ("PQ", 12), ("OM", 7), ("OQ", 7)):
+            await reaches(number, js, name)
+        return {name: await count(js, name) for name in ("OM", "OQ", "PM", "PQ")}
+
+    sourced = 12 if account.minor == "2.15" else 7
+    assert talk(account, work) == {"OM": 7, "OQ": sourced, "PM": 12, "PQ": 12}

@@ -6,7 +6,8 @@ import pytest
 
 from reconciler.server.api import JetStream, NoAnswer, Silence
 from tests.agreement.harm import Alone, change, count, is_there, publish, pull, refused, shows
-from tests.support.accounts import Account
+from tests.support.accounts import Account, Pool
+from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import running
 from tests.support.versions import on_every_version
@@ -48,6 +49,22 @@ def test_a_lower_limit_removes_messages(account: Account, limit: dict[str, int])
         return await count(js, "S")
 
     assert talk(account, work) == 1
+
+
+@shows("ST557")
+@pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
+def test_a_consumer_beyond_a_lowered_limit_cannot_be_made_again(pool: Pool, minor: str) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s"])
+        for name in ("a", "b"):
+            await make_consumer(js, "S", name)
+        await change(js, "S", max_consumers=1)
+        there = done(await js.read("STREAM.INFO.S"))["state"]["consumer_count"]
+        done(await js.write("CONSUMER.DELETE.S.a"))
+        body = {"stream_name": "S", "action": "create", "config": {"durable_name": "a", "ack_policy": "explicit"}}
+        return there, await refused(js, "CONSUMER.CREATE.S.a", body)
+
+    assert talk(pool.account(minor), work) == (2, 10026)
 
 
 @shows("ST302")

@@ -43,6 +43,39 @@ def test_the_next_command_repeats_everything_but_the_login(shell: Shell, account
     assert ran.out.endswith(f"\nNext: reconciler apply topology.yaml --only 'stream/*' --server {account.url}\n")
 
 
+GROUPED = """reconciler: 1
+topology: t
+streams:
+  A:
+    subjects: [a.*]
+    max_age: 1d
+    groups: {g: {type: static, max_members: 4, filters: [a.*], members: [m]}}
+"""
+
+
+def test_consent_to_nothing_is_told_and_repeated_in_no_next_command(shell: Shell, account: Account) -> None:
+    applied(shell, account, GROUPED)
+    file = shell.write(GROUPED.replace("[m]", "[m, p]"))
+    vain = ("SG101=static_group/A/g", "ST999=stream/A", "ST301=stream/B", "CO310=consumer/A/*")
+    ran = shell("plan", file, *(word for one in vain for word in ("--allow", one)), *target(account))
+    assert ran.err == ""
+    told = " ".join(ran.out.split())
+    assert "no consent covers SG101 static-group-change here" in told
+    assert "there is no rule ST999" in told
+    assert "nothing of ST301 was found at stream/B" in told
+    assert "nothing of CO310 was found at consumer/A/*" in told
+    assert [line for line in ran.out.splitlines() if "reconciler" in line and "--allow" in line] == []
+    assert ran.code == 4
+
+
+def test_consent_that_is_needed_is_repeated(shell: Shell, account: Account) -> None:
+    applied(shell, account, GROUPED)
+    file = shell.write(GROUPED.replace("max_age: 1d", "deny_delete: true"))
+    ran = shell("plan", file, "--allow", "ST206=stream/A", "--allow", "ST206=stream/B", *target(account))
+    [following] = [line for line in ran.out.splitlines() if line.startswith("Next: ")]
+    assert (ran.code, "--allow ST206=stream/A" in following, "stream/B" in following) == (0, True, False)
+
+
 def test_after_an_apply_the_plan_is_one_line_and_nothing_is_pending(shell: Shell, account: Account) -> None:
     file = applied(shell, account)
     ran = shell("plan", file, "--exit-code", *target(account))

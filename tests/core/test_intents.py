@@ -36,7 +36,7 @@ def test_an_intent_is_found_under_the_address_it_is_about() -> None:
 
 
 def test_a_finished_one_is_gone() -> None:
-    entries = {intent_key(AT): stored(INTENT)._replace(deleted=True)}
+    entries = {intent_key(AT): replace(stored(INTENT), deleted=True)}
     assert intents(Snapshot(target=Target(version=Version(2, 12)), entries={"reconciler": entries})) == {}
 
 

@@ -11,12 +11,15 @@ from pathlib import Path
 from reconciler.core.events import Finished
 from reconciler.core.plan import Plan
 from reconciler.core.topology import Topology
+from reconciler.core.wire import SUPPORTED, Version
 from reconciler.kinds import REGISTRY
 from reconciler.server.observe import observe
 from reconciler.workflow.apply import apply
 from reconciler.workflow.export import export
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import PlanOptions, planned
+from reconciler.workflow.review import Pair, review
+from reconciler.workflow.validate import offline
 from tests.faithful.accounts import Live, On, configurations
 from tests.faithful.drawing import NEIGHBOURS, Drawn
 
@@ -35,6 +38,8 @@ class Tally:
     """Objects whose copy is another one, or missing without a word."""
     unseen: list[str] = field(default_factory=list)
     """Changes by hand that no plan or no drift names."""
+    offences: list[str] = field(default_factory=list)
+    """What `validate` or `review` refuse of an exported file, though it is live and unchanged."""
     left: int = 0
     """Changed fields that the export itself says are left as found: an object has no value where servers give one now."""
     refused: Counter[str] = field(default_factory=Counter)
@@ -44,13 +49,14 @@ class Tally:
     def is_faithful(self) -> bool:
         """What no rule lets us make anew is not copied: with many of those a copy would prove little."""
         few = sum(self.refused.values()) < self.objects * 0.05 and self.left < self.changes * 0.01
-        return bool(self.objects and self.changes) and few and not (self.lost or self.unseen)
+        return bool(self.objects and self.changes) and few and not (self.lost or self.unseen or self.offences)
 
     def __iadd__(self, other: Tally) -> Tally:
         self.objects += other.objects
         self.changes += other.changes
         self.lost += other.lost
         self.unseen += other.unseen
+        self.offences += other.offences
         self.left += other.left
         self.refused += other.refused
         return self
@@ -59,7 +65,7 @@ class Tally:
         refused = ", ".join(f"{code} {number}" for code, number in self.refused.most_common())
         return (
             f"{self.objects:_} objects copied, {len(self.lost)} lost; {self.changes:_} changes by hand, "
-            f"{len(self.unseen)} unseen, {self.left} left as found; "
+            f"{len(self.unseen)} unseen, {self.left} left as found; exported files refused: {len(self.offences)}; "
             f"not to be made anew: {sum(self.refused.values())} ({refused})"
         )
 
@@ -74,6 +80,23 @@ def exported(live: Live, folder: Path) -> Topology:
     return loaded.topology
 
 
+def offences(wanted: Topology, version: Version) -> list[str]:
+    """What is refused offline of an exported file, for the newest server and for the one it comes from: by `validate`, and
+    by `review` of a change that leaves it alone and of the one that brings it."""
+    found = []
+    for judged in sorted({version, SUPPORTED[-1]}):
+        said = offline(wanted, judged, REGISTRY)
+        found += [f"validate {judged}: {one.address} {one.code} {one.message}" for one in said if one.is_error]
+        for base in (wanted, None):
+            changes = review(Pair(base=base, head=wanted), TODAY, judged).plan.changes
+            refused = (one for change in changes for one in change.verdicts if one.blocks)
+            found += [f"review {judged}: {one.address} {one.code} {one.message}" for one in refused]
+            found += [
+                f"review {judged}: {one.address} is {one.action}" for one in changes if base and one.action.writes
+            ]
+    return found
+
+
 def applied(live: Live, wanted: Topology) -> tuple[Plan, Finished]:
     async def work() -> tuple[Plan, Finished]:
         made = await planned(wanted, await observe(live.js), live.js, OPTIONS)
@@ -84,11 +107,22 @@ def applied(live: Live, wanted: Topology) -> tuple[Plan, Finished]:
     return done
 
 
+def plan_of(live: Live, wanted: Topology) -> Plan:
+    """Without any consent."""
+
+    async def work() -> Plan:
+        return (await planned(wanted, await observe(live.js), live.js, PlanOptions(today=TODAY))).plan
+
+    found: Plan = live.run(work())
+    return found
+
+
 def copy(original: Live, duplicate: Live, objects: Sequence[Drawn], folder: Path) -> Tally:
     """Makes these objects in one account, and copies that account to another one."""
     tally = Tally()
     original.make(objects)
     wanted = exported(original, folder)
+    tally.offences += offences(wanted, original.version)
     plan, finished = applied(duplicate, wanted)
     refused = {one.address: one.verdicts for one in plan.changes if one.is_blocked}
     for verdicts in refused.values():

@@ -13,7 +13,7 @@ from reconciler.core.wire import Snapshot
 from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import planned
 from tests.faithful.accounts import GROUPS, Live, On, configurations
-from tests.faithful.copying import OPTIONS, Tally, applied, exported
+from tests.faithful.copying import OPTIONS, Tally, applied, exported, offences
 from tests.faithful.drawing import Drawn
 from tests.primitives.bodies import Body
 
@@ -30,6 +30,7 @@ def sight(live: Live, objects: Sequence[Drawn], folder: Path) -> Tally:
     first = configurations(live.snapshot())
     for turn in range(TURNS):
         wanted = exported(live, folder)
+        tally.offences += offences(wanted, live.version)
         plan, _ = applied(live, wanted)
         odd = [
             f"{one.address} is not adopted as it is exported: {one.action} {one.fields} {one.verdicts}"

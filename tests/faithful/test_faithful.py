@@ -17,7 +17,7 @@ OBJECTS = 800
 def test_a_copy_is_the_same_account_and_every_change_by_hand_is_named(pool: Pool, minor: str) -> None:
     drawn = accounts(OBJECTS, Version.parse(VERSIONS[minor]), every=len(MINORS), offset=MINORS.index(minor))
     tally = run(pool, minor, drawn)
-    assert (tally.lost, tally.unseen) == ([], []), tally
+    assert (tally.lost, tally.unseen, tally.offences) == ([], [], []), tally
     assert tally.objects > OBJECTS // len(MINORS) * 0.8, tally
     assert tally.changes > OBJECTS // len(MINORS) * 0.8, tally
     assert tally.is_faithful, tally

@@ -26,6 +26,7 @@ from reconciler.core.wire import (
     Entry,
     Facts,
     MessagesFrom,
+    Peers,
     Question,
     QueuedFrom,
     Snapshot,
@@ -136,8 +137,15 @@ def facts(said: Iterable[Mapping[str, Any]]) -> Facts:
 
 
 def _question(
-    stream: str, filter: str = ">", start: int | str | None = None, source: str | None = None, **_answered: Any
+    stream: str = "",
+    filter: str = ">",
+    start: int | str | None = None,
+    source: str | None = None,
+    peers: int = 0,
+    **_answered: Any,
 ) -> Question:
+    if peers:
+        return Peers(least=peers)
     if source:
         return QueuedFrom(stream=stream, source=source)
     if start is None:

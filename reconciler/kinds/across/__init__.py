@@ -11,6 +11,7 @@ from reconciler.kinds.across.groups import RULES as GROUPS
 from reconciler.kinds.across.names import RULES as NAMES
 from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.renaming import RULES as RENAMING
+from reconciler.kinds.across.replicas import RULES as REPLICAS
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
 
 RULES = (
@@ -23,6 +24,7 @@ RULES = (
     *DEPENDANTS,
     *FLOWS,
     *CAPACITY,
+    *REPLICAS,
     *GROUPS,
     *FILTERS,
     *COHERENCE,

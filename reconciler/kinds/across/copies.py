@@ -25,7 +25,7 @@ def is_new(change: Change, *fields: str) -> bool:
     return change.action is Action.CREATE or change.touches(*fields)
 
 
-@rule("XX203", "copy-cycle", needs=("neighbours",), err_code=10052)
+@rule("XX203", "copy-cycle", needs=("neighbours",), err_code=10052, can_stand=True)
 def copy_cycle(change: Change, view: View) -> Found:
     """Mirrors and sources lead from this stream back to one that was already on the way, as the server walks them.
 
@@ -87,7 +87,7 @@ def too_small(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
         yield from (copy for copy in copies(name, streams[name]) if own < size(streams.get(copy.origin, {})))
 
 
-@rule("XX205", "copy-too-small", needs=("neighbours",), err_code=(10030, 10046))
+@rule("XX205", "copy-too-small", needs=("neighbours",), err_code=(10030, 10046), can_stand=True)
 def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
     """A mirror or sourcing stream has a `max_msg_size` below the one of its origin.
 
@@ -160,7 +160,7 @@ def direct_reads_overwritten(change: Change, view: View) -> Found:
     )
 
 
-@rule("XX208", "deliver-prefix-overlap", needs=("neighbours",), err_code=10022)
+@rule("XX208", "deliver-prefix-overlap", needs=("neighbours",), err_code=10022, can_stand=True)
 def deliver_prefix_overlap(change: Change, view: View) -> Iterator[Finding]:
     """The deliver prefix of an external source, put before a subject of another origin of this stream, gives a subject that
     this origin captures.

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.rule import View
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.stages import Opening, Tie
+from reconciler.core.wire import Unanswered
+from reconciler.kinds.primitives import peers
 
+ALL_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ"
 IN_STREAMS = frozenset({"stream", "kv_bucket", "object_store"})
 
 
@@ -49,4 +52,42 @@ def _number(change: Change, _view: View) -> Opening:
     )
 
 
+@rule("XX227", "too-few-servers", of=tuple(IN_STREAMS), needs=("facts",), err_code=10005)
+def too_few_servers(change: Change, view: View) -> Found:
+    """A stream is to have more replicas than its cluster has servers.
+
+    Each replica is on a server of its own, all of one cluster, and with all the tags that `placement` names; the server
+    refuses it (10005). Above three, servers are asked how many they are; where they may not be asked, nobody knows.
+
+    Instead: fewer replicas, or more servers.
+    """
+    if not view.target.is_clustered:
+        return None
+    for question in peers.questions(change):
+        wanted, found = question.least, view.facts.get(question)
+        if found is None or isinstance(found, Unanswered):
+            why = f" ({found.reason})" if found else ""
+            return Finding(
+                outcome=Outcome.WARNS,
+                path="num_replicas",
+                message=f"whether there are {wanted} servers for {wanted} replicas is not known here{why}; with fewer the server "
+                "refuses it",
+                fix=f"let this user publish to {ALL_SERVERS}, or see `nats server list` as an administrator",
+                reaction=Reaction.DOES,
+            )
+        if (there := peers.most(found["servers"], question)) < wanted:
+            cluster, tags = question.placement
+            tagged = f" with tags {', '.join(tags)}" if tags else ""
+            where = f"cluster {cluster or view.target.cluster}{tagged}"
+            return Finding(
+                outcome=Outcome.REFUSED,
+                path="num_replicas",
+                quantities={"servers": there},
+                message=f"{wanted} replicas need {wanted} servers, and {where} has {there} that answer",
+                fix=f"write num_replicas: {1 if there < 3 else 3} or less" if there else "write another placement",
+            )
+    return None
+
+
+RULES = (too_few_servers,)
 OPENS = {"placement": _place, "num_replicas": _number}

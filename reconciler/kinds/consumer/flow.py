@@ -63,6 +63,7 @@ def pending_without_acks(change: Change, view: View) -> Found:
         message=f"max_ack_pending {pending}{'' if own else ', from the consumer_limits of the stream,'} "
         "needs an ack_policy: nothing is acknowledged here",
         fix="write ack_policy: explicit, or max_ack_pending: -1",
+        can_stand=not own,  # the stream was given its limits later
     )
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
 from reconciler.core.resource import Address, Declared, Json, Resource, Terms
 from reconciler.core.wire import Snapshot
-from reconciler.kinds.consumer import position, replacement
-from reconciler.kinds.consumer.losses import questions
+from reconciler.kinds.consumer import losses, position, replacement, starting
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps
 from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle
@@ -59,10 +58,10 @@ CONSUMER = Kind(
     render=_render,
     primary=lambda address: Raw("consumer", address.names),
     inherits=("consumer_limits", "retention"),
-    questions=questions,
+    questions=lambda change: (*losses.questions(change), *starting.questions(change)),
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,
-    consequences=position.consequences,
+    consequences=lambda change, view: (*position.consequences(change, view), *starting.consequences(change, view)),
     replace=replacement.how,
     renames=True,
     resume=position.resumed,

@@ -85,12 +85,20 @@ INVISIBLE = 1000
 INVISIBLE_SINCE = Version(2, 15)
 
 
-@rule("CO591", "too-many-consumers", on=(Action.CREATE,), needs=("neighbours",), err_code=10026)
+@rule(
+    "CO591",
+    "too-many-consumers",
+    on=(Action.CREATE, Action.REPLACE),
+    needs=("neighbours",),
+    err_code=10026,
+    can_stand=True,
+)
 def too_many_consumers(change: Change, view: View) -> Found:
     """The stream would have more consumers than it may have.
 
     The limit is the stream's `max_consumers` or the account's, whichever is lower. Where neither says anything, servers
-    from 2.15 on stop at 1000, a setting of theirs that no request shows. Existing consumers may still be updated.
+    from 2.15 on stop at 1000, a setting of theirs that no request shows. Existing consumers may still be updated; one that
+    is replaced is a new one.
 
     Instead: raise `max_consumers` of the stream; any number there also lifts the invisible limit. Where the operator
     has lifted that one, consent: `allow: [{code: CO591, reason: …}]`.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Json
+from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import MessagesFrom, Question
 from reconciler.kinds.consumer.around import changes_of
@@ -24,8 +24,6 @@ def questions(change: Change) -> Iterator[Question]:
     if change.action is Action.UPDATE and change.touches(*FILTERS) and change.live and change.desired:
         move = _move(change)
         yield from (*_ahead(move), *_all(move, move.after), *_all(move, move.before))
-    if _is_made_again(change):
-        yield from _everything(change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,65 +68,11 @@ def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
     return [MessagesFrom(stream=move.stream, start=1, filter=one) for one in subjects]
 
 
-def _number(asked: Sequence[MessagesFrom], view: View) -> int | None:
+def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
+    """Messages in all of these answers; None: nobody counted some of them."""
     answers = [view.facts.get(one) for one in asked]
     known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
     return sum(known) if len(known) == len(answers) else None
-
-
-def _is_made_again(change: Change) -> bool:
-    """Is it gone, and nobody of ours has taken it away?"""
-    is_ours = change.owned is not None and change.origin is None and change.intent is None
-    return change.action is Action.CREATE and is_ours
-
-
-def _everything(change: Change) -> list[MessagesFrom]:
-    subjects = filters(change.desired.config if change.desired else {})
-    return [MessagesFrom(stream=change.address.stream, start=1, filter=one) for one in subjects]
-
-
-@rule("CO312", "consumer-made-again", on=(Action.CREATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
-def consumer_made_again(change: Change, view: View) -> Found:
-    """A consumer that was applied before is gone, with its position, and is made again.
-
-    It starts where the file says, which is not where it stood: with all that is stored, or behind it. What it had
-    processed comes again, or what it had not is skipped. Where it stood no server says any more. On a work queue it only
-    finds what nobody has acknowledged, and nothing is lost.
-
-    Instead: say where it stood, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
-    """
-    stream = view.live.get(Address.of("stream", change.address.stream))
-    stored = (stream.state.get("state") or {}).get("messages", 0) if stream else 0
-    policy = change.becomes("deliver_policy") or "all"
-    if (
-        not (_is_made_again(change) and stored)
-        or policy in DECLARED
-        or _retention(change.address.stream, view) == "workqueue"
-    ):
-        return None
-    counted = _number(_everything(change), view)
-    number = stored if counted is None else counted
-    if not number:
-        return None
-    many = some(number, "stored message") if counted is not None else f"up to {some(number, 'stored message')}"
-    words, name = (
-        (f"it starts over with {many}, whatever of them it had processed", "redelivered")
-        if policy == "all"
-        else (f"it starts at `{policy}`, and what it had not processed of {many} is skipped", "skipped")
-    )
-    return Finding(
-        outcome=Outcome.NEEDS_CONSENT,
-        path="deliver_policy",
-        to=change.becomes("deliver_policy"),
-        quantities={name: number},
-        message=f"it was applied before and is gone, with its position: made again, {words}",
-        fix="write deliver_policy: by_start_sequence and opt_start_seq, where it stood; or consent here: "
-        + consent_to("CO312", change.becomes("deliver_policy")),
-    )
-
-
-DECLARED = frozenset({"by_start_sequence", "by_start_time"})
-"""Where these start, the file says itself."""
 
 
 @rule("CO301", "filter-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
@@ -145,8 +89,8 @@ def filter_change(change: Change, view: View) -> Found:
     if not (change.touches(*FILTERS) and change.live and change.desired):
         return None
     move = _move(change)
-    ahead = _number(_ahead(move), view)
-    retention = _retention(move.stream, view)
+    ahead = number_of(_ahead(move), view)
+    retention = retention_of(move.stream, view)
     skipped = _skipped(move, ahead)
     missed = exactly(0) if retention == "workqueue" else _missed(move, ahead, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
@@ -181,7 +125,7 @@ def _missed(move: _Move, ahead: int | None, view: View) -> Amount | None:
     """Stored before its position, and matching only now; None: nobody counted."""
     if move.narrows or not move.position:
         return exactly(0)
-    stored, before = _number(_all(move, move.after), view), _number(_all(move, move.before), view)
+    stored, before = number_of(_all(move, move.after), view), number_of(_all(move, move.before), view)
     if stored == 0:
         return exactly(0)
     if stored is None or ahead is None:
@@ -212,7 +156,7 @@ def _misses(missed: Amount | None, move: _Move) -> Iterator[str]:
         yield f"{amount(missed, 'message')} stored {where} {'is' if missed.most == 1 else 'are'} never delivered"
 
 
-def _retention(stream: str, view: View) -> str:
+def retention_of(stream: str, view: View) -> str:
     """When this consumer changes: while its stream keeps everything, also where it does so only now, before or after."""
     if stream in switches(view):
         return "limits"
@@ -248,7 +192,7 @@ def consumer_deletion(change: Change, view: View) -> Found:
 def _fate(change: Change, info: Info, view: View) -> tuple[int, str]:
     """What becomes of the messages it still wanted: how many are dropped at most, and in words."""
     stream, name = change.address.names
-    retention = _retention(stream, view)
+    retention = retention_of(stream, view)
     if retention == "workqueue":
         return 0, ": they stay until another consumer takes them"
     if retention != "interest":
@@ -269,4 +213,4 @@ def _clients(info: Info) -> str:
     return "a client is subscribed to it now" if info.get("push_bound") else ""
 
 
-RULES = (filter_change, consumer_made_again, consumer_deletion)
+RULES = (filter_change, consumer_deletion)

@@ -13,12 +13,14 @@ from reconciler.kinds.consumer.position import instead_of_refusing
 from reconciler.kinds.consumer.priority import RULES as PRIORITY
 from reconciler.kinds.consumer.pull_push import RULES as PULL_PUSH
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
+from reconciler.kinds.consumer.starting import RULES as STARTING
 from reconciler.kinds.consumer.validity import RULES as VALIDITY
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
 from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
 from reconciler.kinds.primitives.versions import too_young
+from reconciler.kinds.primitives.words import consent_to
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."
@@ -92,8 +94,8 @@ def priority_policy_switch(change: Change, _view: View) -> Found:
         consentable=True,
         quantities=quantities(change),
         message=f"priority_policy cannot switch from {before} to {after}. {who_suffers(change)}",
-        fix=f"declare a second consumer with the new policy and move the clients, or consent here: "
-        f"allow: [{{code: CO121, to: {after}, reason: …}}]",
+        fix="declare a second consumer with the new policy and move the clients, or consent here: "
+        + consent_to("CO121", after),
     )
 
 
@@ -117,8 +119,8 @@ def priority_group_change(change: Change, _view: View) -> Found:
         consentable=True,
         quantities=quantities(change),
         message=f"priority_groups cannot change from {_names(before)} to {_names(after)}. {who_suffers(change)}",
-        fix=f"declare a second consumer with the new group and move the clients, or consent here: "
-        f"allow: [{{code: CO122, to: [{', '.join(after)}], reason: …}}]",
+        fix="declare a second consumer with the new group and move the clients, or consent here: "
+        + consent_to("CO122", after),
     )
 
 
@@ -176,6 +178,7 @@ RULES = (
     several_priority_groups,
     live_as_ephemeral,
     *LOSSES,
+    *STARTING,
     *RENAMING,
     *FILTERS,
     *VALIDITY,

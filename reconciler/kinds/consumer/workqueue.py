@@ -52,7 +52,7 @@ def unfit_for_work_queue(change: Change, view: View) -> Iterator[Finding]:
     return objections(ON_QUEUES, change, view, FIELDS) if is_work_queue(stream_of(change, view)) else iter(())
 
 
-@rule("CO582", "work-queue-shared", on=ALL, needs=("neighbours",), err_code=(10099, 10100))
+@rule("CO582", "work-queue-shared", on=ALL, needs=("neighbours",), err_code=(10099, 10100), can_stand=True)
 def work_queue_shared(change: Change, view: View) -> Found:
     """Two consumers of a work queue want the same messages.
 
@@ -135,7 +135,7 @@ def _unread(change: Change, view: View) -> Finding | None:
     )
 
 
-@rule("CO583", "work-queue-copied", on=ALL, needs=("neighbours",), until=V2_14, err_code=(10099, 10100))
+@rule("CO583", "work-queue-copied", on=ALL, needs=("neighbours",), until=V2_14, err_code=(10099, 10100), can_stand=True)
 def work_queue_copied(change: Change, view: View) -> Found:
     """A consumer wants messages of a work queue that another stream mirrors or sources.
 

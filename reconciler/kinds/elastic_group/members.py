@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reconciler.core.diff import Change
 from reconciler.core.resource import Config, Json
@@ -10,6 +10,8 @@ from reconciler.core.rule import View
 from reconciler.core.wire import Call, Step
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import owners
+
+Info = Mapping[str, Json]
 
 
 def members_gone(change: Change, view: View) -> Step:
@@ -34,16 +36,35 @@ def members_back(change: Change, view: View, written: Step) -> Step | None:
     awaited = {name: numbers for name, numbers in wanted.items() if name in at_work}
     if not awaited:
         return None
-    longest = max(int(info["config"].get("ack_wait") or 0) for info in consumers.values())
+    held, again = longest_held(consumers.values()), tries_again(consumers.values())
+    last = {"held": held, "again": again, "timeout": held + again + SECOND}
     return Step(
         id=f"see members of {queue} back",
         call=Call.GATE_MEMBERS_BACK,
         on=(queue,),
         address=str(change.address),
-        body={"partitions": awaited, "timeout": longest + SECOND, "record": [*written.on]},
+        body={"partitions": awaited, **last, "record": [*written.on]},
         after=(written.id,),
         effect=f"see that {', '.join(awaited)} consume again",
     )
+
+
+def longest_held(consumers: Iterable[Info]) -> int:
+    """Nanoseconds for which a member that is gone keeps its partitions from the others, who are refused (10100) so long.
+
+    Its consumer goes by itself: the server waits until what it delivered last should have been acknowledged, then for the
+    inactivity threshold, to which it adds up to a second. A pull that is still open has run out by then.
+    """
+    return SECOND + max(_nanoseconds(info, "ack_wait") + _nanoseconds(info, "inactive_threshold") for info in consumers)
+
+
+def tries_again(consumers: Iterable[Info]) -> int:
+    """Nanoseconds after which members that were refused try again at the latest: an ack wait and half a second."""
+    return SECOND // 2 + max(_nanoseconds(info, "ack_wait") for info in consumers)
+
+
+def _nanoseconds(info: Info, field: str) -> int:
+    return int(info["config"].get(field) or 0)
 
 
 def _has_a_client(info: Mapping[str, Json]) -> bool:

@@ -12,6 +12,7 @@ from reconciler.kinds.primitives.bucket import MISSING, NAME, RESERVED, Shape, s
 from reconciler.kinds.primitives.copies import CHECKS as COPIES
 from reconciler.kinds.primitives.doomed import doomed_live
 from reconciler.kinds.primitives.losses import limit_lowered
+from reconciler.kinds.primitives.made_again import made_again
 from reconciler.kinds.primitives.ranges import CHECKS as RANGES
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
@@ -38,6 +39,7 @@ def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
         *updatability_rules(FIELDS, fixed, of="bucket"),
         limit_lowered(family, shape.ours),
         _deletion(family),
+        made_again(family, shape.ours, shape.stream),
         too_young(family, unknown_fields, unknown_values),
         _bad_name(family),
         reserved_metadata(family),

@@ -105,6 +105,7 @@ def _bad_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
             + ("; the server would take it, and lose this stream at its next restart" if doomed else ""),
             "write tokens between single dots, without white space, `>` only at the end",
             reaction=Reaction.DOOMS if doomed else None,
+            can_stand=path != "mirror",
         )
 
 

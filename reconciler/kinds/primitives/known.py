@@ -17,7 +17,7 @@ from reconciler.core.kind import FieldInfo, Unit
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Version
 
-V2_9, V2_10, V2_11, V2_12, V2_14 = (Version(2, minor) for minor in (9, 10, 11, 12, 14))
+V2_9, V2_10, V2_11, V2_12, V2_14, V2_15 = (Version(2, minor) for minor in (9, 10, 11, 12, 14, 15))
 OVERLAPPING_FILTERS = Version(2, 12, 5)
 """From here on filters of one consumer may overlap as long as none lies inside another."""
 

@@ -11,6 +11,7 @@ from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, 
 from reconciler.kinds.primitives.group_record import NAME
 from reconciler.kinds.primitives.group_shape import MOST_PARTITIONS
 from reconciler.kinds.primitives.subjects import LONGEST_NAME
+from reconciler.kinds.primitives.words import consent_to
 
 LETTERS = "use letters, digits, `_`, `=` and `-`"
 WRITES = (Action.CREATE, Action.UPDATE)
@@ -44,7 +45,7 @@ def bad_name(family: str) -> Rule:
                 if not NAME.fullmatch(member):
                     yield refused(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
 
-    return rule(f"{family}542", "bad-group-name", on=WRITES)(judge)
+    return rule(f"{family}542", "bad-group-name", on=WRITES, can_stand=True)(judge)
 
 
 def bad_membership(family: str) -> Rule:
@@ -78,7 +79,7 @@ def bad_membership(family: str) -> Rule:
             yield from _surplus(config, partitions)
             yield from _coverage(config, partitions)
 
-    return rule(f"{family}543", "bad-membership", on=WRITES)(judge)
+    return rule(f"{family}543", "bad-membership", on=WRITES, can_stand=True)(judge)
 
 
 def _named_twice(change: Change) -> Iterator[Finding]:
@@ -145,7 +146,7 @@ def emptied(family: str) -> Rule:
             outcome=Outcome.NEEDS_CONSENT,
             path="members",
             message="the group would have no member left; nothing is consumed from then on",
-            fix=f"keep a member, or consent here: allow: [{{code: {family}304, reason: …}}]",
+            fix=f"keep a member, or consent here: {consent_to(f'{family}304')}",
         )
 
     return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(judge)

@@ -10,7 +10,7 @@ from reconciler.core.wire import Version
 from reconciler.kinds.primitives.copies import only_from_2_12
 from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.subjects import collide, is_subset
-from reconciler.kinds.primitives.transforms import worst_problem
+from reconciler.kinds.primitives.transforms import Problem, worst_problem
 from reconciler.kinds.primitives.validity import Sent, objection, sources_of, validity
 
 HELP = "write tokens, or whole-token functions such as {{wildcard(1)}} and {{partition(8,1)}}, counting from 1"
@@ -39,11 +39,13 @@ def bad_transform(sent: Sent) -> Iterator[Finding]:
 def _one(path: str, transform: Json, version: Version) -> Iterator[Finding]:
     problem = worst_problem(transform.get("src", ""), transform.get("dest", ""), version)
     if problem:
-        yield objection(path, problem.words, HELP, reaction=None if problem.refused else _taken(version))
+        yield _objection(path, problem, version)
 
 
-def _taken(version: Version) -> Reaction:
-    return Reaction.HARMS if version < V2_12 else Reaction.DOES
+def _objection(path: str, problem: Problem, version: Version) -> Finding:
+    taken = Reaction.HARMS if version < V2_12 else Reaction.DOES
+    reaction = None if problem.refused else taken
+    return objection(path, problem.words, HELP, reaction=reaction, can_stand=not problem.refused)
 
 
 def _same_subjects(sent: Sent, path: str, source: Json, transforms: Sequence[Json]) -> Iterator[Finding]:
@@ -96,7 +98,7 @@ def bad_republish(sent: Sent) -> Iterator[Finding]:
             "republish to subjects this stream does not store",
         )
     if problem := worst_problem(republish.get("src", ""), dest, sent.version, republishing=True):
-        yield objection("republish", problem.words, HELP, reaction=None if problem.refused else _taken(sent.version))
+        yield _objection("republish", problem, sent.version)
 
 
 CHECKS = (bad_transform, bad_republish)

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reconciler.core.wire import Version
-from reconciler.kinds.primitives.known import V2_12
+from reconciler.kinds.primitives.known import V2_12, V2_15
 from reconciler.kinds.primitives.subjects import WHITE, is_valid
 
 LARGEST = (1 << 31) - 1
-V2_15 = Version(2, 15)
 
 _BY_WILDCARD = ("splitfromleft", "splitfromright", "slicefromleft", "slicefromright", "left", "right")
 _SINCE = {"random": V2_12, "left": V2_15, "right": V2_15}

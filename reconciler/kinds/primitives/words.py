@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
+from reconciler.core.consent import entry, quoted
 from reconciler.kinds.primitives.values import BYTES, NANOSECONDS, show_bytes, show_duration
 
 _THOUSANDS = (("G", 10**9, 999_500_000), ("M", 10**6, 999_500), ("k", 10**3, 10_000))
@@ -80,6 +82,12 @@ def in_words(value: Any, unit: str = "text") -> str:
 
 def consent_to(code: str, value: Any = None, unit: str = "text") -> str:
     """What to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
-    words = in_words(value, unit)
-    to = "" if value is None else f"to: {f'[{words}]' if isinstance(value, list) else words}, "
-    return f"allow: [{{code: {code}, {to}reason: …}}]"
+    return entry(code, "" if value is None else _as_written(value, unit))
+
+
+def _as_written(value: Any, unit: str) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(_as_written(item, unit) for item in value)}]"
+    return in_words(value, unit) if isinstance(value, int) and value >= 0 else json.dumps(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Config, Json
-from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.origins import copiers
@@ -187,4 +187,32 @@ def _given(field: str, limit: int, names: list[str]) -> Finding:
     )
 
 
-RULES = (consumers_above_limits, deliver_subject_taken_in, limits_given_at_restart)
+@rule(
+    "ST557",
+    "fewer-consumers-than-there-are",
+    on=(Action.UPDATE,),
+    needs=("live", "neighbours"),
+    reaction=Reaction.HARMS,
+)
+def fewer_than_there_are(change: Change, view: View) -> Found:
+    """`max_consumers` becomes lower than the number of consumers that stay.
+
+    The server says ok and keeps them, and then makes none anew: one that is deleted, replaced or lost cannot come back
+    (10026), and the same file would be refused in an empty account.
+
+    Instead: write as many as there are, or remove some in the same plan.
+    """
+    most = change.becomes("max_consumers") or -1
+    staying = sum(1 for _ in _staying(change, view))
+    if not change.touches("max_consumers") or not 0 < most < staying:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path="max_consumers",
+        quantities={"consumers": staying},
+        message=f"{staying:_} consumers stay, and max_consumers {most:_} lets none of them be made again once it is gone",
+        fix=f"write max_consumers: {staying} or more, or remove consumers in the same plan",
+    )
+
+
+RULES = (consumers_above_limits, deliver_subject_taken_in, limits_given_at_restart, fewer_than_there_are)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from reconciler.core.consent import quoted
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
+from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
-from reconciler.kinds.primitives import surplus
+from reconciler.kinds.primitives import peers, surplus
 from reconciler.kinds.primitives.losses import limit_lowered
+from reconciler.kinds.primitives.made_again import made_again
 from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.subject_index import SubjectIndex
@@ -26,6 +28,7 @@ EMPTIES = Version(2, 15)
 def questions(change: Change) -> Iterator[Question]:
     """What the losses of a stream depend on, beyond its state."""
     yield from surplus.questions(change)
+    yield from peers.questions(change)
     if asked := to_copy(change):
         yield asked
     if change.action is Action.UPDATE and 0 < surplus.state_of(change).get("num_subjects", 0) <= surplus.MANY_SUBJECTS:
@@ -222,8 +225,17 @@ def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
             path="",
             quantities={"consumers": len(losing)},
             message=f"consumers that this topology does not remove go with it: {_named(losing)}",
-            fix="write them into `removed` as well, or allow ST310 for this run: --allow ST310=" + str(change.address),
+            fix=f"{_let_go_first(change, losing, view)}, or allow it for this run: --allow ST310={change.address}",
         )
+
+
+def _let_go_first(change: Change, losing: Sequence[str], view: View) -> str:
+    """Only what is this topology's own can be removed by it."""
+    addresses = [Address.of("consumer", change.address.name, one) for one in losing]
+    if not all(address in view.ledger for address in addresses):
+        return "let those who made them delete them first"
+    entries = ", ".join(f"{{address: {quoted(str(address))}, reason: …}}" for address in addresses)
+    return f"write removed: [{entries}] as well"
 
 
 def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
@@ -262,4 +274,5 @@ RULES = (
     copied_again("ST"),
     left_behind("ST"),
     stream_deletion,
+    made_again("ST"),
 )

@@ -78,7 +78,7 @@ def first_sequence_change(change: Change, _view: View) -> Found:
     )
 
 
-@rule("ST108", "seal-at-creation", on=(Action.CREATE,), err_code=10052)
+@rule("ST108", "seal-at-creation", on=(Action.CREATE,), err_code=10052, can_stand=True)
 def seal_at_creation(change: Change, _view: View) -> Found:
     """A new stream is declared sealed.
 

@@ -96,6 +96,7 @@ def _clashing(sent: Sent, clash: Clash) -> Finding:
         message + ("; this server takes it, and the next version loses the stream" if dooms and not sealing else ""),
         "leave it unsealed" if sealing else "decide for one of the two",
         reaction=Reaction.DOOMS if dooms else None,
+        can_stand=sealing,
     )
 
 
@@ -108,6 +109,7 @@ def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
             "remove mirror_direct, or write allow_direct",
             outcome=Outcome.REFUSED if sent.is_new else Outcome.WARNS,
             reaction=None if sent.is_new else Reaction.INERT,
+            can_stand=True,
         )
 
 

@@ -1,0 +1,231 @@
+"""Where a consumer that is made starts, in what is stored by then; and what that means where it was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reconciler.core.diff import Action, Change, Consequence
+from reconciler.core.resource import Address, Config, Json
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.core.wire import MessagesFrom, Question
+from reconciler.kinds.consumer.losses import number_of, retention_of
+from reconciler.kinds.primitives.made_again import is_made_again, recorded
+from reconciler.kinds.primitives.readers import filters
+from reconciler.kinds.primitives.times import moment
+from reconciler.kinds.primitives.words import consent_to, some
+
+ASKED = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
+"""Deliver policies with a start of the file's own, and where that stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where it starts, in words after "it starts at", and how many of the stored messages it gets and skips, as counted."""
+
+    where: str
+    stored: int | None = None
+    skipped: int | None = None
+    missed: int = 0
+    """Messages yet to come that it does not get."""
+
+    @property
+    def quantities(self) -> dict[str, int]:
+        counted = {"stored": self.stored, "skipped": (self.skipped or 0) + self.missed}
+        return {name: number for name, number in counted.items() if number}
+
+    @property
+    def words(self) -> str:
+        if self.missed:
+            return f"{self.where}: the next {some(self.missed, 'message')} {_are(self.missed)} skipped"
+        skipped = f", and {some(self.skipped, 'stored message')} {_are(self.skipped)} skipped" if self.skipped else ""
+        return self.where + skipped
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def questions(change: Change) -> Iterator[Question]:
+    """What is stored behind the start, where the stream's own number does not say it."""
+    if change.action is not Action.CREATE or change.desired is None:
+        return
+    config = change.desired.config
+    if filters(config) != [">"]:
+        yield from _counted_from(change, 1)
+    if asked := config.get(ASKED.get(_policy(config), "")):
+        yield from _counted_from(change, asked)
+    if is_made_again(change) and (stood := _recorded_next(change)):
+        yield from _counted_from(change, stood)
+
+
+def consequences(change: Change, view: View) -> Iterator[Consequence]:
+    """One line for each consumer that is made beside messages that are stored already."""
+    if change.action is Action.CREATE and change.origin is None and change.desired and not _lost(change, view):
+        start = start_of(change, view)
+        if start and (start.quantities or start.stored is None):
+            yield Consequence(message=f"It starts at {start.words}", quantities=start.quantities)
+
+
+def start_of(change: Change, view: View) -> Start | None:
+    """As the file says it, beside what is stored now; None: nothing is, and it gets everything."""
+    config = change.desired.config if change.desired else {}
+    state = _state(change, view)
+    total = _total(change, state, view)
+    policy = "all" if retention_of(change.address.stream, view) == "workqueue" else _policy(config)
+    start, last = config.get("opt_start_seq"), state.get("last_seq")
+    if policy == "by_start_sequence" and last is not None and start > last + 1:
+        return Start(f"sequence {start}, and the stream is at {last}", 0, 0, missed=start - last - 1)
+    if not state.get("messages") or total == 0:
+        return None
+    if policy in ASKED:
+        later = _number_from(change, config[ASKED[policy]], state, view)
+        where = (
+            f"sequence {start}" if policy == "by_start_sequence" else f"the messages since {config['opt_start_time']}"
+        )
+        there = "" if later is None else f", with {some(later, 'stored message')} from there on"
+        return Start(where + there, later, _rest(total, later))
+    return _in_what_is_stored(policy, total)
+
+
+def _in_what_is_stored(policy: str, total: int | None) -> Start:
+    messages = some(total, "stored message") if total else "the stored messages"
+    if policy == "new":
+        return Start("the next new message", 0, total)
+    if policy == "last_per_subject":
+        return Start("the last message of each subject")
+    if policy == "last":
+        return Start(f"the last of {messages}", 1, _rest(total, 1))
+    return Start(f"the first of {messages}", total)
+
+
+def _rest(total: int | None, part: int | None) -> int | None:
+    return None if total is None or part is None else max(0, total - part)
+
+
+def _policy(config: Config) -> str:
+    return str(config.get("deliver_policy") or "all")
+
+
+def _info(change: Change, view: View) -> Mapping[str, Json]:
+    """The stream as it is live; nothing where this plan makes it."""
+    return (view.snapshot.streams.get(change.address.stream) if view.snapshot else None) or {}
+
+
+def _state(change: Change, view: View) -> Config:
+    """Of the stream as it will be when the consumer is made."""
+    stream = view.changes.get(Address.of("stream", change.address.stream))
+    if stream and stream.action in (Action.CREATE, Action.REPLACE):
+        return {"last_seq": (stream.becomes("first_seq") or 1) - 1}
+    return _info(change, view).get("state") or {}
+
+
+def _total(change: Change, state: Config, view: View) -> int | None:
+    """Stored messages that it may get; None: nobody counted."""
+    if filters(change.desired.config if change.desired else {}) == [">"]:
+        return int(state.get("messages", 0))
+    return number_of(_counted_from(change, 1), view) if state.get("messages") else 0
+
+
+def _counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
+    subjects = filters(change.desired.config if change.desired else {})
+    return [MessagesFrom(stream=change.address.stream, start=start, filter=one) for one in subjects]
+
+
+def _number_from(change: Change, start: int | str, state: Config, view: View) -> int | None:
+    """Stored messages from there on that it may get; None: nobody counted. Where every sequence holds a message, the first
+    one says it."""
+    asked = _counted_from(change, start)
+    if (number := number_of(asked, view)) is not None:
+        return number
+    (answer, *others) = [view.facts.get(one) for one in asked]
+    is_whole = state.get("messages") == state.get("last_seq", 0) - state.get("first_seq", 0) + 1
+    if others or not is_whole or asked[0].filter != ">" or not (isinstance(answer, Mapping) and answer.get("first")):
+        return None
+    return int(state["last_seq"] - answer["first"] + 1)
+
+
+def _recorded_next(change: Change) -> int | None:
+    found = change.owned.seen.get("next") if change.owned else None
+    return found if isinstance(found, int) and found > 1 else None
+
+
+def _stood(change: Change, view: View) -> int | None:
+    """The message it would have gone on with when it was recorded: it stood no earlier than that when it went. None where
+    nobody knows, or the stream has been made since."""
+    stood, owned, info = _recorded_next(change), change.owned, _info(change, view)
+    if (
+        not (stood and owned and owned.written and info.get("created"))
+        or _state(change, view).get("last_seq", 0) + 1 < stood
+    ):
+        return None
+    return stood if moment(info["created"]) < moment(owned.written) else None
+
+
+def _lost(change: Change, view: View) -> Finding | None:
+    """What a consumer that is made again delivers twice, or never."""
+    if not is_made_again(change) or change.desired is None or (start := start_of(change, view)) is None:
+        return None
+    policy, stood = _policy(change.desired.config), _stood(change, view)
+    was = f"it is gone with its position{recorded(change, '' if stood is None else f'before sequence {stood}')}: made again, "
+    if policy in ASKED:
+        return _consented(change, f"{was}it starts at {start.words}", "skipped", start.missed) if start.missed else None
+    if retention_of(change.address.stream, view) == "workqueue":
+        return None
+    total = _total(change, _state(change, view), view)
+    number = total if total is not None else int(_state(change, view)["messages"])
+    many = f"{'' if total is not None else 'up to '}{some(number, 'stored message')}"
+    if policy == "all":
+        known = "whatever of them it had processed" if stood is None else f"also those before sequence {stood}"
+        return _consented(change, f"{was}it starts over with {many}, {known}", "redelivered", number, stood)
+    since = _number_from(change, stood, _state(change, view), view) if stood else None
+    if since == 0:
+        return None
+    unseen = (
+        f"what it had not processed of {many}"
+        if since is None
+        else f"what it had not processed of {some(since, 'message')} since"
+    )
+    return _consented(
+        change,
+        f"{was}it starts at {start.where} and skips {unseen}",
+        "skipped",
+        number if since is None else since,
+        stood,
+    )
+
+
+def _consented(change: Change, message: str, name: str, number: int, stood: int | None = None) -> Finding:
+    policy = change.becomes("deliver_policy")
+    consent = f"or consent here: {consent_to('CO312', policy)}"
+    if policy == "by_start_sequence":
+        way = "correct opt_start_seq for the stream as it is now"
+    elif stood is not None:
+        way = f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}: nothing is skipped, and less comes again"
+    else:
+        way = (
+            "write deliver_policy: by_start_sequence and opt_start_seq, one more than the last message it had acknowledged "
+            "(its clients' logs or monitoring may say; `nats stream get` shows the message with a number), or by_start_time and "
+            "opt_start_time, from when it was still there"
+        )
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: number}, message=message,
+        fix=f"{way}; {consent}",
+    )  # fmt: skip
+
+
+@rule("CO312", "consumer-made-again", on=(Action.CREATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
+def consumer_made_again(change: Change, view: View) -> Found:
+    """A consumer that was applied before is gone, with its position, and is made again.
+
+    It starts where the file says, which is not where it stood: with all that is stored, or behind it. What it had
+    processed comes again, or what it had not is skipped. Where it stood no server says any more; what is remembered of it
+    is where it stood when it was last written down. On a work queue it only finds what nobody has acknowledged, and nothing
+    is lost. A sequence to start at that the stream has not reached, since it too was made again, skips all up to there.
+
+    Instead: say where it stood, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
+    """
+    return _lost(change, view)
+
+
+RULES = (consumer_made_again,)

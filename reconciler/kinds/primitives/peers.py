@@ -1,0 +1,49 @@
+"""How many servers a stream's replicas need, and how many of those there are could hold one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Config, Json
+from reconciler.core.wire import Peers
+
+USUAL = 3
+"""Replicas that every cluster has room for: it takes three servers to be one."""
+
+
+def questions(change: Change) -> Iterator[Peers]:
+    if (wanted := wanted_replicas(change)) > USUAL and is_placed(change):
+        yield Peers(least=wanted, placement=_placement(change))
+
+
+def wanted_replicas(change: Change) -> int:
+    return int(change.becomes("num_replicas") or 1)
+
+
+def is_placed(change: Change) -> bool:
+    """Does the server choose peers for it?"""
+    return change.action is Action.CREATE or (
+        change.action is Action.UPDATE and wanted_replicas(change) > int(change.was("num_replicas") or 1)
+    )
+
+
+def _placement(change: Change) -> tuple[str, tuple[str, ...]]:
+    """The cluster, where the file names one, and the tags."""
+    said: Config = change.becomes("placement") or {}
+    return said.get("cluster") or "", tuple(sorted(said.get("tags") or ()))
+
+
+def most(servers: Json, question: Peers) -> int:
+    """The most that any one cluster has; a server chooses all peers from the same."""
+    cluster, tags = question.placement
+    fit = [
+        one["cluster"]
+        for one in servers
+        if cluster in ("", one["cluster"]) and all(_has(tag, one["tags"]) for tag in tags)
+    ]
+    return max((fit.count(name) for name in fit), default=0)
+
+
+def _has(tag: str, tags: list[str]) -> bool:
+    return tag[1:] not in tags if tag.startswith("!") else tag in tags

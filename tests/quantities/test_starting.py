@@ -1,0 +1,193 @@
+"""Where a new consumer starts is where the plan said, and what comes or is skipped is as many messages as it said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.core.plan import PlannedChange
+from reconciler.core.rule import Verdict
+from reconciler.server.api import JetStream
+from reconciler.workflow.plan import PlanOptions, plan
+from tests.quantities.losing import applied, publish, take, times
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream, talk
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+STREAM = "streams: {S: {subjects: [s.>], allow_direct: true}}"
+MIXED = ("s.a", "s.b", "s.a", "s.c", "s.a")
+"""Ten messages in two rounds: six of s.a, two of s.b, two of s.c."""
+
+
+def text(consumer: str, retention: str = "limits") -> str:
+    return STREAM.replace(
+        "true}", f"true, retention: {retention}, consumers: {{c: {{ack_policy: explicit{consumer}}}}}}}"
+    )
+
+
+async def of_consumer(js: JetStream, folder: Path, file: str, *allowed: str) -> PlannedChange:
+    options = PlanOptions(allow=tuple((code, "*") for code in allowed))
+    changes = (await plan(read(folder, file), js, options)).plan.changes
+    return next(one for one in changes if one.address == "consumer/S/c")
+
+
+async def coming(js: JetStream) -> int:
+    return int(done(await js.request("CONSUMER.INFO.S.c"))["num_pending"])
+
+
+SAID = {
+    "": ("It starts at the first of 10 stored messages", {"stored": 10}),
+    ", filter_subject: s.a": ("It starts at the first of 6 stored messages", {"stored": 6}),
+    ", filter_subjects: [s.a, s.b]": ("It starts at the first of 8 stored messages", {"stored": 8}),
+    ", deliver_policy: new": ("It starts at the next new message, and 10 stored messages are skipped", {"skipped": 10}),
+    ", deliver_policy: new, filter_subject: s.b": (
+        "It starts at the next new message, and 2 stored messages are skipped",
+        {"skipped": 2},
+    ),
+    ", deliver_policy: last": (
+        "It starts at the last of 10 stored messages, and 9 stored messages are skipped",
+        {"stored": 1, "skipped": 9},
+    ),
+    ", deliver_policy: last_per_subject, filter_subject: s.>": ("It starts at the last message of each subject", {}),
+    ", deliver_policy: by_start_sequence, opt_start_seq: 8": (
+        "It starts at sequence 8, with 3 stored messages from there on, and 7 stored messages are skipped",
+        {"stored": 3, "skipped": 7},
+    ),
+    ", deliver_policy: by_start_sequence, opt_start_seq: 8, filter_subject: s.a": (
+        "It starts at sequence 8, with 2 stored messages from there on, and 4 stored messages are skipped",
+        {"stored": 2, "skipped": 4},
+    ),
+    ", deliver_policy: by_start_sequence, opt_start_seq: 14": (
+        "It starts at sequence 14, and the stream is at 10: the next 3 messages are skipped",
+        {"skipped": 3},
+    ),
+}
+
+
+@on_every_version
+def test_what_a_new_consumer_is_given_is_what_was_said(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> dict[str, Any]:
+        await applied(js, tmp_path, STREAM)
+        await publish(js, *MIXED, *MIXED)
+        found = {}
+        for consumer in SAID:
+            change = await of_consumer(js, tmp_path, text(consumer))
+            await applied(js, tmp_path, text(consumer))
+            (line,) = change.consequences
+            found[consumer] = (line.message, dict(line.quantities))
+            assert await coming(js) == line.quantities.get("stored", 3 if "subject," in consumer else 0), (
+                consumer,
+                line,
+            )
+            await applied(js, tmp_path, f"{STREAM}\nforget: [consumer/S/c]")
+            done(await js.request("CONSUMER.DELETE.S.c"))
+        return found
+
+    assert talk(account, work) == SAID
+
+
+@on_every_version
+def test_what_comes_before_the_sequence_it_starts_at_is_skipped_as_said(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[int, list[str]]:
+        file = text(", deliver_policy: by_start_sequence, opt_start_seq: 4")
+        change = await of_consumer(js, tmp_path, file)
+        await applied(js, tmp_path, file)
+        await publish(js, *MIXED)
+        return change.consequences[0].quantities["skipped"], await take(js, "S", "c", 2)
+
+    assert talk(account, work) == (3, list(MIXED[3:]))
+
+
+@on_every_version
+@pytest.mark.parametrize("direct", ["true", "false"])
+def test_messages_since_a_time_are_counted(account: Account, tmp_path: Path, direct: str) -> None:
+    """Without direct reads no server counts from a time on, but here every sequence holds a message."""
+
+    async def work(js: JetStream) -> tuple[dict[str, int], int]:
+        await applied(js, tmp_path, STREAM.replace("true", direct))
+        await publish(js, *MIXED)
+        since = f", deliver_policy: by_start_time, opt_start_time: '{(await times(js, 'S'))[3]}'"
+        file = text(since).replace("true", direct)
+        change = await of_consumer(js, tmp_path, file)
+        await applied(js, tmp_path, file)
+        return dict(change.consequences[0].quantities), await coming(js)
+
+    assert talk(account, work) == ({"stored": 2, "skipped": 3}, 2)
+
+
+@on_every_version
+def test_on_a_work_queue_it_starts_with_what_is_left(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[dict[str, int], int]:
+        await applied(js, tmp_path, text("", "workqueue"))
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 2)
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        change = await of_consumer(js, tmp_path, text("", "workqueue"))
+        await applied(js, tmp_path, text("", "workqueue"))
+        return dict(change.consequences[0].quantities), await coming(js)
+
+    assert talk(account, work) == ({"stored": 3}, 3)
+
+
+def test_beside_an_empty_or_a_new_stream_there_is_nothing_to_say(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> list[tuple[object, ...]]:
+        new = (await of_consumer(js, tmp_path, text(", deliver_policy: new"))).consequences
+        await make_stream(js, "S", subjects=["s.>"])
+        return [new, (await of_consumer(js, tmp_path, text(", filter_subject: s.a"))).consequences]
+
+    assert talk(account, work) == [(), ()]
+
+
+async def made_again(js: JetStream, folder: Path, file: str) -> tuple[Verdict, int]:
+    """What is said of a consumer that is gone, and how many messages it is given with consent."""
+    done(await js.request("CONSUMER.DELETE.S.c"))
+    (lost,) = (await of_consumer(js, folder, file)).verdicts
+    await applied(js, folder, file, "CO312")
+    return lost, await coming(js)
+
+
+async def instead(js: JetStream, folder: Path, lost: Verdict) -> int:
+    """How many it is given where the plan says that it may start without a loss."""
+    assert "before sequence 4 when it was recorded on 20" in lost.message
+    assert "opt_start_seq: 4:" in (lost.fix or "")
+    await applied(js, folder, f"{STREAM}\nforget: [consumer/S/c]")
+    done(await js.request("CONSUMER.DELETE.S.c"))
+    await applied(js, folder, text(", deliver_policy: by_start_sequence, opt_start_seq: 4"))
+    return await coming(js)
+
+
+@on_every_version
+def test_made_again_it_gets_twice_what_was_said_and_less_from_where_it_stood(account: Account, tmp_path: Path) -> None:
+    """It had acknowledged three of ten when an apply wrote that down, and two more when it went."""
+
+    async def work(js: JetStream) -> tuple[dict[str, int], int, int]:
+        await applied(js, tmp_path, text(""))
+        await publish(js, *MIXED, *MIXED)
+        await take(js, "S", "c", 3)
+        await applied(js, tmp_path, text(", description: later"))
+        await take(js, "S", "c", 2)
+        lost, comes = await made_again(js, tmp_path, text(", description: later"))
+        return dict(lost.quantities), comes, await instead(js, tmp_path, lost)
+
+    assert talk(account, work) == ({"redelivered": 10}, 10, 7)
+
+
+@on_every_version
+def test_made_again_at_new_messages_it_skips_what_was_said_and_nothing_from_where_it_stood(
+    account: Account, tmp_path: Path
+) -> None:
+    """It was made when three were stored, seven came, and it had acknowledged two of them."""
+
+    async def work(js: JetStream) -> tuple[dict[str, int], int, int]:
+        await applied(js, tmp_path, STREAM)
+        await publish(js, *MIXED[:3])
+        await applied(js, tmp_path, text(", deliver_policy: new"))
+        await publish(js, *MIXED[3:], *MIXED)
+        await take(js, "S", "c", 2)
+        lost, comes = await made_again(js, tmp_path, text(", deliver_policy: new"))
+        return dict(lost.quantities), comes, await instead(js, tmp_path, lost)
+
+    assert talk(account, work) == ({"skipped": 7}, 0, 7)

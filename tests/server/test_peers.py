@@ -1,0 +1,61 @@
+"""How many servers there are, as a plain user learns it: the plan says what a cluster refuses for want of servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.wire import Peers, Unanswered
+from reconciler.server.api import JetStream, Refusal
+from reconciler.server.observe import ask, observe
+from reconciler.workflow.plan import PlanOptions, planned
+from tests.support.accounts import Account, accounts_config
+from tests.support.binaries import MINORS
+from tests.support.clusters import SYSTEM, cluster
+from tests.support.jetstream import make_stream, talk
+from tests.support.servers import running
+from tests.support.topologies import TODAY, read
+
+CASES = {
+    "R4": {"num_replicas": 4},
+    "R5": {"num_replicas": 5},
+    "R5 elsewhere": {"num_replicas": 5, "placement": {"cluster": "C2"}},
+    "R4 tagged": {"num_replicas": 4, "placement": {"tags": ["all"]}},
+    "R3": {"num_replicas": 3},
+}
+
+
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+def test_more_replicas_than_servers_are_refused_as_the_cluster_refuses_them(minor: str, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> dict[str, tuple[bool, bool]]:
+        await make_stream(js, "LIVE", subjects=["live"])
+        found = {}
+        for number, (name, config) in enumerate(CASES.items()):
+            for stream in (f"S{number}", "LIVE"):
+                subjects = [stream.lower()]
+                text = f"streams: {{{stream}: {{subjects: {subjects}, {str(config)[1:-1]}}}}}".replace("'", "")
+                wanted = read(tmp_path / f"{number}{stream}", text)
+                made = await planned(wanted, await observe(js), js, PlanOptions(today=TODAY))
+                ours = any(v.blocks for change in made.plan.changes for v in change.verdicts if v.code == "XX227")
+                verb = "UPDATE" if stream == "LIVE" else "CREATE"
+                said = await js.write(f"STREAM.{verb}.{stream}", {"name": stream, "subjects": subjects, **config})
+                found[f"{verb} {name}"] = (ours, isinstance(said, Refusal))
+        return found
+
+    with cluster(minor, config=accounts_config(1), system=SYSTEM, user=("a0", "a0")) as nodes:
+        said = talk(Account(server=nodes.nodes[0], user="a0", password="a0"), work)
+    assert {name: pair for name, pair in said.items() if pair[0] != pair[1]} == {}
+    assert sum(ours for ours, _ in said.values()) == 8
+
+
+def test_who_may_not_ask_learns_that_nobody_knows() -> None:
+    user = "{user: u, password: p, permissions: {publish: {deny: '$SYS.REQ.ACCOUNT.>'}}}"
+    config = f"accounts {{ A: {{jetstream: enabled, users: [{user}]}} }}"
+
+    async def work(js: JetStream) -> object:
+        return (await ask(js, [Peers(least=5)]))[Peers(least=5)]
+
+    with running(config=config) as server:
+        said = talk(Account(server=server, user="u", password="p"), work)
+    assert isinstance(said, Unanswered)
