@@ -65,6 +65,7 @@ CONSUMER = Kind(
     consequences=position.consequences,
     replace=replacement.how,
     renames=True,
+    begins=position.begins,
     resume=position.resumed,
     tidy=replacement.tidy,
 )
