@@ -16,7 +16,7 @@ from reconciler.core.pages import PLANNING
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.reconcile import World
 from reconciler.core.records import Owned, managed
-from reconciler.core.resource import Address, Consent
+from reconciler.core.resource import Address, Config, Consent
 from reconciler.core.rule import Verdict, View
 from reconciler.core.wire import SUPPORTED, Question, Step
 
@@ -223,8 +223,14 @@ def remembered(change: Change, view: View, options: Options) -> Owned | None:
         protected=change.desired.terms.protect,
         knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
         revision=change.owned.revision if change.owned else 0,
-        start=change.owned.start if change.owned and change.action not in (Action.CREATE, Action.REPLACE) else {},
+        start=_start(change),
     )
+
+
+def _start(change: Change) -> Config:
+    if change.action in (Action.CREATE, Action.REPLACE):
+        return {}
+    return change.began or (change.owned.start if change.owned else {})
 
 
 def _known_source(owned: Owned | None, view: View) -> str | None:

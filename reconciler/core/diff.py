@@ -104,6 +104,8 @@ class Change:
     """What it is called until now (`moved:`); where it goes on in that one's place, `live` is that one."""
     allow: tuple[Consent, ...] = ()
     """Consent that stands elsewhere than at the resource: in the entry that moves it."""
+    began: Config = field(default_factory=dict)
+    """Where it began in fact, null where nothing: it has moved on, and what the file says now stands for that."""
     where: Where = nowhere
     reason: str = ""
     """Why, where the action alone does not say it (a removal's reason, why something is unknown)."""

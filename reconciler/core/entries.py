@@ -151,7 +151,7 @@ _START = frozenset({"deliver_policy", "opt_start_seq", "opt_start_time"})
 
 def is_start(value: Json) -> bool:
     """Where a consumer had to begin; empty where it began as its file says."""
-    return value == {} or (is_config(value) and value.get("opt_start_seq") is not None and value.keys() <= _START)
+    return is_config(value) and value.keys() <= _START
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")

@@ -155,7 +155,7 @@ GROUPS = {
     "GR130": Page("partitions-of-nobody", "Messages are queued in partitions that no member owns, or that do not exist.", "give the partitions to a member, or purge them"),
     "GR131": Page("no-members", "A group without members consumes nothing.", "declare members and apply"),
     "GR132": Page("surplus-members", "More members than partitions: some idle for ever.", "take some out"),
-    "GR133": Page("mappings-with-filters", "Mappings together with several filters make a consumer that the server refuses.", "use plain members, or one filter"),
+    "GR133": Page("mappings-with-filters", "Mappings together with several filters make a consumer that the server refuses, where the reference makes it. Other implementations name each partition once, and their members consume.", "use plain members, or one filter"),
     "GR140": Page("member-absent", "A member without a consumer: no instance of it runs, and its partitions stand still.", "start one, or take it out of the members"),
     "GR141": Page("member-not-pinned", "A member's consumer that serves no client.", "start an instance, or end a stale pin with `groups step-down`"),
     "GR142": Page("stranger-on-the-queue", "A consumer of a group's work queue that is no member's. Two consumers cannot share a partition there, so it keeps members out.", "end the instances that use it"),

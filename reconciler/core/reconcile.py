@@ -136,7 +136,8 @@ def _wanted(
             address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
         )
     ours = None if desired.external else owned  # of somebody else's only what is live matters, whoever remembers it
-    return _anew(unfinished.compared(desired, live, ours, intent, kind.fields), kind, snapshot)
+    begins = tuple(kind.begins(desired, live, snapshot)) if live and ours and intent is None else ()
+    return _anew(unfinished.compared(desired, live, ours, intent, kind.fields, begins), kind, snapshot)
 
 
 def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from reconciler.core.diff import Action, Change, compare
@@ -25,11 +25,13 @@ def compared(
     owned: Owned | None,
     intent: Intent | None,
     fields: Mapping[str, FieldInfo],
+    begins: Collection[str] = (),
 ) -> Change:
-    """`compare`, for objects that may have been replaced, or be half-way through it."""
+    """`compare`, for objects that may have been replaced, be half-way through it, or have left where they began."""
     if intent is None:
         found = _in_the_files_words(live, desired, owned.start, owned.fields) if live and owned else live
-        return compare(desired, found, owned, fields)
+        change = compare(desired, found, owned, fields)
+        return _moved_on(change, live, owned, fields, begins) if live and owned else change
     owned = owned or Owned(topology=intent.topology, source=intent.source)  # whoever began it owns it
     if live is None:
         change = compare(desired, None, owned, fields)
@@ -40,6 +42,31 @@ def compared(
     start = intent.start if says(live.config, intent.start) else owned.start  # the old one, made again where it stood
     change = compare(desired, _in_the_files_words(live, desired, start, owned.fields), owned, fields)
     return replace(change, action=Action.UPDATE, intent=intent, reason=TAKEN_BACK)
+
+
+MOVED_ON = "says only where a consumer begins, and this one has moved on: remembered, the server's stays"
+
+
+def _moved_on(
+    change: Change, live: Resource, owned: Owned, fields: Mapping[str, FieldInfo], begins: Collection[str]
+) -> Change:
+    """Where it begins is said otherwise in the file alone: nothing would come of it. What somebody else made begin
+    elsewhere has strayed."""
+    if not change.touches(*begins) or change.live is None or change.desired is None:
+        return change
+    said, is_ = change.desired.config, change.live.config
+    if any(is_.get(name) != owned.applied.get(name) for name in begins):
+        return change
+    words = {name: said[name] for name in begins if name in said}
+    config = {name: value for name, value in is_.items() if name not in begins} | words
+    rest = compare(change.desired, replace(change.live, config=config), owned, fields)
+    what = ", ".join(name for name in begins if is_.get(name) != said.get(name))
+    return replace(
+        rest,
+        action=Action.ADOPT if rest.action is Action.KEEP else rest.action,
+        began={name: live.config.get(name) for name in begins},
+        reason=f"{what} {MOVED_ON}",
+    )
 
 
 def _in_the_files_words(live: Resource, desired: Resource, start: Config, words: Config) -> Resource:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import Diagnostic
+from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.server import settled
 from reconciler.server.api import JetStream
 from reconciler.workflow.groups import examined
@@ -273,3 +274,79 @@ def test_the_text_of_a_broken_record_is_shown(account: Account) -> None:
         return await findings(js)
 
     assert any(broken in one.message for one in talk(account, look))
+
+
+GO_MAPPED = {"member_mappings": BOTH, "partitioning_filters": RECORD["partitioning_filters"], "max_members": 4}
+TWO_SOURCES = {
+    "name": "S",
+    "subject_transforms": [
+        {"src": f"{first}.*", "dest": f"{{{{Partition(4,1)}}}}.{first}.{{{{Wildcard(1)}}}}"} for first in ("j", "k")
+    ],
+}
+LOWER = {"name": "S", "subject_transforms": [{"src": "j.*", "dest": "{{partition(4,1)}}.j.{{wildcard(1)}}"}]}
+WHOLE = {"a": ["0.>", "1.>"], "b": ["2.>", "3.>"]}
+BEHIND_TWO = {
+    name: [f"{n}.{one}" for one in ("j.*", "k.*") for n in own] for name, own in {"a": (0, 1), "b": (2, 3)}.items()
+}
+SIX = {"ack_wait": 6 * making.SECOND, "inactive_threshold": 6 * making.SECOND, "priority_timeout": 6 * making.SECOND}
+
+SPELLINGS: dict[str, tuple[str, dict[str, Any], dict[str, list[str]], dict[str, Any]]] = {
+    "Go": (json.dumps(RECORD, separators=(",", ":")), queue(), OWNED, {}),
+    "Go, mapped": (json.dumps(GO_MAPPED, separators=(",", ":")), queue(), WHOLE, {}),
+    "Java, mapped": (
+        json.dumps({**GO_MAPPED, "max_buffered_msg": 0, "max_buffered_bytes": 0}, separators=(",", ":")), queue(), OWNED, {},
+    ),
+    ".NET": (
+        json.dumps({**RECORD, "member_mappings": []}, separators=(",", ":")),
+        {"retention": "workqueue", "sources": [NET]}, OWNED, SIX,
+    ),
+    ".NET, all in lower case": (
+        json.dumps({**RECORD, "member_mappings": []}, separators=(",", ":")),
+        {"retention": "workqueue", "sources": [LOWER]}, OWNED, SIX,
+    ),
+    ".NET, whoever joins owns everything": (
+        json.dumps({**RECORD, "members": [], "member_mappings": []}, separators=(",", ":")),
+        {"retention": "workqueue", "sources": [NET]}, {"a": [f"{n}.j.*" for n in range(4)]}, SIX,
+    ),
+    ".NET, mapped with two filters": (
+        json.dumps({**GO_MAPPED, "members": [], "partitioning_filters": TWO_FILTERS}, separators=(",", ":")),
+        queue(sources=[TWO_SOURCES]), BEHIND_TWO, SIX,
+    ),
+    "natsio, mapped with two filters": (
+        json.dumps({**GO_MAPPED, "max_buffered_msg": -1, "max_buffered_bytes": -1, "partitioning_filters": TWO_FILTERS}),
+        queue(sources=[TWO_SOURCES]), WHOLE, {},
+    ),
+}  # fmt: skip
+"""Client → the record as it stores it, its queue, the filters of each member's consumer, and what else it asks of them."""
+
+
+@on_every_version
+@pytest.mark.parametrize("client", SPELLINGS)
+def test_a_healthy_group_is_healthy_whichever_client_spelt_it(account: Account, client: str) -> None:
+    said, stream, members, more = SPELLINGS[client]
+
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        done(await js.request("STREAM.DELETE.S-g"))
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["j.*", "k.*"]}))
+        await making.put(js, said)
+        await make_stream(js, "S-g", **stream)
+        for name, filters in members.items():
+            await making.consumer(js, name, filters, **more)
+            await making.pull(js, name)
+            await making.waited_for(js, name)
+        return await findings(js)
+
+    assert [one.code for one in talk(account, look) if one.severity is not Severity.NOTE] == []
+
+
+@on_every_version
+def test_a_mapped_group_of_the_reference_with_two_filters_never_consumes(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        await record(members=None, member_mappings=BOTH, partitioning_filters=TWO_FILTERS)(js)
+        for name in OWNED:
+            done(await js.request(f"CONSUMER.DELETE.S-g.{name}"))
+        return await findings(js)
+
+    assert "GR133" in codes(talk(account, look))

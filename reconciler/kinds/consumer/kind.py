@@ -64,6 +64,7 @@ CONSUMER = Kind(
     consequences=lambda change, view: (*position.consequences(change, view), *starting.consequences(change, view)),
     replace=replacement.how,
     renames=True,
+    begins=position.begins,
     resume=position.resumed,
     tidy=replacement.tidy,
 )

@@ -14,13 +14,29 @@ from hashlib import sha256
 
 from reconciler.core.binds import after_ack_floor
 from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.resource import Address, Config, Json
+from reconciler.core.resource import Address, Config, Json, Resource
 from reconciler.core.rule import Finding, Outcome, View
+from reconciler.core.wire import Snapshot
 from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.words import some
 
 KNOWING = ("explicit", "all")
 """Ack policies under which a consumer knows what was processed."""
+
+
+BEGINS = ("deliver_policy", "opt_start_seq", "opt_start_time")
+NEEDS = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
+"""What a policy must say beside it, and no other may."""
+
+
+def begins(desired: Resource, live: Resource, snapshot: Snapshot) -> tuple[str, ...]:
+    """Where it begins means nothing once something was delivered. What no server takes from any consumer is not taken."""
+    config, stream = desired.config, snapshot.streams.get(live.address.stream, {})
+    needed = NEEDS.get(config.get("deliver_policy", "all"))
+    fits = all((name in config) == (name == needed) for name in NEEDS.values())
+    queue = (stream.get("config") or {}).get("retention") == "workqueue"
+    moved = (live.state.get("delivered") or {}).get("consumer_seq", 0) > 0
+    return BEGINS if moved and fits and not queue else ()
 
 
 def made_anew(change: Change, view: View, refusal: Finding) -> Finding:

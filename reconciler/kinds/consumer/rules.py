@@ -24,7 +24,10 @@ from reconciler.kinds.primitives.words import consent_to
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."
-ITS_START = f"{AT_CREATION} It says where a consumer made from nothing starts; one that is there keeps its place."
+ITS_START = (
+    f"{AT_CREATION} It says where a consumer made from nothing starts; one that has delivered something keeps its place, and of "
+    "one that was applied before, the new word is only remembered."
+)
 REPLACED = (
     "; or consent, and the consumer is deleted and made anew where it stands: after its ack floor, or on a work queue with "
     "all that is left. What was delivered above the floor comes again, at most as many messages as the plan says. The new "

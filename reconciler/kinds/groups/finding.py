@@ -30,6 +30,11 @@ def warning(code: str, address: Address | str, message: str, fix: str) -> Diagno
     return _finding(Severity.WARNING, code, address, message, fix)
 
 
+def note(code: str, address: Address | str, message: str, fix: str) -> Diagnostic:
+    """Healthy as it is, and good to know before another tool touches it."""
+    return _finding(Severity.NOTE, code, address, message, fix)
+
+
 def _finding(severity: Severity, code: str, address: Address | str, message: str, fix: str) -> Diagnostic:
     return Diagnostic(
         severity=severity, code=code, name=GROUPS[code].name, address=str(address), message=message, fix=fix

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.resource import Json
+from reconciler.kinds.elastic_group.derived import GO
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import Group, Member
+from reconciler.kinds.groups.record_checks import is_of_joiners
+from reconciler.kinds.groups.writer import of_record
 from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
 from reconciler.kinds.primitives.words import in_words, some
 
@@ -57,7 +60,7 @@ def _waiting(group: Group, member: Member, evidence: Evidence) -> str:
 
 def strangers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """Only a work queue is the group's own; a static group's stream may have anybody's consumers."""
-    if not group.is_elastic or group.record.broken:
+    if not group.is_elastic or group.record.broken or is_of_joiners(group):
         return
     for name in sorted(group.consumers.keys() - group.owned.keys()):
         yield warning(
@@ -119,9 +122,8 @@ def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     for member in group.members:
         if member.info is None:
             continue
-        config = member.info["config"]
-        live = set(config.get("filter_subjects") or filter(None, [config.get("filter_subject")]))
-        if live != (wanted := wanted_filters(group, member)):
+        live, wanted = _live_filters(member), wanted_filters(group, member)
+        if not _consumes_its_own(group, member):
             yield warning(
                 "GR145", group.address,
                 f"consumer {member.consumer} does not consume what member {member.name} owns: "
@@ -131,10 +133,37 @@ def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
+def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """The reference names each partition once for every filter; others name it once, or with the filter behind it."""
+    if not group.config.get("member_mappings") or len(group.filters) < 2 or of_record(group) != GO:
+        return
+    if not any(_consumes_its_own(group, member) for member in group.members if member.info is not None):
+        yield error(
+            "GR133", group.address,
+            "with member_mappings and several filters no member of the reference can consume: the server refuses the consumer "
+            "it makes (10138)",
+            "declare plain `members` instead of mappings, and apply" if group.is_elastic else "recreate it with one filter",
+        )  # fmt: skip
+
+
+def _live_filters(member: Member) -> set[str]:
+    config = (member.info or {}).get("config", {})
+    return set(config.get("filter_subjects") or filter(None, [config.get("filter_subject")]))
+
+
+def _consumes_its_own(group: Group, member: Member) -> bool:
+    return _live_filters(member) in (wanted_filters(group, member), _each_behind(group, member))
+
+
 def wanted_filters(group: Group, member: Member) -> set[str]:
     """As the reference makes them; in mapped mode it leaves the group's filters out."""
     if group.config.get("member_mappings") and not group.config.get("members"):
         return {f"{number}.>" for number in member.partitions}
+    return _each_behind(group, member)
+
+
+def _each_behind(group: Group, member: Member) -> set[str]:
+    """Each partition with each filter, as some implementations make them in mapped mode too."""
     return {f"{number}.{behind}" for behind in group.filters or [">"] for number in member.partitions}
 
 
@@ -144,4 +173,4 @@ def _listed(subjects: set[str], what: str) -> str:
     return f"{what} {', '.join(shown[:5])}{more}, " if shown else ""
 
 
-CHECKS = (absent, unpinned, strangers, old_priority_group, templates, filters)
+CHECKS = (absent, unpinned, strangers, old_priority_group, templates, filters, mapped_with_filters)

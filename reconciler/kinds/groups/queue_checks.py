@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.resource import Json
 from reconciler.kinds.elastic_group.derived import NET, deviations, replicas_behind
-from reconciler.kinds.groups.finding import Evidence, error, warning
+from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
 from reconciler.kinds.groups.writer import of_queue, wanted_sources
@@ -44,7 +44,7 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     if _keeps_its_start(group, differing):
         yield _start_left(group)
     elif of_queue(group) == NET:
-        yield warning(
+        yield note(
             "GR121", group.address,
             f"{group.queue_name} is in the form of {NET}: {', '.join(differing)} as the reference would not write them. "
             "Members consume; creating the group with the reference is refused (10058)",

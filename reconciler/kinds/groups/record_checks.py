@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reconciler.core.diagnostic import Diagnostic
+from reconciler.kinds.elastic_group.derived import NET
 from reconciler.kinds.elastic_group.filters import filter_problems
-from reconciler.kinds.groups.finding import Evidence, error, warning
+from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import BUCKETS, Group
-from reconciler.kinds.groups.writer import of_record
+from reconciler.kinds.groups.writer import JAVA, of_record
 
 STOPPED = "stop its members first: they end, or misread it, when it changes"
 
@@ -25,7 +26,8 @@ def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 
 def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     if group.record.legacy:
-        yield warning(
+        say = note if of_record(group) == JAVA else warning  # to whom that form is the current one
+        yield say(
             "GR111", group.address,
             f"the record is in a historic form ({', '.join(group.record.legacy)}), as of {of_record(group)}; current "
             "instances overlook these keys, and drop them for ever with the next change of members",
@@ -67,7 +69,7 @@ def _coverage(mappings: dict[str, list[int]], partitions: int) -> Iterator[tuple
 
 
 def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    if not group.record.broken and group.partitions and not group.owned:
+    if not group.record.broken and group.partitions and not group.owned and not is_of_joiners(group):
         yield warning(
             "GR131", group.address, "it has no members: nothing is consumed, and what arrives waits",
             "declare `members` and apply, or add some with the tool that manages them",
@@ -84,14 +86,9 @@ def surplus(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
-    if group.config.get("member_mappings") and len(group.filters) > 1:
-        yield error(
-            "GR133", group.address,
-            "with member_mappings and several filters no member can consume: the server refuses the consumer the "
-            "reference makes (10138)",
-            "declare plain `members` instead of mappings, and apply" if group.is_elastic else "recreate it with one filter",
-        )  # fmt: skip
+def is_of_joiners(group: Group) -> bool:
+    """Without members, whoever joins owns everything where this implementation runs, and somebody has joined."""
+    return not group.owned and of_record(group) == NET and bool(group.consumers)
 
 
-CHECKS = (broken, legacy, invalid, nobody, surplus, mapped_with_filters)
+CHECKS = (broken, legacy, invalid, nobody, surplus)
