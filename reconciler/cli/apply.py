@@ -76,10 +76,8 @@ def apply_(
         from reconciler.cli.apply_saved import SavedRun  # noqa: PLC0415 - only for who saved a plan
 
         _alone(paths, selection)
-        with reports.even_of_errors("apply", paths=paths):
-            return asyncio.run(SavedRun(manner, paths[0], connection).through())
-    with reports.even_of_errors("apply", paths=paths):
-        return asyncio.run(Run(manner).through(paths, connection.options(), selection, arguments))
+        return asyncio.run(SavedRun(manner, paths[0], connection).through())
+    return asyncio.run(Run(manner).through(paths, connection.options(), selection, arguments))
 
 
 def _alone(paths: Sequence[Path], selection: Selection) -> None:
@@ -128,10 +126,16 @@ class Manner:
         return bool(plan.steps or plan.records)
 
     def nothing_done(self, plan: Plan, as_wanted: tuple[str, ...] = ()) -> int:
+        return self._said(Finished(), plan, plan.exit_code, as_wanted)
+
+    def declined(self, plan: Plan) -> int:
+        tell("Nothing was changed.\n")
+        return self._said(Finished(stopped="not confirmed"), plan, exits.FAILED)
+
+    def _said(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
         if self.format is common.Format.JSON:
-            code = plan.exit_code
-            say(outcome_json(Finished(), topology=plan.topology, exit_code=code, as_wanted=as_wanted))
-        return plan.exit_code
+            say(outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=as_wanted))
+        return code
 
 
 class Run:
@@ -153,8 +157,7 @@ class Run:
         if not manner.goes_ahead(plan):
             return manner.nothing_done(plan)
         if not manner.yes and not confirmed(plan):
-            tell("Nothing was changed.\n")
-            return exits.FAILED
+            return manner.declined(plan)
         agreed = Agreed(what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner)
         return await agreed.carried_out(js)
 
@@ -178,8 +181,8 @@ class Agreed:
             finished = await followed(self.what, js, backup=self.manner.backup)
         except asyncio.CancelledError:
             look = (self.shown.commands or of_plan(self.arguments)).look
-            tell(f"Stopped at once; what was sent may have been done. Next: {look}\n")
-            return exits.INTERRUPTED
+            message = "Stopped at once; what was sent may have been done."
+            raise common.Interrupted.because("XX923", "interrupted", message, fix=f"Next: {look}") from None
         code = exit_of(finished, self.plan)
         self._tell(finished, code, time.monotonic() - began)
         return code

@@ -46,6 +46,10 @@ class Misused(typer.BadParameter):
         return self.message
 
 
+class Interrupted(CannotContinue):
+    """Somebody wanted it to end at once."""
+
+
 def never(*wrong: tuple[object, str]) -> None:
     """What makes no sense together, each with the sentence that says so: nothing is taken and then not kept."""
     for is_said, sentence in wrong:

@@ -129,7 +129,7 @@ def drift_(
         watched = Watch(paths=paths, connecting=at, options=part.options(), every=often, tell=teller, tree=tree)
         return through(watched, teller)
     made: list[tuple[Looked, float]] = []
-    with reports.even_of_errors("drift", format_, paths), _down_where_nothing_is_seen(metrics):
+    with _down_where_nothing_is_seen(metrics):
         asyncio.run(_look(made, paths, connection.options(), part))
     found, seconds = made[0]
     look = paper(verbose=verbose, no_color=no_color)

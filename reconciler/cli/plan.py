@@ -43,8 +43,7 @@ def plan_(
     if out is not None and out.suffix != ".json":
         raise common.Misused(f"--out {out}: write a name that ends in .json; by that `apply` knows a saved plan.")
     made: list[Made] = []
-    with reports.even_of_errors("plan", format_, paths):
-        asyncio.run(_make(made, paths, connection.options(), selection, arguments))
+    asyncio.run(_make(made, paths, connection.options(), selection, arguments))
     plan = made[0].planned.plan
     if out is not None:
         _save(made[0], out, selection.files(paths))

@@ -107,6 +107,9 @@ PLANNING = {
     "XX915": Page("takes-nothing-over", "--take-over names somebody who owns nothing that is declared or removed here.", "leave it out, or name the owner as the refusal does"),
     "XX911": Page("plan-altered", "A saved plan whose fingerprint does not fit its contents: it was edited, cut off or damaged. The fingerprint notices accidents; it is no signature.", "make it anew with the plan command"),
     "XX912": Page("another-target", "A saved plan that was made for another account, cluster or domain. The address of a server says nothing: the account's name and the random id in its bucket `reconciler` do.", "connect to where it was made for, or plan anew"),
+    "XX921": Page("wrong-usage", "The command line is not one that the command takes: an option or value it does not know, something missing, or what makes no sense together. Nothing was read or asked.", "see what `--help` of the command lists"),
+    "XX922": Page("internal-error", "A mistake in reconciler itself.", "report it with what the same command prints with RECONCILER_DEBUG=1 set"),
+    "XX923": Page("interrupted", "Somebody, or a runner, ended the command before it was done (Ctrl-C).", "run it again; `reconciler history` tells what an apply had begun"),
 }  # fmt: skip
 
 DRIFT = {

@@ -25,11 +25,12 @@ _ESCAPED = re.compile(
 
 
 def render(document: Document) -> str:
-    """A plan by its contract, or what was found in files."""
+    """A plan by its contract, or what was found in files, or what kept a command from its work (`findings.schema.json`)."""
     if document.plan is not None:
         return plan_json(document.plan)
     found = [diagnostic_data(one) for one in document.diagnostics]
-    return json_text(present(format=FORMAT, topology=document.topology or None, diagnostics=found))
+    said = present(format=FORMAT, command=document.command, topology=document.topology or None)
+    return json_text({**said, "diagnostics": found})
 
 
 def joined(documents: Sequence[Document]) -> str:
