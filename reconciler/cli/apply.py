@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -19,16 +19,20 @@ from reconciler.cli import common, exits
 from reconciler.cli.backing import Backup, backed_up, unused
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
-from reconciler.cli.reporting import Reports, carried_out, reports
+from reconciler.cli.reporting import Gathered, Reports, carried_out, reports
 from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
+from reconciler.cli.several import over, stopped
 from reconciler.cli.sharing import takes
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.events import Event, Finished, Started, Waiting
 from reconciler.core.plan import Plan
 from reconciler.core.standing import REFUSALS
 from reconciler.report.commands import of_plan
+from reconciler.report.diagnostics import report
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.headline import where
+from reconciler.report.json import json_list
 from reconciler.report.outcome import outcome_text, progress, waiting
 from reconciler.report.outcome_json import outcome_json
 from reconciler.report.paper import Paper
@@ -48,7 +52,7 @@ app = common.app()
 @takes(selection)
 @takes(reports)
 def apply_(
-    paths: common.Paths,
+    paths: common.AnyPaths,
     reports: Reports,
     selection: Selection,
     connection: Connection,
@@ -64,11 +68,10 @@ def apply_(
     no_color: common.NoColor = False,
 ) -> int:
     """Show the plan, ask for confirmation, and make it so. PATHS may be one plan saved with `plan --out plan.json`."""
-    arguments = selection.arguments(paths, connection)
     if not yes and not sys.stdin.isatty():
         raise common.Misused(
             "There is no terminal to ask on. Look first with `reconciler plan "
-            f"{arguments}`, then add --yes to apply without being asked."
+            f"{selection.arguments(paths, connection)}`, then add --yes to apply without being asked."
         )
     look = paper(verbose=verbose, no_color=no_color)
     manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports, backup=backup)
@@ -77,7 +80,27 @@ def apply_(
 
         _alone(paths, selection)
         return asyncio.run(SavedRun(manner, paths[0], connection).through())
-    return asyncio.run(Run(manner).through(paths, connection.options(), selection, arguments))
+    options, together = connection.options(), replace(manner, reports=Gathered(wanted=reports.wanted), data=[])
+
+    def one(files: Sequence[Path]) -> int:
+        run = Run(manner if files is paths else together)
+        return asyncio.run(run.through(files, options, selection, selection.arguments(files, connection)))
+
+    return _one_by_one(over(paths, one, *selection.of_one, (backup, "--backup")), together)
+
+
+def _one_by_one(runs: Iterator[int | CannotContinue], together: Manner) -> int:
+    """Where one failed, those that come after it are not begun: they may stand on it."""
+    codes: list[int] = []
+    try:
+        for made in runs:
+            codes.append(made if isinstance(made, int) else together.stopped(made))
+            if codes[-1] in (exits.FAILED, exits.INTERRUPTED):
+                break
+    finally:
+        if together.data:
+            say(json_list(together.data))
+    return exits.worst(codes)
 
 
 def _alone(paths: Sequence[Path], selection: Selection) -> None:
@@ -101,6 +124,8 @@ class Manner:
     reports: Reports
     backup: Path | None = None
     """Where to write down first what loses something."""
+    data: list[str] | None = None
+    """For tools, where one document tells of several topologies."""
 
     @property
     def again(self) -> str | None:
@@ -120,6 +145,22 @@ class Manner:
             return False
         return True
 
+    def tools(self, data: str) -> None:
+        """What was done, once."""
+        if self.data is None:
+            say(data)
+        else:
+            self.data.append(data)
+
+    def stopped(self, problem: CannotContinue) -> int:
+        """One of several that could not be planned, or begun."""
+        told = stopped("apply", problem, self.paper)
+        if self.format is common.Format.JSON:
+            self.tools(FORMATS["json"](told))
+        tell(report(problem.diagnostics, paper(sys.stderr)))
+        self.reports.write(told)
+        return exits.INTERRUPTED if isinstance(problem, common.Interrupted) else exits.FAILED
+
     def goes_ahead(self, plan: Plan) -> bool:
         if plan.exit_code != exits.FINE and not self.partial:
             return False
@@ -134,7 +175,7 @@ class Manner:
 
     def _said(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
         if self.format is common.Format.JSON:
-            say(outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=as_wanted))
+            self.tools(outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=as_wanted))
         return code
 
 
@@ -195,7 +236,10 @@ class Agreed:
         )  # fmt: skip
         data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
         with contextlib.suppress(NobodyReads):  # the exit code tells it all the same, and so do the reports
-            say(data if manner.format is common.Format.JSON else "\n" + told(manner.paper))
+            if manner.format is common.Format.JSON:
+                manner.tools(data)
+            else:
+                say("\n" + told(manner.paper))
         manner.reports.write(carried_out(self.shown, finished, told(), data))
 
 

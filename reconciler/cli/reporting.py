@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -61,6 +61,17 @@ class Reports:
         emit(FORMATS[format_].several(documents))
         if problem:
             raise problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered(Reports):
+    """Of several topologies that are worked on one by one: each file tells of all there were so far."""
+
+    told: dict[str, Document] = field(default_factory=dict)
+
+    def write(self, *documents: Document) -> None:
+        self.told.update({one.topology: one for one in documents})
+        Reports.write(self, *self.told.values())
 
 
 def _written(name: str, path: Path, documents: Sequence[Document]) -> CannotContinue | None:

@@ -19,7 +19,7 @@ from reconciler.report.drift_json import drift_schema
 from reconciler.report.fleet.schema import COMMANDS, fleet_plan_schema, fleet_schema
 from reconciler.report.groups_schema import groups_schema
 from reconciler.report.outcome_schema import outcome_schema
-from reconciler.report.plan_schema import findings_schema, plan_schema
+from reconciler.report.plan_schema import findings_schema, plan_schema, reports_schema
 from reconciler.report.rehearsal_schema import rehearsal_schema
 
 app = common.app()
@@ -94,6 +94,7 @@ SCHEMAS: dict[str, Callable[[], str]] = {
     "apply": outcome_schema,
     "drift": drift_schema,
     "findings": findings_schema,
+    "reports": reports_schema,
     "groups": groups_schema,
     "rehearse": rehearsal_schema,
     "fleet": fleet_text,

@@ -35,7 +35,12 @@ def render(document: Document) -> str:
 
 def joined(documents: Sequence[Document]) -> str:
     """Each by its own contract, in a list."""
-    return json_text({"format": FORMAT, "reports": [json.loads(render(document)) for document in documents]})
+    return json_list([document.told("json", render) for document in documents])
+
+
+def json_list(texts: Sequence[str]) -> str:
+    """Reports of one command about several topologies (`reports.schema.json`)."""
+    return json_text({"format": FORMAT, "reports": [json.loads(text) for text in texts]})
 
 
 def plan_json(plan: Plan) -> str:

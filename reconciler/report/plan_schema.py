@@ -62,6 +62,18 @@ def findings_schema() -> str:
     return schema_text(whole)
 
 
+def reports_schema() -> str:
+    """Of several topologies: what is said of one, for each of them."""
+    each = [{"$ref": f"{name}.schema.json"} for name in ("plan", "drift", "apply", "findings")]
+    whole = published(
+        "reconciler reports",
+        "What a command says that takes several topologies: a document for each, by the contract that one alone has.",
+        fixed({"format": {"const": FORMAT}, "reports": {"type": "array", "minItems": 1, "items": {"anyOf": each}}}),
+        {},
+    )
+    return schema_text(whole)
+
+
 def one_account(format_: int) -> Schema:
     """What every look at an account by the files of a topology says."""
     return {
