@@ -26,6 +26,7 @@ COMMANDS = {
     "adopt": "Record that what is live and declared is ours, without touching it.",
     "import": "Write files of the nats CLI, Terraform or NACK as YAML.",
     "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
+    "unpin": "End the pin of a consumer's client, so that another one is served.",
     "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",
     "fleet": "Many accounts at once, on Spark: what each holds, what strayed, how it developed.",
     "explain": "Say what a code means and what to do instead.",

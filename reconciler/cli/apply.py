@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -19,16 +19,20 @@ from reconciler.cli import common, exits
 from reconciler.cli.backing import Backup, backed_up, unused
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
-from reconciler.cli.reporting import Reports, carried_out, reports
+from reconciler.cli.reporting import Gathered, Reports, carried_out, reports
 from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
+from reconciler.cli.several import over, stopped
 from reconciler.cli.sharing import takes
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.events import Event, Finished, Started, Waiting
 from reconciler.core.plan import Plan
 from reconciler.core.standing import REFUSALS
 from reconciler.report.commands import of_plan
+from reconciler.report.diagnostics import report
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.headline import where
+from reconciler.report.json import json_list
 from reconciler.report.outcome import outcome_text, progress, waiting
 from reconciler.report.outcome_json import outcome_json
 from reconciler.report.paper import Paper
@@ -48,7 +52,7 @@ app = common.app()
 @takes(selection)
 @takes(reports)
 def apply_(
-    paths: common.Paths,
+    paths: common.AnyPaths,
     reports: Reports,
     selection: Selection,
     connection: Connection,
@@ -75,12 +79,28 @@ def apply_(
         from reconciler.cli.apply_saved import SavedRun  # noqa: PLC0415 - only for who saved a plan
 
         _alone(paths, selection)
-        with reports.even_of_errors("apply", paths=paths):
-            return asyncio.run(SavedRun(manner, paths[0], connection).through())
-    with reports.even_of_errors("apply", paths=paths):
-        return asyncio.run(
-            Run(manner).through(paths, connection.options(), selection, lambda one: one.arguments(paths, connection))
-        )
+        return asyncio.run(SavedRun(manner, paths[0], connection).through())
+    options, together = connection.options(), replace(manner, reports=Gathered(wanted=reports.wanted), data=[])
+
+    def one(files: Sequence[Path]) -> int:
+        run = Run(manner if files is paths else together)
+        return asyncio.run(run.through(files, options, selection, lambda chosen: chosen.arguments(files, connection)))
+
+    return _one_by_one(over(paths, one, *selection.of_one, (backup, "--backup")), together)
+
+
+def _one_by_one(runs: Iterator[int | CannotContinue], together: Manner) -> int:
+    """Where one failed, those that come after it are not begun: they may stand on it."""
+    codes: list[int] = []
+    try:
+        for made in runs:
+            codes.append(made if isinstance(made, int) else together.stopped(made))
+            if codes[-1] in (exits.FAILED, exits.INTERRUPTED):
+                break
+    finally:
+        if together.data:
+            say(json_list(together.data))
+    return exits.worst(codes)
 
 
 def _alone(paths: Sequence[Path], selection: Selection) -> None:
@@ -104,6 +124,8 @@ class Manner:
     reports: Reports
     backup: Path | None = None
     """Where to write down first what loses something."""
+    data: list[str] | None = None
+    """For tools, where one document tells of several topologies."""
 
     @property
     def again(self) -> str | None:
@@ -123,16 +145,38 @@ class Manner:
             return False
         return True
 
+    def tools(self, data: str) -> None:
+        """What was done, once."""
+        if self.data is None:
+            say(data)
+        else:
+            self.data.append(data)
+
+    def stopped(self, problem: CannotContinue) -> int:
+        """One of several that could not be planned, or begun."""
+        told = stopped("apply", problem, self.paper)
+        if self.format is common.Format.JSON:
+            self.tools(FORMATS["json"](told))
+        tell(report(problem.diagnostics, paper(sys.stderr)))
+        self.reports.write(told)
+        return exits.INTERRUPTED if isinstance(problem, common.Interrupted) else exits.FAILED
+
     def goes_ahead(self, plan: Plan) -> bool:
         if plan.exit_code != exits.FINE and not self.partial:
             return False
         return bool(plan.steps or plan.records)
 
     def nothing_done(self, plan: Plan, as_wanted: tuple[str, ...] = ()) -> int:
+        return self._said(Finished(), plan, plan.exit_code, as_wanted)
+
+    def declined(self, plan: Plan) -> int:
+        tell("Nothing was changed.\n")
+        return self._said(Finished(stopped="not confirmed"), plan, exits.FAILED)
+
+    def _said(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
         if self.format is common.Format.JSON:
-            code = plan.exit_code
-            say(outcome_json(Finished(), topology=plan.topology, exit_code=code, as_wanted=as_wanted))
-        return plan.exit_code
+            self.tools(outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=as_wanted))
+        return code
 
 
 class Run:
@@ -156,8 +200,7 @@ class Run:
         if not manner.goes_ahead(plan):
             return manner.nothing_done(plan)
         if not manner.yes and not confirmed(plan):
-            tell("Nothing was changed.\n")
-            return exits.FAILED
+            return manner.declined(plan)
         agreed = Agreed(what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner)
         return await agreed.carried_out(js)
 
@@ -181,8 +224,8 @@ class Agreed:
             finished = await followed(self.what, js, backup=self.manner.backup)
         except asyncio.CancelledError:
             look = (self.shown.commands or of_plan(self.arguments)).look
-            tell(f"Stopped at once; what was sent may have been done. Next: {look}\n")
-            return exits.INTERRUPTED
+            message = "Stopped at once; what was sent may have been done."
+            raise common.Interrupted.because("XX923", "interrupted", message, fix=f"Next: {look}") from None
         code = exit_of(finished, self.plan)
         self._tell(finished, code, time.monotonic() - began)
         return code
@@ -195,7 +238,10 @@ class Agreed:
         )  # fmt: skip
         data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
         with contextlib.suppress(NobodyReads):  # the exit code tells it all the same, and so do the reports
-            say(data if manner.format is common.Format.JSON else "\n" + told(manner.paper))
+            if manner.format is common.Format.JSON:
+                manner.tools(data)
+            else:
+                say("\n" + told(manner.paper))
         manner.reports.write(carried_out(self.shown, finished, told(), data))
 
 

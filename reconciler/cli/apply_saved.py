@@ -9,7 +9,7 @@ from reconciler.cli import common, exits
 from reconciler.cli.apply import Agreed, Manner, confirmed
 from reconciler.cli.connecting import Connection
 from reconciler.cli.reporting import document
-from reconciler.cli.screen import Progress, say, tell
+from reconciler.cli.screen import Progress, say
 from reconciler.core.diagnostic import about
 from reconciler.core.saved import Saved
 from reconciler.report.document import Document
@@ -64,8 +64,7 @@ class SavedRun:
         if self._manner.format is common.Format.TEXT and outlook.as_wanted:
             say(f"\n{counted(len(outlook.as_wanted), 'change')} of this plan already as it wants.\n")
         if not self._manner.yes and not confirmed(outlook.plan):
-            tell("Nothing was changed.\n")
-            return exits.FAILED
+            return self._manner.declined(saved.plan)
         agreed = Agreed(
             what=reviewed, plan=saved.plan, shown=self._document(saved, goes_on=True), arguments=self._again(saved),
             manner=self._manner, as_wanted=outlook.as_wanted,

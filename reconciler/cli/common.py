@@ -14,6 +14,10 @@ from reconciler.core.wire import Version
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATHS...", help="Files and folders of one topology.", show_default=False)
 ]
+AnyPaths = Annotated[
+    list[Path],
+    typer.Argument(metavar="PATHS...", help="Files and folders, of any number of topologies.", show_default=False),
+]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colours, as with NO_COLOR set.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name everything, also what is not managed.")]
 Only = Annotated[
@@ -44,6 +48,10 @@ class Misused(typer.BadParameter):
 
     def format_message(self) -> str:
         return self.message
+
+
+class Interrupted(CannotContinue):
+    """Somebody wanted it to end at once."""
 
 
 def never(*wrong: tuple[object, str]) -> None:

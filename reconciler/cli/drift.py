@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from reconciler.cli import common
+from reconciler.cli import common, exits
 from reconciler.cli.apply import Manner
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.exposing import address, write_file
@@ -21,6 +21,7 @@ from reconciler.cli.filling import NO_VALUES, Values, values
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
 from reconciler.cli.screen import Progress, paper
 from reconciler.cli.settling import accepting, restoring
+from reconciler.cli.several import over, stopped
 from reconciler.cli.sharing import takes
 from reconciler.cli.watching import Outlets, Teller, through
 from reconciler.core.diagnostic import CannotContinue
@@ -78,7 +79,7 @@ def part(
 @takes(part)
 @takes(reports)
 def drift_(
-    paths: common.Paths,
+    paths: common.AnyPaths,
     reports: Reports,
     part: Part,
     connection: Connection,
@@ -128,18 +129,32 @@ def drift_(
         at, often, tree = connection.options(), _seconds(every or EVERY), part.values.tree()
         watched = Watch(paths=paths, connecting=at, options=part.options(), every=often, tell=teller, tree=tree)
         return through(watched, teller)
-    made: list[tuple[Looked, float]] = []
-    with reports.even_of_errors("drift", format_, paths), _down_where_nothing_is_seen(metrics):
-        asyncio.run(_look(made, paths, connection.options(), part))
-    found, seconds = made[0]
-    look = paper(verbose=verbose, no_color=no_color)
-    if accept:
-        said = part.arguments(paths, connection)
-        return accepting(found, paths, part.options(), look=look, arguments=said, as_json=format_ is Format.JSON)
-    if metrics:
-        write_file(metrics, metrics_text(Gauges(drift=found.drift, at=time.time(), seconds=seconds)))
-    reports.say(format_, _document(found, look, part.arguments(paths, connection), seconds))
-    return found.drift.exit_code
+    options, look = connection.options(), paper(verbose=verbose, no_color=no_color)
+
+    def one(files: Sequence[Path]) -> tuple[Looked, float, str]:
+        made: list[tuple[Looked, float]] = []
+        asyncio.run(_look(made, files, options, part))
+        return *made[0], part.arguments(files, connection)
+
+    of_one = ((accept, "--accept"), (metrics, "--metrics"), (part.only, "--only"), (part.exclude, "--exclude"))
+    with _down_where_nothing_is_seen(metrics):
+        found = [*over(paths, one, *of_one)]
+    told, codes = [], []
+    for seen in found:
+        if isinstance(seen, CannotContinue):
+            told.append(stopped("drift", seen, look))
+            codes.append(exits.FAILED)
+            continue
+        looked_, seconds, said = seen
+        if accept:
+            as_json = format_ is Format.JSON
+            return accepting(looked_, paths, part.options(), look=look, arguments=said, as_json=as_json)
+        if metrics:
+            write_file(metrics, metrics_text(Gauges(drift=looked_.drift, at=time.time(), seconds=seconds)))
+        told.append(_document(looked_, look, said, seconds))
+        codes.append(looked_.drift.exit_code)
+    reports.say(format_, *told)
+    return exits.worst(codes)
 
 
 @contextmanager

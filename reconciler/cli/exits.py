@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 FINE = 0
 FAILED = 1
 """Could not do it: files wrong, connection, a step failed, a needed scope unknown."""
@@ -13,3 +15,9 @@ REFUSED = 4
 """Refused, or consent is missing."""
 USAGE = 64
 INTERRUPTED = 130
+_WORST = (INTERRUPTED, USAGE, FAILED, REFUSED, DRIFT, PENDING, FINE)
+
+
+def worst(codes: Iterable[int]) -> int:
+    """That of a command which did several things."""
+    return min(codes, key=_WORST.index, default=FINE)

@@ -27,15 +27,14 @@ Work = Callable[["Look"], Found]
 
 def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, work: Work) -> int:
     check(reports)
-    with reports.even_of_errors("fleet", AnyFormat(format_)):
-        look = on.look(which)
-        from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
+    look = on.look(which)
+    from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-        try:
-            with reasons(), look.store.alone():
-                found = work(look)
-        finally:
-            look.say.clear()
+    try:
+        with reasons(), look.store.alone():
+            found = work(look)
+    finally:
+        look.say.clear()
     found = replace(found, following=(*found.following, *following(found, which, on)))
     say(
         reports,

@@ -14,7 +14,9 @@ from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, reports
 from reconciler.cli.screen import paper
+from reconciler.cli.several import over, stopped
 from reconciler.cli.sharing import takes
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.plan import Plan
 from reconciler.server.options import ConnectOptions
 
@@ -26,7 +28,7 @@ app = common.app()
 @takes(selection)
 @takes(reports)
 def plan_(
-    paths: common.Paths,
+    paths: common.AnyPaths,
     reports: Reports,
     selection: Selection,
     connection: Connection,
@@ -41,16 +43,24 @@ def plan_(
     """Show what would be changed in the account, what is refused and why. Changes nothing."""
     if out is not None and out.suffix != ".json":
         raise common.Misused(f"--out {out}: write a name that ends in .json; by that `apply` knows a saved plan.")
-    made: list[Made] = []
-    with reports.even_of_errors("plan", format_, paths):
-        asyncio.run(_make(made, paths, connection.options(), selection, lambda one: one.arguments(paths, connection)))
-    plan = made[0].planned.plan
-    if out is not None:
-        _save(made[0], out, selection.files(paths))
+    options, look = connection.options(), paper(verbose=verbose, no_color=no_color)
     applying = connection.arguments(str(out)) if out else None
-    look = paper(verbose=verbose, no_color=no_color)
-    reports.say(format_, made[0].document(look, applying=applying))
-    return code(plan, pending=exit_code)
+
+    def one(files: Sequence[Path]) -> Made:
+        made: list[Made] = []
+        asyncio.run(_make(made, files, options, selection, lambda chosen: chosen.arguments(files, connection)))
+        return made[0]
+
+    found = [*over(paths, one, (out, "--out"), *selection.of_one)]
+    if out is not None and isinstance(found[0], Made):
+        _save(found[0], out, selection.files(paths))
+    told = (
+        stopped("plan", one, look) if isinstance(one, CannotContinue) else one.document(look, applying=applying)
+        for one in found
+    )
+    reports.say(format_, *told)
+    plans = (None if isinstance(one, CannotContinue) else one.planned.plan for one in found)
+    return exits.worst(code(plan, pending=exit_code) if plan else exits.FAILED for plan in plans)
 
 
 def _save(made: Made, out: Path, files: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from reconciler.cli.connecting import Connection
 from reconciler.cli.filling import NO_VALUES, Values, values
 from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress
+from reconciler.cli.several import Only
 from reconciler.cli.sharing import takes
 from reconciler.core import consent
 from reconciler.core.plan import Plan
@@ -44,6 +45,12 @@ class Selection:
     """Of git: the files as they were then."""
     values: Values = NO_VALUES
     """Of names that stand in them."""
+
+    @property
+    def of_one(self) -> tuple[Only, ...]:
+        """Options that name what is in one topology."""
+        said = ((self.only, "--only"), (self.exclude, "--exclude"), (self.allow, "--allow"))
+        return (*said, (self.take_over, "--take-over"))
 
     def earlier(self, paths: Sequence[Path]) -> Earlier | None:
         return Earlier.at(self.revision, paths) if self.revision else None

@@ -63,23 +63,22 @@ def rehearse(
 ) -> int:
     """Carry the plan out for real on throw-away servers, and say what they answered. The account is only read."""
     progress = Progress()
-    with reports.even_of_errors("rehearse", format_, paths):
-        earlier = selection.earlier(paths)
-        loaded = load(paths, selection.tree(earlier))
-        topology = topology_of(loaded)
-        wanted, then = common.version(on), common.version(server_version)
-        with about(topology.name):
-            if base:
-                tree = selection.values.tree(GitTree.at(base, paths[0]))
-                live = before(topology, paths, tree, wanted or programs.installed(os.environ))
-            else:
-                live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
-            fetch = partial(_program, tell=progress.show)
-            progress.show(f"rehearsing on nats-server {live.target.version} …")
-            try:
-                found = rehearse_(topology, live, selection.options(earlier), fetch, str(then) if then else None)
-            finally:
-                progress.clear()
+    earlier = selection.earlier(paths)
+    loaded = load(paths, selection.tree(earlier))
+    topology = topology_of(loaded)
+    wanted, then = common.version(on), common.version(server_version)
+    with about(topology.name):
+        if base:
+            tree = selection.values.tree(GitTree.at(base, paths[0]))
+            live = before(topology, paths, tree, wanted or programs.installed(os.environ))
+        else:
+            live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)
+        fetch = partial(_program, tell=progress.show)
+        progress.show(f"rehearsing on nats-server {live.target.version} …")
+        try:
+            found = rehearse_(topology, live, selection.options(earlier), fetch, str(then) if then else None)
+        finally:
+            progress.clear()
     found = replace(found, plan=with_files(found.plan, loaded, earlier))
     code = _code(found)
     made = document(

@@ -1,10 +1,9 @@
-"""`--format` and `--report`: the same report in several formats at once, also when there is nothing but errors to report."""
+"""`--format` and `--report`: the same report in several formats at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -38,8 +37,6 @@ class Format(StrEnum):
 
 FORMAT_HELP = "For people, for tools, for a comment, for CI, for a browser."
 ChosenFormat = Annotated[Format, typer.Option("--format", help=FORMAT_HELP)]
-_FOR_PEOPLE = (Format.TEXT, Format.JSON)
-"""Errors stand on stderr alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,23 +62,16 @@ class Reports:
         if problem:
             raise problem
 
-    @contextmanager
-    def even_of_errors(self, command: str, format_: Format = Format.TEXT, paths: Sequence[Path] = ()) -> Iterator[None]:
-        """What keeps a command from its work is reported like anything else, and then said as ever."""
-        try:
-            yield
-        except CannotContinue as problem:
-            self._report(problem, command, format_, paths)
-            raise
 
-    def _report(self, problem: CannotContinue, command: str, format_: Format, paths: Sequence[Path]) -> None:
-        if not self.wanted and format_ in _FOR_PEOPLE:
-            return
-        named = tuple(map(str, paths))
-        found = document(command=command, topology=problem.topology, diagnostics=problem.diagnostics, named=named)
-        if format_ not in _FOR_PEOPLE:
-            emit(FORMATS[format_](found))
-        self.write(found)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered(Reports):
+    """Of several topologies that are worked on one by one: each file tells of all there were so far."""
+
+    told: dict[str, Document] = field(default_factory=dict)
+
+    def write(self, *documents: Document) -> None:
+        self.told.update({one.topology: one for one in documents})
+        Reports.write(self, *self.told.values())
 
 
 def _written(name: str, path: Path, documents: Sequence[Document]) -> CannotContinue | None:
@@ -103,10 +93,10 @@ def reports(
         ),
     ] = None,
 ) -> Reports:
-    return Reports(wanted=tuple(map(_wanted, report or ())))
+    return Reports(wanted=tuple(map(wanted, report or ())))
 
 
-def _wanted(said: str) -> tuple[str, Path]:
+def wanted(said: str) -> tuple[str, Path]:
     name, equals, file = said.partition("=")
     if name not in FORMATS or not (equals and file):
         raise common.Misused(f"--report {said}: write FORMAT=FILE, with one of {', '.join(FORMATS)}.")

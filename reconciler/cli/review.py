@@ -52,9 +52,8 @@ def review(
 ) -> int:
     """Show what changes to the files would do, judged without an account: for pull requests, also from forks."""
     where = paths or [Path()]
-    with reports.even_of_errors("review", format_, where):
-        server = common.version(for_server)
-        found = review_files(where, base, head, today=date.today(), server=server, values=dict(values.given))
+    server = common.version(for_server)
+    found = review_files(where, base, head, today=date.today(), server=server, values=dict(values.given))
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look))
     return _code(found, pending=exit_code)

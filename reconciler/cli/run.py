@@ -14,7 +14,9 @@ from typer._completion_classes import completion_init
 
 from reconciler.cli import exits
 from reconciler.cli.app import app
-from reconciler.cli.screen import NobodyReads, paper, tell
+from reconciler.cli.common import Interrupted
+from reconciler.cli.failing import Failure, end
+from reconciler.cli.screen import NobodyReads
 from reconciler.core.diagnostic import CannotContinue
 
 COMPLETING = "_RECONCILER_COMPLETE"
@@ -41,44 +43,41 @@ def _open_what_is_closed() -> None:
 def _command(arguments: Sequence[str]) -> int:
     try:
         result = typer.main.get_command(app).main(list(arguments), prog_name="reconciler", standalone_mode=False)
-    except ClickException as error:
-        return _wrong_usage(error)
-    except CannotContinue as problem:
-        return cannot_continue(problem)
-    except (KeyboardInterrupt, typer.Abort):
-        tell("Interrupted.\n")  # whoever had begun to change something has said what of it is done
-        return exits.INTERRUPTED
     except NobodyReads:
         return exits.FINE
-    except Exception as error:  # noqa: BLE001 - the last door: an error of ours must not look like one of theirs
-        return _internal(error)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last door: whatever ends a command leaves by it
+        return end(_failure(error), arguments)
     return result if isinstance(result, int) else exits.FINE
 
 
-def cannot_continue(problem: CannotContinue) -> int:
-    from reconciler.report.diagnostics import report  # noqa: PLC0415 - only for who needs it
+def _failure(error: BaseException) -> Failure:
+    if isinstance(error, ClickException):
+        return _wrong_usage(error)
+    if isinstance(error, CannotContinue):
+        return Failure.of(error, exits.INTERRUPTED if isinstance(error, Interrupted) else exits.FAILED)
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        # Whoever had begun to change something has said what of it is done.
+        return Failure.because("XX923", "interrupted", "Interrupted.\n", code=exits.INTERRUPTED)
+    return _internal(error)
 
-    tell(report(problem.diagnostics, paper(sys.stderr)))
-    return exits.FAILED
 
-
-def _wrong_usage(error: ClickException) -> int:
+def _wrong_usage(error: ClickException) -> Failure:
     context = error.ctx if isinstance(error, UsageError) else None
-    command = context.command_path if context else "reconciler"
-    if isinstance(error, NoArgsIsHelpError) and context:
-        tell(f"{context.get_help()}\n")
-    else:
-        tell(f"{error.format_message()}\nSee: {command} --help\n")
-    return exits.USAGE
+    command, said = context.command_path if context else "reconciler", error.format_message()
+    wants_help = isinstance(error, NoArgsIsHelpError) and context
+    text = f"{context.get_help()}\n" if wants_help and context else f"{said}\nSee: {command} --help\n"
+    fix = f"see `{command} --help`"
+    return Failure.because("XX921", "wrong-usage", text, message=said, fix=fix, code=exits.USAGE)
 
 
-def _internal(error: Exception) -> int:
+def _internal(error: BaseException) -> Failure:
+    """An error of ours must not look like one of theirs."""
     if os.environ.get("RECONCILER_DEBUG"):
-        traceback.print_exc()
+        traceback.print_exception(error)
     where = traceback.extract_tb(error.__traceback__)[-1]
     said = f" in {where.name}, {os.path.basename(where.filename)}:{where.lineno}"  # noqa: PTH119 - a name, not a file
-    tell(
+    text = (
         f"internal error: {type(error).__name__}{said}. This is a mistake in reconciler; please report it with what "
         "RECONCILER_DEBUG=1 prints.\n"
     )
-    return exits.FAILED
+    return Failure.because("XX922", "internal-error", text, code=exits.FAILED)

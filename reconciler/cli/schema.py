@@ -19,17 +19,21 @@ from reconciler.report.drift_json import drift_schema
 from reconciler.report.fleet.schema import COMMANDS, fleet_plan_schema, fleet_schema
 from reconciler.report.groups_schema import groups_schema
 from reconciler.report.outcome_schema import outcome_schema
-from reconciler.report.plan_schema import plan_schema
+from reconciler.report.plan_schema import findings_schema, plan_schema, reports_schema
 from reconciler.report.rehearsal_schema import rehearsal_schema
 
 app = common.app()
-ALONE = "--plan, --apply, --drift, --groups, --rehearse, --fleet-file and --fleet"
+ALONE = "--plan, --apply, --drift, --findings, --groups, --rehearse, --fleet-file and --fleet"
 
 
 @app.command()
 def schema(
     plan: Annotated[bool, typer.Option("--plan", help="The schema of `plan --format json`.")] = False,
     apply: Annotated[bool, typer.Option("--apply", help="The schema of `apply --format json`.")] = False,
+    findings: Annotated[
+        bool,
+        typer.Option("--findings", help="The schema of what any command prints as JSON when it cannot do its work."),
+    ] = False,
     groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
     drift: Annotated[bool, typer.Option("--drift", help="The schema of `drift --format json`.")] = False,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="The schema of `rehearse --format json`.")] = False,
@@ -42,7 +46,10 @@ def schema(
     ] = None,
 ) -> int:
     """Print the JSON Schema of files, for editors, or of plans, outcomes, drift and answers about groups, for tools."""
-    said = {"plan": plan, "apply": apply, "drift": drift, "groups": groups, "rehearse": rehearse, "fleet": fleet_file}
+    said = {
+        "plan": plan, "apply": apply, "drift": drift, "findings": findings, "groups": groups, "rehearse": rehearse,
+        "fleet": fleet_file,
+    }  # fmt: skip
     asked = [*(name for name, wanted in said.items() if wanted), *([_of_fleet(fleet)] if fleet is not None else [])]
     common.never(
         (len(asked) > 1, f"{ALONE} are schemas of their own; ask for one of them."),
@@ -86,6 +93,8 @@ SCHEMAS: dict[str, Callable[[], str]] = {
     "plan": plan_schema,
     "apply": outcome_schema,
     "drift": drift_schema,
+    "findings": findings_schema,
+    "reports": reports_schema,
     "groups": groups_schema,
     "rehearse": rehearsal_schema,
     "fleet": fleet_text,

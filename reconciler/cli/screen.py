@@ -30,6 +30,14 @@ def wants_colours(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+_BEGUN: set[TextIO] = set()
+
+
+def has_begun() -> bool:
+    """Something of the command's product is out: another document after it would spoil it."""
+    return sys.stdout in _BEGUN
+
+
 class NobodyReads(Exception):
     """Whoever read our output has enough: `reconciler plan … | head`."""
 
@@ -41,6 +49,7 @@ def say(text: str) -> None:
 
 def emit(text: str) -> None:
     """What others read or run, as it is: files, scripts, annotations. A report in some format is safe by itself."""
+    _BEGUN.add(sys.stdout)
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reconciler.cli import exits
@@ -35,7 +36,8 @@ def accepting(
     """0: all of it is in the files now; 3: something is left that no file can take; 1: a file could not be edited."""
     made = accept(found, paths, options)
     if as_json:
-        say(accepted_json(made.written, made.left.drift))
+        left = made.left.drift
+        say(accepted_json(made.written, replace(left, diagnostics=(*left.diagnostics, *made.refused))))
     else:
         say(accepted_text(made.written, made.left.drift, look, arguments=arguments))
     if made.refused:

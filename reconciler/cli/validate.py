@@ -13,8 +13,11 @@ from reconciler.cli.screen import paper
 from reconciler.cli.sharing import takes
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Version
+from reconciler.documents.load import Loaded
+from reconciler.report.document import Document
+from reconciler.report.paper import Paper
 from reconciler.report.values import counted
-from reconciler.workflow.validate import checked, versions
+from reconciler.workflow.validate import checked_each, versions
 
 app = common.app()
 
@@ -23,7 +26,7 @@ app = common.app()
 @takes(reports)
 @takes(values)
 def validate(
-    paths: common.Paths,
+    paths: common.AnyPaths,
     reports: Reports,
     values: Values,
     for_server: Annotated[
@@ -34,14 +37,22 @@ def validate(
 ) -> int:
     """Check files alone, without any server: every problem at once, each with its place and a way out."""
     server = common.version(for_server)
-    found = checked(paths, server, values.tree())
-    is_fine = found.topology is not None and not any(one.is_error for one in found.diagnostics)
-    reports.say(format_, document(
+    found = checked_each(paths, server, values.tree())
+    look = paper(no_color=no_color)
+    reports.say(format_, *(_document(one, server, look) for one in found))
+    return exits.FINE if all(map(_is_fine, found)) else exits.FAILED
+
+
+def _is_fine(found: Loaded) -> bool:
+    return found.topology is not None and not any(one.is_error for one in found.diagnostics)
+
+
+def _document(found: Loaded, server: Version | None, look: Paper) -> Document:
+    fine = found.topology if _is_fine(found) else None
+    return document(
         command="validate", topology=found.name, declared=found.topology, diagnostics=found.diagnostics,
-        summary=_fine(found.topology, versions(found.topology, server)) if found.topology and is_fine else "",
-        paper=paper(no_color=no_color), named=tuple(map(str, paths)),
-    ))  # fmt: skip
-    return exits.FINE if is_fine else exits.FAILED
+        summary=_fine(fine, versions(fine, server)) if fine else "", paper=look, named=tuple(map(str, found.paths)),
+    )  # fmt: skip
 
 
 def _fine(topology: Topology, judged: list[Version]) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +14,12 @@ from pathlib import Path
 from reconciler.cli import exits
 from reconciler.cli.exposing import page, write_file
 from reconciler.cli.screen import paper, say, tell
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.drift import Drift
 from reconciler.report.diagnostics import report
 from reconciler.report.metrics import Gauges, metrics_text
 from reconciler.report.values import show_duration
-from reconciler.report.watching import Line, changes, line_json, line_text
+from reconciler.report.watching import Line, changes, line_json, line_text, wrong
 from reconciler.workflow.watch import Happening, Lost, Seen, Watch, Wrong
 
 
@@ -56,6 +56,7 @@ class Teller:
     def _lines(self, what: Happening) -> Iterator[Line]:
         if isinstance(what, Wrong):
             tell(report(what.diagnostics, paper()))
+            yield from self._wrong(what.diagnostics)
         elif isinstance(what, Seen):
             if self.is_lost:
                 yield Line("back", "connected again", {})
@@ -64,6 +65,16 @@ class Teller:
             yield from changes(self.drift, what.drift)
         elif not self.is_lost:
             yield Line("lost", f"{what.why.rstrip('.')}; connecting again", {"why": what.why})
+
+    def _wrong(self, found: Sequence[Diagnostic]) -> Iterator[Line]:
+        """People read it where errors stand."""
+        if self.as_json:
+            yield wrong(found)
+
+    def ended(self, problem: CannotContinue) -> None:
+        """Not even the first look succeeded."""
+        for line in self._wrong(problem.diagnostics):
+            say(line_json(line, time.time()))
 
     def _measure(self, what: Happening) -> None:
         seen = what if isinstance(what, Seen) else None
@@ -98,7 +109,11 @@ def through(watch: Watch, teller: Teller) -> int:
         tell(
             f"Everything is looked at every {show_duration(round(watch.every * 1e9))}, and whenever something changes.\n"
         )
-        return asyncio.run(_run(watch))
+        try:
+            return asyncio.run(_run(watch))
+        except CannotContinue as problem:
+            teller.ended(problem)
+            raise
 
 
 async def _run(watch: Watch) -> int:

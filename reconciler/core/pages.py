@@ -29,6 +29,8 @@ FILES = {
     "XX514": Page("yaml-tag", "A tag such as `!secret`; nothing here gives tags a meaning.", "remove it"),
     "XX515": Page("no-value", "`${name}` stands for a value that is given beside the file, and none was given, or one that no line can hold.", "give it one (--value NAME=VALUE, `values` in fleet.yaml), or write `$${name}` for the text itself"),
     "XX520": Page("no-files", "A path that does not exist, cannot be read, or holds no YAML.", "check the path; folders are searched for *.yaml and *.yml"),
+    "XX522": Page("several-topologies", "The files hold several topologies, and the command, or one of its options, works on one. `validate`, `plan`, `apply`, `drift` and `review` take them all.", "name the files of one of them"),
+    "XX523": Page("declared-twice", "Two topologies that are planned together, for one account, declare the same thing.", "leave it to one of them: to the other it is `external: true`, or nothing; or plan each by itself, where they are for two accounts"),
     "XX521": Page("whose-file", "A file that names no topology, where it could belong to several or to none.", "write `topology: NAME` into it"),
     "XX530": Page("format-version", "`reconciler:` names a format this version does not read.", "write reconciler: 1, or use the version the file was written for"),
     "XX540": Page("git", "Files of another revision are wanted, and git does not give them: no repository here, no such revision, or no git.", "do what the message says; in CI, check out with enough history"),
@@ -108,6 +110,9 @@ PLANNING = {
     "XX915": Page("takes-nothing-over", "--take-over names somebody who owns nothing that is declared or removed here.", "leave it out, or name the owner as the refusal does"),
     "XX911": Page("plan-altered", "A saved plan whose fingerprint does not fit its contents: it was edited, cut off or damaged. The fingerprint notices accidents; it is no signature.", "make it anew with the plan command"),
     "XX912": Page("another-target", "A saved plan that was made for another account, cluster or domain. The address of a server says nothing: the account's name and the random id in its bucket `reconciler` do.", "connect to where it was made for, or plan anew"),
+    "XX921": Page("wrong-usage", "The command line is not one that the command takes: an option or value it does not know, something missing, or what makes no sense together. Nothing was read or asked.", "see what `--help` of the command lists"),
+    "XX922": Page("internal-error", "A mistake in reconciler itself.", "report it with what the same command prints with RECONCILER_DEBUG=1 set"),
+    "XX923": Page("interrupted", "Somebody, or a runner, ended the command before it was done (Ctrl-C).", "run it again; `reconciler history` tells what an apply had begun"),
 }  # fmt: skip
 
 DRIFT = {
@@ -168,6 +173,7 @@ GROUPS = {
     "GR160": Page("source-drops-before-queueing", "The queue is behind its source, and the source drops its oldest messages: some may never reach a member.", "let members catch up, or keep more in the source"),
     "GR161": Page("queue-full", "The work queue is at its limit, and takes nothing in until members have worked some off.", "add members, or raise the limit"),
     "GR190": Page("group-not-read", "Part of what belongs to a group could not be read, so nothing is said about it.", "look again as a user who may read it"),
+    "GR196": Page("not-unpinned", "The pin of a consumer's client could not be ended: there is no such consumer, it has another policy than `pinned_client`, or the server refused.", "name one that is there; `nats consumer info` tells its policy"),
     "GR191": Page("no-such-group", "A group, member or key that is not there.", "see `reconciler groups list`"),
     "GR192": Page("step-down-refused", "The server did not end the pin.", "see who is pinned with `reconciler groups active`"),
     "GR193": Page("membership-not-possible", "The members asked for make no membership: one joins that is there, one leaves that is not, or nobody is left.", "see who the members are: `reconciler groups show`"),

@@ -76,16 +76,16 @@ def _place(file: _File, headers: Headers, into: Discovered) -> None:
         into.files.setdefault(homes[0], []).append(file.path)
     elif homes:
         names = ", ".join(home.name for home in homes)
-        into.problems.append(_stray(file.path, f"{homes[0].folder} holds several topologies: {names}"))
+        into.problems.append(stray(file.path, f"{homes[0].folder} holds several topologies: {names}"))
     elif file.problems and file.is_ours:
         into.problems += file.problems
     elif file.problems:
         into.strange[file.path] = file.problems
     elif file.is_ours:
-        into.problems.append(_stray(file.path, "no file of its folder, or of one above it, names a topology"))
+        into.problems.append(stray(file.path, "no file of its folder, or of one above it, names a topology"))
 
 
-def _stray(path: Path, why: str) -> Diagnostic:
+def stray(path: Path, why: str) -> Diagnostic:
     message = f"this file does not say to which topology it belongs, and {why}"
     place = SourceSpan(str(path), 1, 1, 1, 1)
     return complain("XX521", "whose-file", message, place, fix="write `topology: NAME` into it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reconciler.core.diagnostic import Diagnostic, SourceSpan, ordered
@@ -14,7 +14,7 @@ from reconciler.core.topology import TOPOLOGY, Topology
 from reconciler.documents.complain import complain, did_you_mean
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.header import KEYS, Header
-from reconciler.documents.nodes import Mapping, shape_of, span
+from reconciler.documents.nodes import Mapping, Scalar, shape_of, span
 from reconciler.documents.place import Place
 from reconciler.documents.resources import Collector, Section
 from reconciler.documents.tree import read_tree
@@ -31,6 +31,12 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
     name: str = ""
     """The topology's, as far as the files could be read."""
+    names: frozenset[str] = frozenset()
+    """All that files say for `topology:`; of one topology they say the same."""
+    paths: tuple[Path, ...] = ()
+    """What names its files in a command line."""
+    each: tuple[Loaded, ...] = ()
+    """Where these are several topologies: those."""
 
 
 def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
@@ -40,7 +46,7 @@ def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded
     loading = _Loading(registry, tree, problems)
     for path in files:
         loading.file(path)
-    return loading.done()
+    return replace(loading.done(), names=frozenset(loading.names), paths=tuple(paths))
 
 
 @dataclass(slots=True)
@@ -53,6 +59,7 @@ class _Loading:
     roots: list[Place] = field(default_factory=list)
     name: str = ""
     """The topology's, as far as text that is no YAML tells."""
+    names: set[str] = field(default_factory=set)
     is_complete: bool = field(init=False)
     """Every file could be read to its end, so that what is missing really is."""
 
@@ -82,6 +89,8 @@ class _Loading:
 
     def _sections(self, file: str, root: Mapping) -> None:
         sections = self.collector.sections(None)
+        if (said := root.entries.get("topology")) and isinstance(said[1], Scalar):
+            self.names.add(said[1].text)
         self.roots.append(Place(file, next((key for key, _ in root.entries.values()), root), root))
         for name, (key, node) in root.entries.items():
             if name in sections:

@@ -17,8 +17,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.core.diagnostic import Diagnostic, ordered
 from reconciler.documents.files import DISK
-from reconciler.documents.load import load
 from reconciler.documents.revision import origin
+from reconciler.documents.several import load_each as load
 from reconciler.documents.values import Filled
 from reconciler.fleet.rendering import rendered
 from reconciler.fleet.tables import DESIRED, WANTED

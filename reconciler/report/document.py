@@ -76,6 +76,10 @@ class Document:
     def changes(self) -> tuple[PlannedChange, ...]:
         return self.plan.changes if self.plan else ()
 
+    def told(self, format_: str, render: Callable[[Document], str]) -> str:
+        """In its own form, where it has one."""
+        return self.own.get(format_, render)(self)
+
     def place(self, span: SourceSpan | None) -> SourceSpan | None:
         """Where others look for it: from the root of the repository."""
         return replace(span, file=self.from_root(span.file)) if span else None

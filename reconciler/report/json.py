@@ -25,16 +25,22 @@ _ESCAPED = re.compile(
 
 
 def render(document: Document) -> str:
-    """A plan by its contract, or what was found in files."""
+    """A plan by its contract, or what was found in files, or what kept a command from its work (`findings.schema.json`)."""
     if document.plan is not None:
         return plan_json(document.plan)
     found = [diagnostic_data(one) for one in document.diagnostics]
-    return json_text(present(format=FORMAT, topology=document.topology or None, diagnostics=found))
+    said = present(format=FORMAT, command=document.command, topology=document.topology or None)
+    return json_text({**said, "diagnostics": found})
 
 
 def joined(documents: Sequence[Document]) -> str:
     """Each by its own contract, in a list."""
-    return json_text({"format": FORMAT, "reports": [json.loads(render(document)) for document in documents]})
+    return json_list([document.told("json", render) for document in documents])
+
+
+def json_list(texts: Sequence[str]) -> str:
+    """Reports of one command about several topologies (`reports.schema.json`)."""
+    return json_text({"format": FORMAT, "reports": [json.loads(text) for text in texts]})
 
 
 def plan_json(plan: Plan) -> str:

@@ -51,6 +51,29 @@ def _plan() -> Schema:
     )
 
 
+def findings_schema() -> str:
+    """Of what has no plan, no drift and no outcome to show: a check of files, or a command that could not do its work."""
+    whole = published(
+        "reconciler findings",
+        "What `validate` found, or why another command could not do its work; that is exit code 1, 64 or 130.",
+        fixed({"format": {"const": FORMAT}, "command": TEXT, "diagnostics": list_of("diagnostic")}, topology=TEXT),
+        {name: places()[name] for name in ("diagnostic", "span")},
+    )
+    return schema_text(whole)
+
+
+def reports_schema() -> str:
+    """Of several topologies: what is said of one, for each of them."""
+    each = [{"$ref": f"{name}.schema.json"} for name in ("plan", "drift", "apply", "findings")]
+    whole = published(
+        "reconciler reports",
+        "What a command says that takes several topologies: a document for each, by the contract that one alone has.",
+        fixed({"format": {"const": FORMAT}, "reports": {"type": "array", "minItems": 1, "items": {"anyOf": each}}}),
+        {},
+    )
+    return schema_text(whole)
+
+
 def one_account(format_: int) -> Schema:
     """What every look at an account by the files of a topology says."""
     return {

@@ -27,7 +27,7 @@ def render(document: Document) -> str:
 
 
 def joined(documents: Sequence[Document]) -> str:
-    return "\n".join(map(render, documents))
+    return "\n".join(document.told("text", render) for document in documents)
 
 
 def plan_text(plan: Plan, paper: Paper | None = None, **said: Any) -> str:

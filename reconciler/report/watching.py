@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.drift import Drift, FieldDrift, Item
 from reconciler.report.drift import in_sync, place, said_of_field, said_of_item, sums
 from reconciler.report.drift_json import field_data, item_data
-from reconciler.report.json import json_line
+from reconciler.report.json import diagnostic_data, json_line
+from reconciler.report.values import counted
 from reconciler.report.visible import visible
 
 
@@ -23,7 +25,7 @@ class Line(NamedTuple):
     """One thing that happened."""
 
     event: str
-    """`drift`, `resolved`, `clear`, `watching`, `lost` or `back`."""
+    """`drift`, `resolved`, `clear`, `watching`, `lost`, `back` or `wrong`."""
     text: str
     data: Mapping[str, Any]
 
@@ -43,6 +45,11 @@ def changes(before: Drift | None, now: Drift) -> Iterator[Line]:
         yield Line("resolved", f"{visible(what)} is no longer adrift", about)
     if was and not is_:
         yield Line("clear", f"no drift, {in_sync(now)}", {"summary": now.counts})
+
+
+def wrong(found: Sequence[Diagnostic]) -> Line:
+    """Files that cannot be used as they are, or no look at all."""
+    return Line("wrong", counted(len(found), "problem"), {"diagnostics": [*map(diagnostic_data, found)]})
 
 
 def _strayed(drift: Drift) -> dict[Key, Strayed]:

@@ -130,6 +130,25 @@ class _Client(Client):
     async def remember(self, error: Exception) -> None:
         self.last = error
 
+    async def _process_pong(self) -> None:
+        """Whoever waited for it may be gone, which nats-py takes for an error: it prints that and reads no more."""
+        if self._pongs and self._pongs[0].done():
+            self._pongs[0] = asyncio.get_running_loop().create_future()
+        await super()._process_pong()
+
+    async def _close(self, status: int, do_cbs: bool = True) -> None:
+        """nats-py leaves the socket open where that is interrupted, and whoever waits for a pong that cannot come."""
+        try:
+            await super()._close(status, do_cbs)
+        except asyncio.CancelledError:
+            if self._transport:
+                self._transport.close()  # type: ignore[no-untyped-call]
+            raise
+        finally:
+            for waiting in self._pongs:
+                if not waiting.done():
+                    waiting.set_result(False)  # the next request says that the connection is closed
+
     async def _process_connect_init(self) -> None:
         self.stage = Stage.GREETING
         await super()._process_connect_init()

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from nats.errors import Error as NatsError
+
+from reconciler.core.diagnostic import CannotContinue
 from reconciler.server.api import JetStream
 from reconciler.server.connect import close, connect
 from reconciler.server.line import Line
 from reconciler.server.options import ConnectOptions
 from reconciler.server.pipeline import Window
+from reconciler.server.unreachable import ended
 
 
 @asynccontextmanager
@@ -18,7 +22,10 @@ async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncItera
     line = Line(await connect(options), lambda: connect(options))
     try:
         place = {"domain": options.js_domain, "prefix": options.js_api_prefix}
-        js = await JetStream.open(line, **place, within=options.timeout, window=window)
+        try:
+            js = await JetStream.open(line, **place, within=options.timeout, window=window)
+        except NatsError as error:
+            raise CannotContinue(ended(options, error)) from None
         try:
             yield js
         finally:

@@ -68,6 +68,13 @@ def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserC
     )
 
 
+def ended(options: ConnectOptions, error: NatsError) -> Diagnostic:
+    """The connection came about and was gone before anything could be asked."""
+    why = f"the connection ended as soon as it was there ({str(error).removeprefix('nats: ')})"
+    message = f"{_WHAT['unreachable']} {options.where()}: {why}. Nothing was changed."
+    return Diagnostic(severity=Severity.ERROR, code="NA101", name="unreachable", message=message, fix=_REACH)
+
+
 _PROGRESS = ("unreachable", "tls-failed", "login-refused")
 _WHAT = {"unreachable": "Cannot reach", "tls-failed": "Cannot connect securely to", "login-refused": "Cannot log in to"}
 

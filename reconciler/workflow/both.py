@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, about
+from reconciler.core.diagnostic import about
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
 from reconciler.documents.files import DISK, Tree
@@ -46,8 +45,7 @@ async def both(
                 js, snapshot = await looking
         except BaseException:
             looking.cancel()
-            with contextlib.suppress(asyncio.CancelledError, CannotContinue):
-                await looking
+            await asyncio.gather(looking, return_exceptions=True)  # whatever became of it, this is what is said
             raise
         with about(topology.name):
             yield Both(loaded=loaded, topology=topology, js=js, snapshot=snapshot)

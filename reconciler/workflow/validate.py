@@ -29,9 +29,18 @@ def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topo
     return loaded.topology, list(loaded.diagnostics)
 
 
+def checked_each(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> list[Loaded]:
+    """The same of every topology that the files hold."""
+    loaded = load(paths, tree)
+    return [_judged(one, server) for one in loaded.each or (loaded,)]
+
+
 def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:
     """What the files say, with everything wrong with it."""
-    loaded = load(paths, tree)
+    return _judged(load(paths, tree), server)
+
+
+def _judged(loaded: Loaded, server: Version | None) -> Loaded:
     if loaded.topology is None:
         return loaded
     found = dict.fromkeys(loaded.diagnostics)

@@ -153,7 +153,7 @@ class Watch:
             self.topology = loaded.topology
             return loaded.diagnostics
         if self.topology is None:
-            raise CannotContinue(*loaded.diagnostics)
+            raise CannotContinue(*loaded.diagnostics, topology=loaded.name)
         self.tell(Wrong(diagnostics=loaded.diagnostics))
         return ()
 

@@ -42,7 +42,7 @@ LOOKING: dict[str, tuple[str, ...]] = {
     "validate": ("t.yaml",), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",), "history": (), "unlock": (),
     "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
     "permissions": ("apply", "t.yaml"), "review": ("t.yaml",), "adopt": ("t.yaml", "--yes"), "import": ("t.json",),
-    "fleet": ("plan", "fleet.yaml"),
+    "fleet": ("plan", "fleet.yaml"), "unpin": ("JOBS/x",),
 }  # fmt: skip
 
 

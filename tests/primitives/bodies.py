@@ -106,7 +106,9 @@ def stream_fields(version: Version) -> Fields:
         "deny_delete": flag,
         "deny_purge": flag,
         "allow_rollup_hdrs": flag,
-        "consumer_limits": some(inactive_threshold=st.sampled_from([0, 5 * M]), max_ack_pending=st.sampled_from([0, 100])),
+        "consumer_limits": some(
+            inactive_threshold=st.sampled_from([0, 5 * M]), max_ack_pending=st.sampled_from([0, 100])
+        ),
         "allow_msg_ttl": flag,
         "subject_delete_marker_ttl": st.sampled_from([0, S, 5 * M]),
         "metadata": metadata,

@@ -1,0 +1,116 @@
+"""How a command ends that could not do its work: a sentence for people, and a document in the format it was asked for in.
+
+Whatever keeps a command from its work arrives here, wrong usage too, so that no command has to think of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer._click.core import Context  # typer has no public name for it
+from typer.core import TyperGroup
+
+from reconciler.cli.app import app
+from reconciler.cli.common import Misused
+from reconciler.cli.screen import NobodyReads, emit, has_begun, paper, tell
+from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.report.diagnostics import report
+from reconciler.report.formats import FORMATS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a command ended without its work done."""
+
+    code: int
+    """It exits with this."""
+    text: str
+    """What people read."""
+    diagnostics: tuple[Diagnostic, ...]
+    topology: str = ""
+
+    @classmethod
+    def of(cls, problem: CannotContinue, code: int) -> Failure:
+        return cls(code=code, text=_said(problem), diagnostics=problem.diagnostics, topology=problem.topology)
+
+    @classmethod
+    def because(
+        cls, reason: str, name: str, text: str, *, fix: str | None = None, message: str = "", code: int
+    ) -> Failure:
+        said = message or text.strip()
+        error = Diagnostic(severity=Severity.ERROR, code=reason, name=name, message=said, fix=fix)
+        return cls(code=code, text=text, diagnostics=(error,))
+
+
+def end(failure: Failure, arguments: Sequence[str]) -> int:
+    """The exit code, once everything is said: what people read on stderr, and the document on stdout, unless the command
+    had begun to print its own."""
+    unwritten = ""
+    try:
+        _report(failure, arguments)
+    except NobodyReads:
+        pass
+    except CannotContinue as problem:
+        unwritten = _said(problem)
+    tell(failure.text + unwritten)
+    return failure.code
+
+
+def _said(problem: CannotContinue) -> str:
+    return report(problem.diagnostics, paper(sys.stderr))
+
+
+def _report(failure: Failure, arguments: Sequence[str]) -> None:
+    asked = _asked(arguments)
+    if asked is None:
+        return
+    format_, files = _format(asked), tuple(_files(asked))
+    if not (format_ or files):
+        return
+    from reconciler.cli.reporting import Reports, document  # noqa: PLC0415 - only for who wants a report
+
+    found = document(
+        command=asked.command_path.removeprefix("reconciler "), topology=failure.topology,
+        diagnostics=failure.diagnostics, named=_named(asked),
+    )  # fmt: skip
+    if format_ and not has_begun():
+        emit(FORMATS[format_](found))
+    Reports(wanted=files).write(found)
+
+
+def _asked(arguments: Sequence[str]) -> Context | None:
+    """The command that was meant and what was said to it, however wrong the rest of the line is."""
+    with suppress(Exception):  # an error of ours may be one of finding commands
+        lenient: dict[str, Any] = {"resilient_parsing": True, "ignore_unknown_options": True}
+        context = typer.main.get_command(app).make_context("reconciler", list(arguments), **lenient)
+        while isinstance(context.command, TyperGroup) and (left := [*context._protected_args, *context.args]):
+            name, command, rest = context.command.resolve_command(context, left)
+            if command is None:
+                break
+            context = command.make_context(name, rest, parent=context, **lenient)
+        return context
+    return None
+
+
+def _format(asked: Context) -> str | None:
+    """One that tools read; people read stderr."""
+    said = asked.params.get("format_")
+    return str(said) if said in FORMATS and said != "text" else None
+
+
+def _files(asked: Context) -> Iterator[tuple[str, Path]]:
+    from reconciler.cli.reporting import wanted  # noqa: PLC0415 - as above
+
+    for said in asked.params.get("report") or ():
+        with suppress(Misused):
+            yield wanted(said)
+
+
+def _named(asked: Context) -> tuple[str, ...]:
+    return tuple(map(str, asked.params.get("paths") or ()))

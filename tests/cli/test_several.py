@@ -1,0 +1,161 @@
+"""Several topologies in one tree: each command takes them all, or says which there are and how to name one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from referencing import Registry, Resource
+
+from tests.cli.running import ROOT, Ran, Shell
+from tests.cli.test_with_server import target
+from tests.support.accounts import Account
+
+CHAT = "reconciler: 1\ntopology: chat\nstreams:\n  CHAT: {subjects: [chat.>]}\n"
+AUDIT = """reconciler: 1
+topology: audit
+streams:
+  CHAT: {external: true, consumers: {auditor: {ack_policy: explicit}}}
+"""
+BILLS = "reconciler: 1\ntopology: bills\nstreams:\n  BILLS: {subjects: [bills]}\n"
+
+
+def conforms(text: str) -> dict[str, Any]:
+    """To what is published for several."""
+    files = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas").glob("*.json")}
+    registry = Registry().with_resources((name, Resource.from_contents(one)) for name, one in files.items())
+    found: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator(files["reports.schema.json"], registry=registry).validate(found)
+    return found
+
+
+@pytest.fixture
+def tree(shell: Shell) -> Shell:
+    """Three topologies; the first by name stands on another one."""
+    for name, text in (("audit/a.yaml", AUDIT), ("chat.yaml", CHAT), ("bills/b.yaml", BILLS), ("bills/c.yaml", "")):
+        (shell.folder / name).parent.mkdir(exist_ok=True)
+        shell.write(text or "kv_buckets: {PAID: {}}\n", name)
+    return shell
+
+
+def headlines(ran: Ran) -> list[str]:
+    return [line.split(" → ")[0] for line in ran.out.splitlines() if " → account" in line]
+
+
+def test_plan_shows_each_under_its_own_headline_and_the_worst_counts(tree: Shell, account: Account) -> None:
+    ran = tree("plan", ".", *target(account))
+    assert headlines(ran) == ["bills", "chat", "audit"]
+    assert "stream/CHAT" in ran.out
+    assert "+ kv_bucket/PAID" in ran.out
+    assert "Next: reconciler apply bills " in ran.out
+    assert "Next: reconciler apply chat.yaml " in ran.out
+    assert (ran.code, ran.err) == (4, "")  # nobody made the stream of others yet
+
+
+def test_apply_goes_where_others_stand_on_first_and_then_nothing_is_pending(tree: Shell, account: Account) -> None:
+    ran = tree("apply", ".", "--yes", *target(account))
+    assert (ran.code, headlines(ran)) == (0, ["bills", "chat", "audit"])
+    again = tree("plan", ".", "--exit-code", *target(account))
+    assert (again.code, again.out.count("nothing to do")) == (0, 3)
+    drift = tree("drift", ".", *target(account))
+    assert (drift.code, drift.out.count("no drift")) == (0, 3)
+    history = tree("history", "--format", "json", *target(account))
+    assert {one["topology"] for one in json.loads(history.out)["runs"]} == {"bills", "chat", "audit"}
+
+
+@pytest.mark.parametrize("command", ["plan", "drift", "apply", "validate"])
+def test_json_is_one_document_of_them_all(tree: Shell, account: Account, command: str) -> None:
+    where = [] if command == "validate" else target(account)
+    ran = tree(command, ".", "--format", "json", *(["--yes"] if command == "apply" else []), *where)
+    assert sorted(one["topology"] for one in conforms(ran.out)["reports"]) == ["audit", "bills", "chat"]
+
+
+def test_every_other_format_is_one_document_too(tree: Shell, account: Account) -> None:
+    reports = ("--report", "junit=j.xml", "--report", "sarif=s.json", "--report", "markdown=m.md")
+    assert tree("apply", ".", "--yes", *reports, *target(account)).code == 0
+    suites = ElementTree.parse(tree.folder / "j.xml").getroot()
+    assert sorted(suite.get("name", "") for suite in suites) == ["audit", "bills", "chat"]
+    assert len(json.loads((tree.folder / "s.json").read_text())["runs"]) == 3
+    assert (tree.folder / "m.md").read_text().count("### Apply: ") == 3
+
+
+def test_one_whose_files_are_wrong_keeps_the_others_from_being_applied(tree: Shell, account: Account) -> None:
+    tree.write(BILLS.replace("subjects", "subjectz"), "bills/b.yaml")
+    ran = tree("apply", ".", "--yes", *target(account))
+    assert ran.code == 1
+    assert "bills/b.yaml:4:11 error ST501" in ran.err
+    assert ran.err.count("error") == 2  # that, and their number
+    assert "+ stream/CHAT" in tree("plan", "chat.yaml", *target(account)).out
+
+
+def test_one_in_the_wrong_place_is_told_beside_the_others(tree: Shell, account: Account) -> None:
+    tree.write(BILLS + "expect: {cluster: elsewhere}\n", "bills/b.yaml")
+    ran = tree("plan", ".", "--format", "json", *target(account))
+    found = conforms(ran.out)["reports"]
+    assert ran.code == 1
+    assert [one["diagnostics"][0]["code"] for one in found if one["topology"] == "bills"] == ["XX105"]
+    assert [one["summary"]["create"] for one in found if one["topology"] == "chat"] == [1]
+
+
+def test_a_server_that_does_not_answer_is_said_once(tree: Shell) -> None:
+    ran = tree("plan", ".", "--server", "127.0.0.1:1")
+    assert (ran.code, ran.out, ran.err.count("Cannot reach")) == (1, "", 1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("plan", "--out", "p.json"), ("plan", "--only", "stream/CHAT"), ("apply", "--yes", "--allow", "ST101=stream/CHAT"),
+        ("drift", "--accept"), ("drift", "--watch"), ("drift", "--restore", "--yes"), ("rehearse",), ("apply", "--yes", "--backup", "b"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_works_on_one_says_which_there_are(tree: Shell, account: Account, said: tuple[str, ...]) -> None:
+    ran = tree(said[0], ".", *said[1:], *target(account))
+    assert ran.code == 1
+    text = " ".join(ran.err.split())
+    assert "works on one: audit (audit), bills (bills), chat (chat.yaml)" in text
+    assert "name the files of one of them, for example audit" in text
+
+
+def test_what_two_of_them_declare_is_refused_at_both_places(tree: Shell, account: Account) -> None:
+    tree.write(BILLS.replace("BILLS", "CHAT"), "bills/b.yaml")
+    ran = tree("plan", ".", *target(account))
+    assert ran.code == 1
+    text = " ".join(ran.err.split())
+    assert "chat.yaml:4:3 error XX523 stream/CHAT" in text
+    assert "by bills at bills/b.yaml:4:3" in text
+    assert tree("validate", ".").code == 0  # they may be for two accounts
+
+
+def test_one_name_in_two_folders_is_two_where_they_declare_the_same(shell: Shell, account: Account) -> None:
+    for folder in ("eu", "us"):
+        (shell.folder / folder).mkdir()
+        shell.write(CHAT, f"{folder}/chat.yaml")
+    assert shell("validate", ".").out.count("chat: 1 resource in 1 file can be planned") == 2
+    ran = shell("plan", ".", *target(account))
+    assert (ran.code, "XX523" in ran.err) == (1, True)
+    assert shell("plan", "eu", *target(account)).code == 0
+
+
+def test_one_name_in_two_folders_is_one_where_they_do_not(shell: Shell, account: Account) -> None:
+    for folder, text in (("a", CHAT), ("b", CHAT.replace("CHAT", "OTHER").replace("chat.>", "other"))):
+        (shell.folder / folder).mkdir()
+        shell.write(text, f"{folder}/t.yaml")
+    ran = shell("plan", ".", *target(account))
+    assert (ran.code, headlines(ran)) == (0, ["chat"])
+
+
+def test_a_file_that_belongs_to_none_of_them_is_said(tree: Shell) -> None:
+    lost = tree.write("streams: {LOST: {}}\n", "lost.yaml")
+    ran = tree("validate", "audit", "bills", lost)
+    assert (ran.code, "error XX521" in ran.out) == (1, True)
+
+
+def test_files_named_one_by_one_are_taken_apart_too(tree: Shell) -> None:
+    ran = tree("validate", *map(str, sorted(Path(one) for one in ("audit/a.yaml", "chat.yaml", "bills/b.yaml"))))
+    assert (ran.code, ran.out.count("can be planned")) == (0, 3)
