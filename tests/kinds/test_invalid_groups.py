@@ -1,6 +1,4 @@
-"""Every group that can never work is told at its line and column before anything is sent; one file for each way to be wrong.
-
-What a client may have written all the same is a warning here, which says that a plan refuses it unless it is live.
+"""Every group that can never work is an error at its line and column before anything is sent; one file for each way to be wrong.
 
 The last lines of a file say, after `#`, where and why.
 """
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.diagnostic import Diagnostic
-from reconciler.workflow.validate import UNLESS_LIVE, validate
+from reconciler.workflow.validate import validate
 
 FILES = sorted((Path(__file__).parent / "invalid_groups").glob("*.yaml"))
 
@@ -23,12 +21,7 @@ def expected(file: Path) -> list[str]:
 
 def said(one: Diagnostic) -> str:
     assert one.span is not None, one
-    return f"{one.span.line}:{one.span.column} {one.code} {one.message.removesuffix(f'. {UNLESS_LIVE}')}"
-
-
-def refuses(one: Diagnostic) -> bool:
-    """Does `validate`, or would a plan that makes it?"""
-    return one.is_error or one.message.endswith(UNLESS_LIVE)
+    return f"{one.span.line}:{one.span.column} {one.code} {one.message}"
 
 
 def is_as(one: str, wanted: str) -> bool:
@@ -40,11 +33,11 @@ def is_as(one: str, wanted: str) -> bool:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_group_that_cannot_work_is_refused_where_it_is_wrong(file: Path) -> None:
     _, found = validate([file])
-    errors = [said(one) for one in found if refuses(one)]
+    errors = [said(one) for one in found if one.is_error]
     assert len(errors) == len(expected(file)) > 0, errors
     assert all(is_as(one, wanted) for one, wanted in zip(errors, expected(file), strict=True)), errors
 
 
 def test_every_reason_comes_with_a_way_out() -> None:
-    rules = [one for file in FILES for one in validate([file])[1] if refuses(one) and not one.code.startswith("XX5")]
+    rules = [one for file in FILES for one in validate([file])[1] if one.is_error and not one.code.startswith("XX5")]
     assert [one.message for one in rules if not one.fix and one.code[2:] not in ("501", "502", "503", "504")] == []
