@@ -180,9 +180,9 @@ class Rule:
     """What the server does with it. Beyond REFUSES we are stricter than it, for a harm shown in a test."""
     err_codes: tuple[int, ...] = ()
     """What the server answers where it refuses; several when versions or ways of asking differ."""
-    can_stand: bool = False
+    can_stand: bool | None = None
     """It is judged when something is made, and what is there may have come to it by other ways: an update, a neighbour
-    that changed, a client."""
+    that changed, a client. None: as the reaction says."""
 
     of: frozenset[str] = frozenset()
     """Kinds it has anything to say about; empty: its own, or any for a rule across kinds."""
@@ -202,7 +202,7 @@ def rule(
     until: Version = EVER[1],
     reaction: Reaction | None = None,
     err_code: int | tuple[int, ...] = (),
-    can_stand: bool = False,
+    can_stand: bool | None = None,
 ) -> Callable[[Judge], Rule]:
     """Make a rule of a function; its docstring is the page people read. One with an `err_code` is the server's own."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
@@ -251,5 +251,5 @@ def _stamped(one: Rule, finding: Finding, change: Change) -> Verdict:
         consentable=finding.consentable or finding.outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
         quantities=finding.quantities,
         reaction=reaction,
-        can_stand=finding.can_stand or one.can_stand or reaction in TAKEN,
+        can_stand=finding.can_stand or (reaction in TAKEN if one.can_stand is None else one.can_stand),
     )

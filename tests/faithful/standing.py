@@ -93,9 +93,6 @@ STANDING: Mapping[str, Standing] = {
     "more consumers than it may have": Standing([
         _stream("S"), _consumer("S", "c"), _consumer("S", "d"), _update("S", max_consumers=1),
     ], SINCE_2_12),
-    "a static group with unusable filters": Standing([
-        _stream("S"), ("PUT.static-consumer-groups.S.g", {"max_members": 4, "filters": ["nowhere"], "members": ["m"]}),
-    ]),
     "a static group of another number of partitions": Standing([
         _stream("S", subject_transform={"src": "s.*", "dest": "{{partition(3,1)}}.s.{{wildcard(1)}}"}),
         ("PUT.static-consumer-groups.S.g", {"max_members": 4, "filters": ["s.*"], "members": ["m"]}),
@@ -103,15 +100,6 @@ STANDING: Mapping[str, Standing] = {
     "a member whose durable is a consumer": Standing([
         _stream("S"), _consumer("S", "g-m"),
         ("PUT.static-consumer-groups.S.g", {"max_members": 4, "members": ["m"]}),
-    ]),
-    "a group with a bad name": Standing([_stream("S"), ("PUT.static-consumer-groups.S.g/h", {"max_members": 4, "members": ["m"]})]),
-    "mappings that leave partitions out": Standing([
-        _stream("S"),
-        ("PUT.static-consumer-groups.S.g", {"max_members": 4, "member_mappings": [{"member": "m", "partitions": [0, 1]}]}),
-    ]),
-    "an elastic group with odd wildcards": Standing([
-        _stream("S"),
-        ("PUT.elastic-consumer-groups.S.g", {"max_members": 4, "filter": "s.*", "partitioning_wildcards": [2], "members": ["m"]}),
     ]),
     "a bucket of too much history": Standing([_stream("KV_B", subjects=["$KV.B.>"], **{**GROUP_BUCKET, "max_msgs_per_subject": 100})]),
 }  # fmt: skip

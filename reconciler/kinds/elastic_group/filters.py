@@ -37,7 +37,7 @@ def _needs_2_12(path: str, view: View) -> Finding:
     )
 
 
-@rule("EG544", "bad-partitioning-filter", on=(Action.CREATE, Action.REPLACE), can_stand=True)
+@rule("EG544", "bad-partitioning-filter", on=(Action.CREATE, Action.REPLACE))
 def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
     """A partitioning filter the reference refuses, or that the server refuses after the record is written.
 
@@ -89,7 +89,7 @@ def filter_problems(path: str, item: Json) -> Iterator[Finding]:
             )
 
 
-@rule("EG545", "mappings-with-several-filters", can_stand=True)
+@rule("EG545", "mappings-with-several-filters")
 def mappings_with_several_filters(change: Change, _view: View) -> Found:
     """Member mappings together with several filters: the reference repeats each partition's filter once per filter, and
     the server refuses such a consumer, so that no member can ever consume.

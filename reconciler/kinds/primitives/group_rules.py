@@ -137,4 +137,6 @@ def unusable_filters(family: str, field: str) -> Rule:
                 "use one filter, or plain members",
             )
 
-    return rule(f"{family}544", "unusable-filters", on=(Action.CREATE,), reaction=Reaction.HARMS)(judge)
+    return rule(f"{family}544", "unusable-filters", on=(Action.CREATE,), reaction=Reaction.HARMS, can_stand=False)(
+        judge
+    )

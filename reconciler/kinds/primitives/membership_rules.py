@@ -45,7 +45,7 @@ def bad_name(family: str) -> Rule:
                 if not NAME.fullmatch(member):
                     yield refused(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
 
-    return rule(f"{family}542", "bad-group-name", on=WRITES, can_stand=True)(judge)
+    return rule(f"{family}542", "bad-group-name", on=WRITES)(judge)
 
 
 def bad_membership(family: str) -> Rule:
@@ -79,7 +79,7 @@ def bad_membership(family: str) -> Rule:
             yield from _surplus(config, partitions)
             yield from _coverage(config, partitions)
 
-    return rule(f"{family}543", "bad-membership", on=WRITES, can_stand=True)(judge)
+    return rule(f"{family}543", "bad-membership", on=WRITES)(judge)
 
 
 def _named_twice(change: Change) -> Iterator[Finding]:
