@@ -170,3 +170,22 @@ def test_mappings_that_move_least_are_consumed_by_the_reference(
     got = members.wait_for(lambda got: is_complete(got, sent), "consuming")
     assert_in_order(got, sent)
     assert {one.member for one in got} == {"a", "b", "c"}
+
+
+@sampled_on("2.12")
+def test_a_living_member_that_a_dead_one_blocks_is_waited_for_and_a_dead_one_is_not_for_ever(
+    someone: Someone, account: Account, members: Members
+) -> None:
+    """b dies while it works on a message: its consumer keeps its partitions from a for a while."""
+    someone.applied(elastic())
+    (a,) = members.join("elastic", "JOBS", "g", "a")
+    (b,) = members.join("elastic", "JOBS", "g", "b", sleep="60s")
+    sent = publish(account, 1)
+    members.wait_for(lambda got: {one.member for one in got} == {"a", "b"}, "both consuming")
+    b.kill()
+    someone.applied(elastic("members: [a]"))
+    members.wait_for(lambda got: is_complete([one for one in got if one.member == "a"], sent), "a consuming all")
+    a.kill()
+    ran = someone.apply(elastic("members: [a, c]"))
+    assert "AP111" in ran.out + ran.err
+    assert "a consumed before and did not again within" in " ".join((ran.out + ran.err).split())

@@ -81,17 +81,19 @@ def test_servers_that_were_seen_are_there_until_a_reason_says_otherwise(
 
 
 @pytest.mark.parametrize("clustered_account", ["2.11", "2.12"], indirect=True)
-def test_consumers_of_many_streams_just_made_are_all_made(clustered_account: Account) -> None:
-    """Without asking again some hundred of them are refused in every second run."""
-    streams = [stream(f"S{i}", subjects=[f"s{i}"]) for i in range(150)]
-    consumers = [consumer(f"c{i}-{k}", f"S{i}", on=f"S{i}") for i in range(150) for k in range(3)]
+def test_consumers_of_streams_just_made_are_all_made(clustered_account: Account) -> None:
+    """Without asking again some are refused in about every third round."""
 
-    async def work(js: JetStream) -> Finished:
-        return await run(js.persistent(), *streams, *consumers, window=256)
+    async def round_of(js: JetStream, number: int) -> list[str]:
+        names = [f"S{number}-{i}" for i in range(64)]
+        made = [stream(name, subjects=[name]) for name in names]
+        finished = await run(js, *made, *(consumer(f"c-{name}", name, on=name) for name in names), window=128)
+        return [one.reason.message for one in finished.failed]
 
-    outcome = talk(clustered_account, work)
-    assert [one.reason.message for one in outcome.failed] == []
-    assert len(outcome.done) == 600
+    async def work(js: JetStream) -> list[list[str]]:
+        return [await round_of(js.persistent(), number) for number in range(10)]
+
+    assert talk(clustered_account, work) == [[]] * 10
 
 
 @pytest.mark.parametrize("clustered_account", ["2.12"], indirect=True)
