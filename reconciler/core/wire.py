@@ -172,7 +172,24 @@ class QueuedFrom:
     source: str
 
 
-Question = SubjectCounts | MessagesFrom | QueuedFrom
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holes:
+    """Question: which sequences between the first and the last message of `stream` hold none?
+    Answer: {"deleted": [sequence, …]}, in order."""
+
+    stream: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oldest:
+    """Question: which of the oldest messages of `stream` have these bytes, or just more, together?
+    Answer: {"first": sequence of the next one, "messages": number}; `messages` is null where they are too many to be read."""
+
+    stream: str
+    bytes: int
+
+
+Question = SubjectCounts | MessagesFrom | QueuedFrom | Holes | Oldest
 
 
 @dataclass(frozen=True, slots=True)

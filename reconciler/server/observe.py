@@ -17,6 +17,8 @@ from reconciler.core.resource import Json
 from reconciler.core.wire import (
     Entry,
     Facts,
+    Holes,
+    Oldest,
     Question,
     QueuedFrom,
     Scope,
@@ -26,7 +28,7 @@ from reconciler.core.wire import (
     is_copier,
 )
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
-from reconciler.server.counting import messages_from
+from reconciler.server.counting import holes, messages_from, oldest
 from reconciler.server.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.queue_steps import queued_from
 from reconciler.server.read_kv import entries, subject_counts
@@ -134,6 +136,10 @@ async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal
         return await subject_counts(js, question.stream, question.filter)
     if isinstance(question, QueuedFrom):
         return await queued_from(js, question)
+    if isinstance(question, Holes):
+        return await holes(js, question)
+    if isinstance(question, Oldest):
+        return await oldest(js, question)
     return await messages_from(js, question)
 
 
