@@ -183,7 +183,8 @@ class Holes:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oldest:
     """Question: which of the oldest messages of `stream` have these bytes, or just more, together?
-    Answer: {"first": sequence of the next one, "messages": number}; `messages` is null where they are too many to be read."""
+    Answer: {"first": sequence of the next one, "messages": number, "bytes": number}; `first` is null where they are too many to
+    be read."""
 
     stream: str
     bytes: int

@@ -82,11 +82,11 @@ async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | 
         if isinstance(said, Refusal | NoAnswer):
             return said
         if size >= question.bytes:
-            return {"first": int(said["message"]["seq"]), "messages": number}
+            return {"first": int(said["message"]["seq"]), "messages": number, "bytes": size}
         size, number = size + _stored(said["message"], in_file=in_file), number + 1
     if size >= question.bytes:
-        return {"first": sequences[-1] + 1, "messages": number}
-    return {"first": None, "messages": None}
+        return {"first": sequences[-1] + 1, "messages": number, "bytes": size}
+    return {"first": None}
 
 
 def _stored(message: Mapping[str, Any], *, in_file: bool) -> int:

@@ -107,15 +107,12 @@ def test_a_consumer_whose_messages_all_stay_is_no_reader_of_what_goes(
     """100 for one, then 100 for the other; every message counts 43 bytes."""
 
     async def work(js: JetStream) -> tuple[str, list[int]]:
-        await make_stream(js, "S", subjects=["s.>"], retention="workqueue", allow_direct=direct)
-        for name in ("a", "b"):
-            await make_consumer(js, "S", name, filter_subject=f"s.{name}")
+        readers = "{a: {ack_policy: explicit, filter_subject: s.a}, b: {ack_policy: explicit, filter_subject: s.b}}"
+        queue = f"subjects: [s.>], retention: workqueue, allow_direct: {str(direct).lower()}, consumers: {readers}"
+        await applied(js, tmp_path, f"streams: {{S: {{{queue}}}}}")
         await asyncio.gather(*(publish(js, "s.a") for _ in range(100)))
         await asyncio.gather(*(publish(js, "s.b") for _ in range(100)))
-        file = (
-            f"streams: {{S: {{subjects: [s.>], retention: workqueue, allow_direct: {str(direct).lower()}, {limit}}}}}"
-        )
-        verdicts = await applied(js, tmp_path, file, "ST301")
+        verdicts = await applied(js, tmp_path, f"streams: {{S: {{{queue}, {limit}}}}}", "ST301")
         assert await settled(js, "S", 100) == 100
         left = [done(await js.request(f"CONSUMER.INFO.S.{name}"))["num_pending"] for name in ("a", "b")]
         return verdicts["ST301"].message, left

@@ -36,10 +36,10 @@ def limit_lowered(family: str, own: OwnName = as_named) -> Rule:
                 yield Finding(
                     outcome=Outcome.NEEDS_CONSENT,
                     path=path,
-                    to=change.becomes(path),
+                    to=surplus.becomes(change, path),
                     message=loss.words + late.words,
                     quantities=_quantities(loss, late),
-                    fix=f"consent here if that is meant: {consent_to(f'{family}301', change.becomes(path), _unit(change, path))}",
+                    fix=f"consent here if that is meant: {consent_to(f'{family}301', surplus.becomes(change, path), _unit(change, path))}",
                 )
 
     harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
@@ -73,7 +73,7 @@ def _unread(change: Change, loss: Loss, view: View) -> Unread:
     return readers.unread(change.address.name, surplus.state_of(change), loss.going, view, by=loss.by or None)
 
 
-def _quantities(loss: Loss, late: Unread) -> dict[str, int | Amount]:
+def _quantities(loss: Loss, late: Unread) -> dict[str, Amount]:
     """What an `upto` may bound."""
     lost = {"messages": loss.going.messages} if loss.going else {}
     return {**loss.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}

@@ -212,13 +212,13 @@ def _before(info: Info, kept: int, staying: Amount, view: View, stream: str) -> 
 
 def _in_order(info: Info) -> bool:
     """What it was given after the ack floor is unacknowledged, all of it."""
-    return info["config"].get("ack_policy") == "all"
+    return bool(info["config"].get("ack_policy") == "all")
 
 
 def _is_queue(stream: str, info: Info, view: View) -> bool:
     """What it was given and is still stored is unacknowledged; what was tried too often stays as well."""
     tries: int = info["config"].get("max_deliver", -1)
-    return tries <= 0 and _config(stream, view).get("retention") == "workqueue"
+    return bool(tries <= 0 and _config(stream, view).get("retention") == "workqueue")
 
 
 def _config(stream: str, view: View) -> Config:

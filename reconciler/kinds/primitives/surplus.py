@@ -38,7 +38,7 @@ class Loss:
     """None: nobody counted."""
     by: Mapping[str, int] = field(default_factory=dict)
     """How many go of each subject, where that was counted."""
-    more: Mapping[str, int] = field(default_factory=dict)
+    more: Mapping[str, Amount] = field(default_factory=dict)
     """Quantities beside the number of messages."""
 
 
@@ -74,7 +74,7 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
 
 def _above(change: Change, path: str, of: str) -> int:
     """How much more is stored than is to be kept."""
-    return 0 if keeps_old(change) else max(0, state_of(change).get(of, 0) - change.becomes(path))
+    return 0 if keeps_old(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
 
 
 def _holes(change: Change) -> Iterator[Holes]:
@@ -93,13 +93,24 @@ def _deleted(change: Change, view: View) -> list[int] | None:
 def is_lowered(change: Change, path: str) -> bool:
     if not change.touches(path):
         return False
-    before, after = change.was(path), change.becomes(path)
+    before, after = _limit(change, path, change.was(path)), becomes(change, path)
     return after is not None and (before is None or after < before)
+
+
+def becomes(change: Change, path: str) -> Json:
+    """The limit there will be, also where the file leaves it out and its default is one: a bucket's history is 1 then."""
+    return _limit(change, path, change.becomes(path))
+
+
+def _limit(change: Change, path: str, value: Json) -> Json:
+    found = change.field(path)
+    limit = found.info.default if value is None and found else value
+    return None if limit is None or limit <= 0 else limit
 
 
 def _since(change: Change, path: str) -> MessagesFrom | None:
     """The first message young enough, by the clock of the server that answered."""
-    asked, longest = (change.live.state.get("ts") if change.live else None), change.becomes(path)
+    asked, longest = (change.live.state.get("ts") if change.live else None), becomes(change, path)
     if not asked or not longest or not state_of(change).get("messages"):
         return None
     return MessagesFrom(stream=stream_of(change), start=times.before(asked, longest))
@@ -113,9 +124,9 @@ def _per_subject(change: Change) -> Iterator[SubjectCounts]:
 def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
     messages, asked = state.get("messages", 0), _since(change, path)
     oldest = _oldest_age(change, state)
-    if not messages or oldest is None or oldest <= change.becomes(path):
+    if not messages or oldest is None or oldest <= becomes(change, path):
         return None
-    limit = show_duration(change.becomes(path))
+    limit = show_duration(becomes(change, path))
     answer = view.facts.get(asked) if asked else None
     if not isinstance(answer, Mapping):
         return Loss(
@@ -180,53 +191,48 @@ def _after(first: int, number: int, deleted: list[int]) -> int:
 def too_large(change: Change, path: str, state: State, view: View) -> Loss | None:
     if not (surplus := _above(change, path, "bytes")):
         return None
-    words, messages = (
-        f"{size(surplus)} of {size(state['bytes'])} go at apply, the oldest messages first",
-        state["messages"],
-    )
+    messages, stored = state.get("messages", 0), state["bytes"]
+    of, total = some(messages, "message"), size(stored)
     answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
     if isinstance(answer, Mapping) and answer["first"]:
         going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
-        return Loss(
-            words=f"{words}: {some(answer['messages'])} of {some(messages, 'message')}",
-            going=going,
-            more={"bytes": surplus},
-        )
-    number = _by_average(surplus, change, state)
+        words = f"{size(answer['bytes'])} of {total} go at apply, the oldest messages first: {some(answer['messages'])} of {of}"
+        return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
+    number, largest = _by_average(surplus, change, state)
     going = Going(messages=number, before=_first_kept(number, state, _deleted(change, view)))
-    bounds = f"{amount(number._replace(about=None))}, since the size of each was not counted"
-    return Loss(
-        words=f"{words}: about {some(number.about or number.most)} of {some(messages, 'message')} by their average size, {bounds}",
-        going=going,
-        more={"bytes": surplus},
-    )
+    words = f"at least {size(surplus)} of {total} go at apply, the oldest messages first: about {some(number.about or 0)} of {of}"
+    bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not counted"
+    more = {"bytes": Amount(surplus, min(stored, surplus + largest - 1))}
+    return Loss(words=f"{words} {bounds}", going=going, more=more)
 
 
+LARGEST = 64 * 1024**2
+"""What a server lets a client have pending, and so the largest message, unless told otherwise."""
 SMALLEST = {"memory": 17}
 """Bytes that a server counts for a message without anything in it, on a subject of one letter."""
 
 
-def _by_average(surplus: int, change: Change, state: State) -> Amount:
-    """How many of the oldest messages are that large together. None of them is smaller than the smallest there can be."""
-    messages, stored = state["messages"], state["bytes"]
+def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int]:
+    """How many of the oldest messages are that large together, and how large one may be. None of them is smaller than the
+    smallest there can be."""
+    messages, stored = state.get("messages", 0), state["bytes"]
     smallest = SMALLEST.get(change.live.state["config"].get("storage") if change.live else "", 31)
-    largest = max(smallest, stored - (messages - 1) * smallest)
+    largest = max(smallest, min(LARGEST, stored - (messages - 1) * smallest))
     least, most = max(1, -(-surplus // largest), messages - (stored - surplus) // smallest), -(-surplus // smallest)
     guess = min(messages, -(-surplus * messages // stored))
-    return Amount(min(least, guess), max(guess, min(messages, most)), guess)
+    return Amount(min(least, guess), max(guess, min(messages, most)), guess), largest
 
 
 def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
-    limit, messages = change.becomes(path), state.get("messages", 0)
+    limit, messages = becomes(change, path), state.get("messages", 0)
     if messages <= limit or change.becomes("discard_new_per_subject"):
         return None
     counts = next((view.facts.get(asked) for asked in _per_subject(change)), None)
     if isinstance(counts, Mapping):
         by = {subject: number - limit for subject, number in counts.items() if number > limit}
         above = sum(by.values())
-        when = (
-            "go at apply" if view.target.version >= TRIMS or change.was(path) else "go with the next message or restart"
-        )
+        is_prompt = view.target.version >= TRIMS or _limit(change, path, change.was(path))
+        when = "go at apply" if is_prompt else "go with the next message or restart"
         words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
         return Loss(words=words, going=Going(messages=exactly(above)), by=by) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))

@@ -75,32 +75,32 @@ def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount
                 messages
             ), f"nobody consumes this stream, so all of {stored} go at apply, and new ones are not kept"
         return exactly(0), f"nobody consumes this stream: {stored} stay for now, but new ones are not kept"
-    furthest = max(sorted(wanting), key=lambda name: wanting[name].least)
-    wanted = min(messages, wanting[furthest].least)
+    furthest = max(sorted(wanting), key=lambda name: wanting[name])
+    wanted = min(messages, wanting[furthest])
     wants = "still wants" if furthest in _there(change.address.name, view) else "will want"
     held = f", since {furthest} {wants} {some(wanted)}" if wanted else ""
-    going = Amount(max(0, messages - sum(one.most for one in wanting.values())), messages - wanted)
+    going = Amount(0, messages - wanted)  # what no filter matches may stay until the consumers have passed it
     words = f"{amount(going)} of {stored} go" if going.most else f"none of {stored} goes"
     return going, f"{words} at apply{held}: what every consumer has acknowledged is not kept"
 
 
-def _wanting(above: Change, messages: int, view: View) -> dict[str, Amount]:
-    """What each consumer wants by then; what a new filter matches nobody knows yet."""
-    stream, nobody_knows = above.address.name, Amount(0, messages)
-    found = {name: exactly(behind(info)) for name, info in _there(stream, view).items()}
-    found |= dict.fromkeys(unread_consumers(stream, view), nobody_knows)
+def _wanting(above: Change, messages: int, view: View) -> dict[str, int]:
+    """What each consumer wants by then, at least; what a new filter matches nobody knows yet."""
+    stream = above.address.name
+    found = {name: behind(info) for name, info in _there(stream, view).items()}
+    found |= dict.fromkeys(unread_consumers(stream, view), 0)
     copying = len(view.snapshot.copiers.get(stream, {})) if view.snapshot else 0
     if surplus.state_of(above).get("consumer_count", 0) > len(found) + copying:
-        found[SOME] = nobody_knows
+        found[SOME] = 0
     for address, change in view.changes.items():
         if address.kind != "consumer" or address.stream != stream:
             continue
         if change.action is Action.DELETE:
             found.pop(address.name, None)
         elif change.action is Action.CREATE:
-            found[address.name] = exactly(messages) if _wants_all(change) else nobody_knows
+            found[address.name] = messages if _wants_all(change) else 0
         elif change.touches("filter_subject", "filter_subjects"):
-            found[address.name] = nobody_knows
+            found[address.name] = 0
     return found
 
 
