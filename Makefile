@@ -86,6 +86,9 @@ agreement: setup  ## our verdicts beside real servers' answers: N random cases p
 faithful: setup  ## N objects copied by export and apply, N changes by hand looked at, on every server version: none lost, none unseen
 	@$(BIN)/python -m tests.faithful $(if $(filter file,$(origin N)),20000,$(N))
 
+truth: setup  ## what plans say in numbers beside what real servers do, N cases on all versions: a table by code
+	@$(BIN)/python -m tests.truth $(if $(filter file,$(origin N)),2000,$(N))
+
 bench: setup  ## speed as ratios against a floor in the same run
 	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all groups_floor fleet_reader; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
@@ -107,4 +110,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint test interop convergence drill faults faithful story action agreement bench bench-fleet curve format schemas clean
+.PHONY: help setup demo demo-fleet lint test interop convergence drill faults faithful truth story action agreement bench bench-fleet curve format schemas clean

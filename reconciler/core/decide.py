@@ -42,10 +42,11 @@ class Options:
     git_revision: str | None = None
 
 
-def questions(world: World, registry: Registry) -> list[Question]:
-    """Reads that depend on the changes."""
+def questions(world: World, view: View, registry: Registry) -> list[Question]:
+    """Reads that depend on the changes and are not answered yet; their answers may lead to others."""
     changing = (change for change in world.changes.values() if change.action.writes)
-    return list(dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change)))
+    asked = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
+    return [question for question in asked if question not in view.facts]
 
 
 def decide(world: World, view: View, registry: Registry, options: Options, already: Judged | None = None) -> Plan:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
+from reconciler.core.amount import Amounts
 from reconciler.core.intents import Intent
 from reconciler.core.kind import FieldInfo
 from reconciler.core.rebase import as_remembered, keep_order, rebase
@@ -83,6 +84,9 @@ class Consequence:
 
     message: str
     quantities: Mapping[str, int] = field(default_factory=dict)
+    """Counted, or how much it is at most."""
+    bounds: Amounts = field(default_factory=dict)
+    """Of the quantities, those that were not counted."""
     detail: Mapping[str, Json] = field(default_factory=dict)
     """Structured data for reports that draw, for example a partition map."""
 

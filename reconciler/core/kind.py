@@ -111,8 +111,8 @@ class Kind:
     """Fields of the parent that this kind's own left-out fields follow from, or that decide what a server accepts of it."""
     lends: Callable[[Declared], Mapping[str, Config]] = lambda _declared: {}
     """By stream, what streams that copy it take over from it."""
-    questions: Callable[[Change], Iterable[Question]] = lambda _change: ()
-    """Reads that depend on the change."""
+    questions: Callable[[Change, View], Iterable[Question]] = lambda _change, _view: ()
+    """Reads that depend on the change, and on the answers to earlier ones in `View.facts`."""
     consequences: Callable[[Change, View], Iterable[Consequence]] = lambda _change, _view: ()
     """What the change does to messages and clients, in quantities."""
     replace: Callable[[Change, View], Replacement] | None = None

@@ -93,7 +93,7 @@ def _judged(found: Drift, world: World, view: View, registry: Registry) -> dict[
     """Of what does not stand as declared, and nothing else: the rest has nothing to be judged."""
     addresses = [Address.parse(item.address) for item in found.items]
     part = replace(world, changes={address: world.changes[address] for address in addresses})
-    open_ = dict.fromkeys(questions(part, registry), Unanswered(NOBODY_ASKED))
+    open_ = dict.fromkeys(questions(part, view, registry), Unanswered(NOBODY_ASKED))
     return judged_all(part, replace(view, facts=open_), registry)
 
 

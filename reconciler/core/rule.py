@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from reconciler.core.amount import Amount, Amounts, inexact, mosts
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Change
 from reconciler.core.records import Owned
@@ -62,7 +63,8 @@ class Finding:
     """The value a consent must name."""
     consentable: bool = False
     """A refusal that consent can turn into an in-place change."""
-    quantities: Mapping[str, int] = field(default_factory=dict)
+    quantities: Mapping[str, int | Amount] = field(default_factory=dict)
+    """What of messages, bytes and others it is about; an amount where that was not counted."""
     reaction: Reaction | None = None
     """What the server does about this very finding, where it is not what the rule says in general."""
     can_stand: bool = False
@@ -86,6 +88,9 @@ class Verdict:
     consented: str | None = None
     """The reason somebody gave for allowing this."""
     quantities: Mapping[str, int] = field(default_factory=dict)
+    """Counted, or how much it is at most."""
+    bounds: Amounts = field(default_factory=dict)
+    """Of the quantities, those that were not counted."""
     reaction: Reaction = Reaction.DOES
     can_stand: bool = False
     """Something live can be like this: where no account is looked at, nobody knows that it is an offence."""
@@ -249,7 +254,8 @@ def _stamped(one: Rule, finding: Finding, change: Change) -> Verdict:
         fix=finding.fix,
         to=finding.to,
         consentable=finding.consentable or finding.outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
-        quantities=finding.quantities,
+        quantities=mosts(finding.quantities),
+        bounds=inexact(finding.quantities),
         reaction=reaction,
         can_stand=finding.can_stand or (reaction in TAKEN if one.can_stand is None else one.can_stand),
     )

@@ -77,7 +77,9 @@ class Watched:
         if (verdict.code, verdict.address) not in self.uncounted:
             return verdict
         pattern = " ".join(page.partition("\n\n")[0].split())
-        return replace(verdict, message=f"{pattern} What that costs here, only the account can tell.", quantities={})
+        return replace(
+            verdict, message=f"{pattern} What that costs here, only the account can tell.", quantities={}, bounds={}
+        )
 
 
 def unseen(world: World, view: View) -> tuple[World, View]:

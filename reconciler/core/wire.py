@@ -185,7 +185,25 @@ class Peers:
     """The cluster, where one is named, and the tags they must have."""
 
 
-Question = SubjectCounts | MessagesFrom | QueuedFrom | Peers
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holes:
+    """Question: which sequences between the first and the last message of `stream` hold none?
+    Answer: {"deleted": [sequence, …]}, in order."""
+
+    stream: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oldest:
+    """Question: which of the oldest messages of `stream` have these bytes, or just more, together?
+    Answer: {"first": sequence of the next one, "messages": number, "bytes": number}; `first` is null where they are too many to
+    be read."""
+
+    stream: str
+    bytes: int
+
+
+Question = SubjectCounts | MessagesFrom | QueuedFrom | Peers | Holes | Oldest
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from reconciler.core.diff import Consequence
 from reconciler.core.plan import PlannedChange
 from reconciler.core.rule import Verdict
 from reconciler.report.entries import Entry
@@ -13,8 +14,8 @@ from reconciler.report.names import kind_noun
 MOST = 20
 """So many of equal changes are named."""
 
-Said = tuple[str, str, Mapping[str, int]]
-"""An address, a sentence, and the quantities in it."""
+Said = tuple[str, str, Verdict | Consequence]
+"""An address, a sentence, and what holds the quantities in it."""
 
 
 def effects(entry: Entry) -> Iterator[tuple[str, str]]:
@@ -26,7 +27,7 @@ def effects(entry: Entry) -> Iterator[tuple[str, str]]:
             continue
         yield from ((address, sentence(text)) for address, text, _ in same[:MOST])
         if len(same) > MOST:
-            sums = total(quantities for _, _, quantities in same)
+            sums = total(one for _, _, one in same)
             yield f"and {len(same) - MOST:_} more", sums or "the same in other words."
 
 
@@ -51,7 +52,7 @@ def _counts(verdict: Verdict) -> bool:
 def _consequence(number: int) -> Callable[[PlannedChange], Said]:
     def said(change: PlannedChange) -> Said:
         one = change.consequences[number]
-        return change.address, one.message, one.quantities
+        return change.address, one.message, one
 
     return said
 
@@ -59,6 +60,6 @@ def _consequence(number: int) -> Callable[[PlannedChange], Said]:
 def _verdict(number: int) -> Callable[[PlannedChange], Said]:
     def said(change: PlannedChange) -> Said:
         one = worst_first(change.verdicts)[number]
-        return change.address, one.message, one.quantities
+        return change.address, one.message, one
 
     return said

@@ -116,7 +116,7 @@ def _verdict(verdict: Verdict, same: Sequence[Verdict], change: PlannedChange) -
         each = (
             element("li", element("code", one.address), ": ", prose(sentence(one.message))) for one in same[:_NAMES]
         )
-        said = [element("p", total(one.quantities for one in same)), element("ul", *each)]
+        said = [element("p", total(same)), element("ul", *each)]
     word = standing(verdict)
     head = element("p", element("b", f"{verdict.code} {verdict.name}"), " ", element("span", word, class_="word"))
     style = "blocks" if verdict.refuses else "consented" if verdict.consented is not None else "warns"
@@ -143,7 +143,7 @@ def _consequence(consequence: Consequence, same: Sequence[tuple[str, Consequence
     if len({one.message for _, one in same}) == 1:
         yield element("p", prose(sentence(consequence.message)), class_="consequence")
         return
-    yield element("p", total(one.quantities for _, one in same), class_="consequence")
+    yield element("p", total(one for _, one in same), class_="consequence")
     yield element(
         "ul", *(element("li", element("code", name), ": ", prose(one.message)) for name, one in same[:_NAMES])
     )

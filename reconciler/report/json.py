@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from reconciler.core.amount import Amounts
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.core.diff import Consequence, FieldChange
 from reconciler.core.plan import FORMAT, Plan, PlannedChange
@@ -147,12 +148,18 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "address": verdict.address,
         **present(span=span_data(verdict.span), fix=verdict.fix, to=verdict.to, consented=verdict.consented),
         **some(path=verdict.path, consentable=verdict.consentable, quantities=dict(verdict.quantities)),
+        **some(bounds=_bounds(verdict.bounds)),
     }
 
 
 def _consequence(consequence: Consequence) -> dict[str, Any]:
     return {"message": consequence.message,
-            **some(quantities=dict(consequence.quantities), detail=dict(consequence.detail))}  # fmt: skip
+            **some(quantities=dict(consequence.quantities), bounds=_bounds(consequence.bounds)),
+            **some(detail=dict(consequence.detail))}  # fmt: skip
+
+
+def _bounds(amounts: Amounts) -> dict[str, dict[str, int]]:
+    return {name: {"least": one.least, **present(about=one.about), "most": one.most} for name, one in amounts.items()}
 
 
 def _owned(owned: Owned | None) -> dict[str, Any] | None:

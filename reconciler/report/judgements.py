@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from reconciler.core import consent
@@ -132,7 +132,7 @@ def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: i
         if len({one.message for one in same}) == 1:
             lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
             continue
-        lines += _headed(verdict, total(one.quantities for one in same), paper, indent)
+        lines += _headed(verdict, total(same), paper, indent)
         lines += _each([(one.address, one.message) for one in same], paper, indent + 2)
         lines += way_out(verdict, changes[0], paper, indent, _EACH)
     return lines
@@ -145,7 +145,7 @@ def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, inden
         if len({one.message for _, one in same}) == 1:
             lines += consequence_lines(consequence, paper, indent)
             continue
-        lines += paper.wrapped(total(one.quantities for _, one in same), indent)
+        lines += paper.wrapped(total([one for _, one in same]), indent)
         lines += _each([(address, one.message) for address, one in same], paper, indent)
     return lines
 
@@ -158,13 +158,17 @@ def _each(said: Sequence[tuple[str, str]], paper: Paper, indent: int) -> list[st
     return lines
 
 
-def total(quantities: Iterable[Mapping[str, int]]) -> str:
-    """`Together: 1_200_000 messages, 40GiB.`"""
+def total(same: Iterable[Verdict | Consequence]) -> str:
+    """`Together: up to 1_200_000 messages, 40GiB.`"""
     total: Counter[str] = Counter()
-    for some in quantities:
-        total.update(some)
-    said = (show_bytes(number) if of == "bytes" else counted(number, _singular(of)) for of, number in total.items())
-    return f"Together: {', '.join(said)}." if total else ""
+    inexact: set[str] = set()
+    for one in same:
+        total.update(one.quantities)
+        inexact.update(one.bounds)
+    said = (
+        (of, show_bytes(number) if of == "bytes" else counted(number, _singular(of))) for of, number in total.items()
+    )
+    return f"Together: {', '.join(('up to ' if of in inexact else '') + many for of, many in said)}." if total else ""
 
 
 def _singular(quantity: str) -> str:

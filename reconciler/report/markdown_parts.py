@@ -62,7 +62,7 @@ def _said(same: Sequence[Verdict]) -> str:
     if len({one.message for one in same}) == 1:
         return prose(sentence(same[0].message, same[0].path))
     each = (f"{code(one.address)}: {prose(sentence(one.message))}" for one in same[:_EACH])
-    return "\\\n".join([prose(total(one.quantities for one in same)), *each])
+    return "\\\n".join([prose(total(same)), *each])
 
 
 def _way_out(verdict: Verdict, entry: Entry) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic_core import from_json
 
+from reconciler.core.amount import Amount
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
 from reconciler.core.kind import FieldInfo
@@ -83,7 +84,7 @@ def _change_of(data: Data) -> PlannedChange:
     return PlannedChange(
         address=data["address"], action=Action(data["action"]), fields=_each(data["fields"], _field_of),
         verdicts=_each(data["verdicts"], _verdict_of),
-        consequences=_each(data["consequences"], lambda consequence: Consequence(**consequence)),
+        consequences=_each(data["consequences"], lambda one: Consequence(**{**one, "bounds": _bounds_of(one)})),
         span=_span_of(data.get("span")), reason=data.get("reason", ""), adopts=data.get("adopts", False),
         blocked_by=data.get("blocked_by"),
         record=Owned(**{**record, "left": tuple(record.get("left", ()))}) if record else None,
@@ -108,8 +109,13 @@ def _field_of(data: Data) -> FieldChange:
 def _verdict_of(data: Data) -> Verdict:
     reaction = Reaction[data.get("reaction", "does").upper()]
     return Verdict(
-        **{**data, "outcome": Outcome(data["outcome"]), "reaction": reaction, "span": _span_of(data.get("span"))}
-    )
+        **{**data, "outcome": Outcome(data["outcome"]), "reaction": reaction, "span": _span_of(data.get("span")),
+           "bounds": _bounds_of(data)}
+    )  # fmt: skip
+
+
+def _bounds_of(data: Data) -> dict[str, Amount]:
+    return {name: Amount(**one) for name, one in data.get("bounds", {}).items()}
 
 
 def _step_of(data: Data) -> Step:

@@ -10,6 +10,7 @@ from reconciler.core.rule import Outcome, Reaction
 from reconciler.core.wire import Call
 from reconciler.report.schema_parts import (
     ADDRESS,
+    AMOUNTS,
     CODE,
     CONFIG,
     COUNT,
@@ -115,9 +116,9 @@ def changes() -> dict[str, Schema]:
         "verdict": fixed(
             {"code": CODE, "name": TEXT, "outcome": one_of(Outcome), "message": TEXT, "address": ADDRESS,
              "reaction": one_of_texts(*(one.name.lower() for one in Reaction))},
-            path=TEXT, span=ref("span"), fix=TEXT, to=VALUE, consentable=FLAG, consented=TEXT, quantities=COUNTS,
+            path=TEXT, span=ref("span"), fix=TEXT, to=VALUE, consentable=FLAG, consented=TEXT, quantities=COUNTS, bounds=AMOUNTS,
         ),
-        "consequence": fixed({"message": TEXT}, quantities=COUNTS, detail=CONFIG),
+        "consequence": fixed({"message": TEXT}, quantities=COUNTS, bounds=AMOUNTS, detail=CONFIG),
         "record": fixed(
             {"topology": TEXT, "fields": CONFIG, "revision": COUNT},
             source=TEXT, git_revision=TEXT, filled=CONFIG, left=TEXTS, protected=FLAG, knows=TEXT, start=CONFIG, seen=CONFIG,

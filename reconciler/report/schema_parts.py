@@ -13,6 +13,16 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 POSITION: Schema = {"type": "integer", "minimum": 1}
 TEXTS: Schema = {"type": "array", "items": TEXT}
 COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+AMOUNTS: Schema = {
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "properties": {"least": COUNT, "about": COUNT, "most": COUNT},
+        "required": ["least", "most"],
+        "additionalProperties": False,
+    },
+}
+"""Numbers that were not counted, in bounds; `about` is a guess between them."""
 CONFIG: Schema = {"type": "object"}
 CODE: Schema = {"type": "string", "pattern": "^[A-Z]{2}[0-9]{3}$"}
 VERSION: Schema = {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}

@@ -7,13 +7,19 @@ STREAM.INFO by its subjects.
 
 from __future__ import annotations
 
+import asyncio
+from base64 import b64decode
+from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.wire import MessagesFrom
+from reconciler.core.wire import Holes, MessagesFrom, Oldest
 from reconciler.server.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, encoded
 
 PAGE = 100_000
 """Subjects in one answer of STREAM.INFO."""
+
+READ = 256
+"""Messages that are read at most for their size."""
 
 
 async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any] | Refusal | NoAnswer:
@@ -52,6 +58,42 @@ async def _everything(js: JetStream, question: MessagesFrom) -> int | None:
         return None
     subjects: dict[str, int] = said["state"].get("subjects") or {}
     return sum(subjects.values())
+
+
+async def holes(js: JetStream, question: Holes) -> dict[str, Any] | Refusal | NoAnswer:
+    said = await js.read(f"STREAM.INFO.{question.stream}", {"deleted_details": True})
+    if isinstance(said, Refusal | NoAnswer):
+        return said
+    return {"deleted": sorted(said["state"].get("deleted") or ())}
+
+
+async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | NoAnswer:
+    """Nobody but the messages themselves tells how large each of them is, so a few are read."""
+    info = await js.read(f"STREAM.INFO.{question.stream}")
+    if isinstance(info, Refusal | NoAnswer):
+        return info
+    first, last = int(info["state"]["first_seq"]), int(info["state"]["last_seq"])
+    in_file, size, number = info["config"].get("storage") != "memory", 0, 0
+    sequences = range(first, min(last + 1, first + READ))
+    subject = f"STREAM.MSG.GET.{question.stream}"
+    for said in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
+        if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+            continue
+        if isinstance(said, Refusal | NoAnswer):
+            return said
+        if size >= question.bytes:
+            return {"first": int(said["message"]["seq"]), "messages": number, "bytes": size}
+        size, number = size + _stored(said["message"], in_file=in_file), number + 1
+    if size >= question.bytes:
+        return {"first": sequences[-1] + 1, "messages": number, "bytes": size}
+    return {"first": None}
+
+
+def _stored(message: Mapping[str, Any], *, in_file: bool) -> int:
+    """What a server counts for a message beside its payload: 30 bytes in a file and 4 for headers, 16 in memory."""
+    headers, data = (len(b64decode(message.get(part) or "")) for part in ("hdrs", "data"))
+    beside = 30 + (4 if headers else 0) if in_file else 16
+    return beside + len(message["subject"].encode()) + headers + data
 
 
 def _ends(reply: Any) -> bool:

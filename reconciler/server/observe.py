@@ -17,6 +17,8 @@ from reconciler.core.resource import Json
 from reconciler.core.wire import (
     Entry,
     Facts,
+    Holes,
+    Oldest,
     Peers,
     Question,
     QueuedFrom,
@@ -27,7 +29,7 @@ from reconciler.core.wire import (
     is_copier,
 )
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
-from reconciler.server.counting import messages_from
+from reconciler.server.counting import holes, messages_from, oldest
 from reconciler.server.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.peers import peers
 from reconciler.server.queue_steps import queued_from
@@ -138,6 +140,10 @@ async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal
         return await queued_from(js, question)
     if isinstance(question, Peers):
         return await peers(js, question)
+    if isinstance(question, Holes):
+        return await holes(js, question)
+    if isinstance(question, Oldest):
+        return await oldest(js, question)
     return await messages_from(js, question)
 
 

@@ -14,6 +14,7 @@ from reconciler.core.kind import Registry
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import World, reconcile
 from reconciler.core.records import BUCKET
+from reconciler.core.resource import Json
 from reconciler.core.right_place import check_place
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
@@ -100,13 +101,13 @@ async def planned(
         topology=topology.name,
         source=origin_.repository,
         ledger_known=known,
-        facts=await _facts(js, questions(world, registry)),
         snapshot=snapshot,
         desired=world.desired,
         live=world.live,
         changes=world.changes,
         ledger=world.ledger,
     )
+    view = replace(view, facts=await _facts(js, world, view, registry))
     made = decide(
         world,
         view,
@@ -138,8 +139,12 @@ def counted(snapshot: Snapshot, world: World) -> dict[str, int]:
     }
 
 
-async def _facts(js: JetStream | None, asked: Sequence[Question]) -> Facts:
-    return await ask(js, asked) if js else dict.fromkeys(asked, Unanswered("no server was asked"))
+async def _facts(js: JetStream | None, world: World, view: View, registry: Registry) -> Facts:
+    """Until no answer leads to another question."""
+    facts: dict[Question, Json | Unanswered] = {}
+    while asked := questions(world, replace(view, facts=facts), registry):
+        facts |= await ask(js, asked) if js else dict.fromkeys(asked, Unanswered("no server was asked"))
+    return facts
 
 
 def came_from(topology: Topology) -> Origin:

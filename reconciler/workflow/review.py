@@ -108,9 +108,9 @@ def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dic
     world = reconcile(head, snapshot, records, REGISTRY, ledger_known=True, today=today)
     view = View(
         target=snapshot.target, topology=head.name, snapshot=snapshot,
-        facts=dict.fromkeys(questions(world, REGISTRY), Unanswered(NOBODY_ASKED)),
         desired=world.desired, live=world.live, changes=world.changes,
     )  # fmt: skip
+    view = replace(view, facts=dict.fromkeys(questions(world, view, REGISTRY), Unanswered(NOBODY_ASKED)))
     watched = Watched(view)
     found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
     older = able_to_stand(head, snapshot.target.version, REGISTRY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -78,10 +78,11 @@ class Comparison:
     loaded: Topology | None
     complaints: tuple[Diagnostic, ...]
     world: World | None
+    view: View | None = None
 
-    @property
-    def questions(self) -> list[Question]:
-        return questions(self.world, REGISTRY) if self.world else []
+    def questions(self, facts: Facts) -> list[Question]:
+        """What these answers leave open."""
+        return questions(self.world, replace(self.view, facts=facts), REGISTRY) if self.world and self.view else []
 
 
 def compared(case: Case, snapshot: Snapshot, folder: Path) -> Comparison:
@@ -93,7 +94,11 @@ def compared(case: Case, snapshot: Snapshot, folder: Path) -> Comparison:
         return Comparison(text, None, tuple(d for d in loaded.diagnostics if d.is_error), None)
     ledger = {case.at: Owned(topology=loaded.topology.name, fields={})} if case.removes else {}
     world = reconcile(loaded.topology, snapshot, ledger, REGISTRY, ledger_known=True, today=TODAY)
-    return Comparison(text, loaded.topology, (), world)
+    view = View(
+        target=snapshot.target, topology=loaded.topology.name, snapshot=snapshot,
+        desired=world.desired, live=world.live, changes=world.changes,
+    )  # fmt: skip
+    return Comparison(text, loaded.topology, (), world, view)
 
 
 def _wanted(case: Case, snapshot: Snapshot) -> Body:
@@ -111,12 +116,9 @@ def _wanted(case: Case, snapshot: Snapshot) -> Body:
 def judged(case: Case, snapshot: Snapshot, comparison: Comparison, facts: Facts, registry: Registry = REGISTRY) -> Ours:
     """The verdict, and the request our own executor would send if nothing stood against it."""
     world = comparison.world
-    if comparison.loaded is None or world is None:
+    if comparison.view is None or world is None:
         return Ours(text=comparison.text, complaints=comparison.complaints, request=_as_written(case, snapshot))
-    view = View(
-        target=snapshot.target, topology=comparison.loaded.name, facts=facts, snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes,
-    )  # fmt: skip
+    view = replace(comparison.view, facts=facts)
     plan = decide(world, view, registry, Options(today=TODAY))
     going = [step for step in plan.steps if step.address == str(case.at)]
     steps = going or registry.of(case.at).steps(world.changes[case.at], view)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.resource import Config
-from reconciler.core.wire import Snapshot
+from reconciler.core.resource import Config, Json
+from reconciler.core.wire import Question, Snapshot, Unanswered
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
 from reconciler.server.observe import ask, observe
@@ -132,7 +132,9 @@ async def _create(js: JetStream, wanted: Live) -> Answer:
 
 async def _judge(js: JetStream, one: Outcome, snapshot: Snapshot, folder: Path) -> None:
     comparison = compared(one.case, snapshot, folder)
-    facts = await ask(js, asked) if (asked := comparison.questions) else {}
+    facts: dict[Question, Json | Unanswered] = {}
+    while asked := comparison.questions(facts):
+        facts |= await ask(js, asked)
     one.ours = judged(one.case, snapshot, comparison, facts)
 
 

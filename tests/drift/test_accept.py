@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import reconciler
+from reconciler.core.diff import FieldClass
 from reconciler.core.drift import Standing
 from reconciler.report.accepted import accepted_json
 from reconciler.server.observe import observe
@@ -20,6 +22,7 @@ from tests.drift.test_watch import fewer
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
 from tests.support.topologies import HEADER, from_files
+from tests.support.versions import on_every_version
 
 DAY = 86_400_000_000_000
 TEXT = """# orders, all of it
@@ -105,6 +108,22 @@ def test_a_field_that_is_back_at_its_default_leaves_the_file(owner: Owner) -> No
     made, text = accepted(owner)
     assert text == TEXT.replace("    max_age: 7d           # a week\n    metadata: {team: a}   # ours\n", "")
     assert not made.left.drift.drifted
+
+
+@on_every_version
+@pytest.mark.parametrize(
+    "edit", [("max_age: 3d", "max_age: 2d"), ("{team: a}", "{team: c}")], ids=["accepted", "other"]
+)
+def test_what_was_accepted_and_applied_is_no_change_from_outside_any_more(owner: Owner, edit: tuple[str, str]) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", updating("S", max_age=3 * DAY, max_bytes=10 << 30)))
+    _, text = accepted(owner)
+    owner.apply(text)
+    assert text.count(edit[0]) == 1
+    later = reconciler.plan(owner.topology(text.replace(*edit)), owner.where).plan
+    assert [(one.address, [field.field_class for field in one.fields]) for one in later.changes] == [
+        ("stream/S", [FieldClass.CONFIG])
+    ]
 
 
 def test_a_list_whose_order_says_something_keeps_the_live_order(owner: Owner) -> None:

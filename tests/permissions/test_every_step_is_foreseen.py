@@ -17,7 +17,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.resource import Address
 from reconciler.core.rule import View
 from reconciler.core.topology import Moved, Topology
-from reconciler.core.wire import Call, MessagesFrom, QueuedFrom, Snapshot, Target, Version
+from reconciler.core.wire import Call, MessagesFrom, Oldest, QueuedFrom, Snapshot, Target, Version
 from reconciler.kinds import REGISTRY
 from reconciler.server import reach
 from reconciler.server.reach import Api
@@ -96,13 +96,13 @@ def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[object, View]:
 
 
 def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
-    world, _ = view_of(wanted, snapshot)
-    for question in questions(world, REGISTRY):  # type: ignore[arg-type]
+    world, view = view_of(wanted, snapshot)
+    for question in questions(world, view, REGISTRY):  # type: ignore[arg-type]
         if isinstance(question, QueuedFrom):
             yield from API.needs("asked", ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}"), stream=question.stream)
             yield from API.needs("asked", reach.MEASURE, stream=question.source)
         else:
-            templates = reach.MEASURE if isinstance(question, MessagesFrom) else ("STREAM.INFO.{stream}",)
+            templates = reach.MEASURE if isinstance(question, MessagesFrom | Oldest) else ("STREAM.INFO.{stream}",)
             yield from API.needs("asked", templates, stream=question.stream)
 
 

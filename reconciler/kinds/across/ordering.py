@@ -52,4 +52,4 @@ def _is_left(change: Change, fields: Mapping[str, Json]) -> bool:
     """Something remains for a second stage, were it only that the server fills in itself what the first stage wrote."""
     tops = {item.top for item in change.fields}
     left_out = change.desired is not None and any(change.desired.leaves_to_server(top) for top in tops)
-    return left_out or not tops <= fields.keys() or any(fields[top] != change.becomes(top) for top in tops)
+    return left_out or not tops <= fields.keys() or any(value != change.becomes(top) for top, value in fields.items())

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from reconciler.core.amount import Amount, exactly
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
+from reconciler.core.resource import Config, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import MessagesFrom, Question
 from reconciler.kinds.consumer.around import changes_of
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.primitives.readers import behind, filters
-from reconciler.kinds.primitives.subjects import collide, is_subset
-from reconciler.kinds.primitives.words import Amount, amount, consent_to, exactly, listed, some
+from reconciler.kinds.primitives.subjects import collide, is_subset, meets
+from reconciler.kinds.primitives.words import amount, consent_to, listed, some
 
 FILTERS = ("filter_subject", "filter_subjects")
 Info = Mapping[str, Json]
 
 
-def questions(change: Change) -> Iterator[Question]:
+def questions(change: Change, _view: View) -> Iterator[Question]:
     """What lies before and after the position of a consumer whose filter changes."""
     if change.action is Action.UPDATE and change.touches(*FILTERS) and change.live and change.desired:
         move = _move(change)
-        yield from (*_ahead(move), *_all(move, move.after), *_all(move, move.before))
+        for subjects in (move.after, move.both):
+            yield from (*_ahead(move, subjects), *_all(move, subjects))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +47,9 @@ class _Move:
         return all(any(is_subset(old, new) for new in self.after) for old in self.before)
 
     @property
-    def overlaps(self) -> bool:
-        return any(collide(old, new) for old in self.before for new in self.after)
+    def both(self) -> Sequence[str]:
+        """What matches before and after."""
+        return meets(self.before, self.after)
 
 
 def _move(change: Change) -> _Move:
@@ -60,8 +63,8 @@ def _move(change: Change) -> _Move:
     )
 
 
-def _ahead(move: _Move) -> list[MessagesFrom]:
-    return [MessagesFrom(stream=move.stream, start=move.position + 1, filter=one) for one in move.after]
+def _ahead(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+    return [MessagesFrom(stream=move.stream, start=move.position + 1, filter=one) for one in subjects]
 
 
 def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
@@ -69,7 +72,6 @@ def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
 
 
 def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
-    """Messages in all of these answers; None: nobody counted some of them."""
     answers = [view.facts.get(one) for one in asked]
     known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
     return sum(known) if len(known) == len(answers) else None
@@ -89,10 +91,10 @@ def filter_change(change: Change, view: View) -> Found:
     if not (change.touches(*FILTERS) and change.live and change.desired):
         return None
     move = _move(change)
-    ahead = number_of(_ahead(move), view)
     retention = retention_of(move.stream, view)
-    skipped = _skipped(move, ahead)
-    missed = exactly(0) if retention == "workqueue" else _missed(move, ahead, view)
+    staying = move.pending if move.widens else number_of(_ahead(move, move.both), view)
+    skipped = Amount(0, move.pending) if staying is None else exactly(max(0, move.pending - staying))
+    missed = exactly(0) if retention == "workqueue" else _missed(move, staying, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
     if not skipped.most and (missed is None or not missed.most) and not (missed is None and move.position):
         return None
@@ -103,39 +105,39 @@ def filter_change(change: Change, view: View) -> Found:
         path=path,
         to=change.becomes(path) if drops else None,
         message="; ".join(said),
-        quantities=({"messages": skipped.most} if drops else {"skipped": skipped.most})
-        | ({} if missed is None else {"missed": missed.most}),
+        quantities=({"messages": _dropped(skipped, change, view)} if drops else {"skipped": skipped})
+        | ({} if missed is None else {"missed": missed}),
         fix="declare a second consumer with the new filter, or let this one work off what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if drops else ""),
     )
 
 
-def _skipped(move: _Move, ahead: int | None) -> Amount:
-    """Pending now, and not matching any more."""
-    if move.widens or not move.pending:
-        return exactly(0)
-    if not move.overlaps:
-        return exactly(move.pending)
-    if move.narrows and ahead is not None:
-        return exactly(max(0, move.pending - ahead))
-    return Amount(0, move.pending)
-
-
-def _missed(move: _Move, ahead: int | None, view: View) -> Amount | None:
+def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     """Stored before its position, and matching only now; None: nobody counted."""
     if move.narrows or not move.position:
         return exactly(0)
-    stored, before = number_of(_all(move, move.after), view), number_of(_all(move, move.before), view)
+    stored, ahead = number_of(_all(move, move.after), view), number_of(_ahead(move, move.after), view)
     if stored == 0:
         return exactly(0)
     if stored is None or ahead is None:
         return None
-    passed = max(0, stored - ahead)
-    if not move.overlaps:
-        return exactly(passed)
-    if move.widens and before is not None:
-        return exactly(max(0, passed - max(0, before - move.pending)))
-    return Amount(0, passed)
+    passed, both = max(0, stored - ahead), number_of(_all(move, move.both), view)
+    if both is None or staying is None:
+        return Amount(0, passed)
+    return exactly(max(0, passed - max(0, both - staying)))
+
+
+def _dropped(skipped: Amount, change: Change, view: View) -> Amount:
+    """On an interest stream: all of it, where nobody else is there to want it."""
+    return Amount(0, skipped.most) if any(_others(change, view)) else skipped
+
+
+def _others(change: Change, view: View) -> Iterator[Config]:
+    """Of consumers that want messages of the same stream: declared ones, live ones, and those that feed its copies."""
+    stream, name = change.address.names
+    for where in (view.snapshot.consumers, view.snapshot.copiers) if view.snapshot else ():
+        yield from (other["config"] for key, other in where.get(stream, {}).items() if key != name)
+    yield from (one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.live is None)
 
 
 def _skips(skipped: Amount, move: _Move, retention: str) -> Iterator[str]:
@@ -180,30 +182,27 @@ def consumer_deletion(change: Change, view: View) -> Found:
     parts = {f"{some(pending, 'message')} not yet delivered": pending,
              f"{some(unacknowledged, 'message')} not yet acknowledged": unacknowledged}  # fmt: skip
     lost = f"{listed([said for said, number in parts.items() if number])} lose their reader"
-    dropped, fate = _fate(change, info, view) if behind(info) else (0, "")
+    dropped, fate = _fate(change, info, view) if behind(info) else (exactly(0), "")
     return Finding(
         outcome=Outcome.WARNS,
         quantities={"undelivered": pending, "unacknowledged": unacknowledged}
-        | ({"dropped": dropped} if dropped else {}),
+        | ({"dropped": dropped} if dropped.most else {}),
         message="; ".join(filter(None, (lost + fate if behind(info) else "", using))),
     )
 
 
-def _fate(change: Change, info: Info, view: View) -> tuple[int, str]:
-    """What becomes of the messages it still wanted: how many are dropped at most, and in words."""
-    stream, name = change.address.names
-    retention = retention_of(stream, view)
+def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
+    """What becomes of the messages it still wanted: how many are dropped, and in words."""
+    retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
-        return 0, ": they stay until another consumer takes them"
+        return exactly(0), ": they stay until another consumer takes them"
     if retention != "interest":
-        return 0, ""
-    there = (view.snapshot.consumers if view.snapshot else {}).get(stream, {})
-    others = [other["config"] for key, other in there.items() if key != name]
-    coming = [one.desired.config for one in changes_of(view)[stream] if one.desired and one.live is None]
+        return exactly(0), ""
     mine = filters(info["config"])
-    if any(collide(one, two) for other in (*others, *coming) for one in filters(other) for two in mine):
-        return behind(info), f", and up to {some(behind(info))} go at apply: those that no other consumer wants"
-    return behind(info), " and go at apply, since no other consumer wants them"
+    if any(collide(one, two) for other in _others(change, view) for one in filters(other) for two in mine):
+        dropped = Amount(0, behind(info))
+        return dropped, f", and {amount(dropped)} go at apply: those that no other consumer wants"
+    return exactly(behind(info)), " and go at apply, since no other consumer wants them"
 
 
 def _clients(info: Info) -> str:

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
+from reconciler.core.amount import Amount, exactly
 from reconciler.core.binds import after_ack_floor
 from reconciler.core.diff import Action, Change, Consequence
 from reconciler.core.resource import Address, Config, Json, Resource
 from reconciler.core.rule import Finding, Outcome, View
 from reconciler.core.wire import Snapshot
 from reconciler.kinds.primitives.consumer_config import FIELDS
-from reconciler.kinds.primitives.words import some
+from reconciler.kinds.primitives.words import amount, some
 
 KNOWING = ("explicit", "all")
 """Ack policies under which a consumer knows what was processed."""
@@ -68,11 +69,13 @@ def _follows_from_the_switch(change: Change, path: str) -> bool:
     return path != "deliver_subject" and pulled != pulls and change.becomes(path) is None
 
 
-def _comes_again(again: int, unacknowledged: int) -> str:
-    if not again:
+def _comes_again(again: Amount, unacknowledged: int) -> str:
+    if not again.most:
         return "nothing is delivered again"
-    others = "" if again <= unacknowledged else ", the others acknowledged out of order"
-    return f"up to {some(again, 'message')} come again: {some(unacknowledged)} not yet acknowledged{others}"
+    comes = f"{amount(again, 'message')} come{'s' if again.is_exact and again.most == 1 else ''} again"
+    if again.is_exact:
+        return f"{comes}, not yet acknowledged"
+    return f"{comes}: {some(unacknowledged)} not yet acknowledged, the others acknowledged out of order"
 
 
 def _immovable(change: Change, view: View) -> str:
@@ -127,19 +130,19 @@ def _has_room(change: Change, view: View) -> bool:
     return most <= 0 or len(there) < most or placeholder(change.address.name) in there
 
 
-def _again(change: Change, view: View) -> tuple[int, int]:
-    """Messages that may come again, at most, and how many of them wait for their acknowledgement.
+def _again(change: Change, view: View) -> tuple[Amount, int]:
+    """Messages that come again, and how many of them wait for their acknowledgement.
 
     Above the ack floor some may be acknowledged already, out of order; which ones, no server says.
     """
     info = info_of(change)
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):
-        return unacknowledged, unacknowledged
+        return exactly(unacknowledged), unacknowledged
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
     messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
     deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)
-    return max(0, min(messages, deliveries)), unacknowledged
+    return Amount(min(unacknowledged, max(0, messages)), max(0, min(messages, deliveries))), unacknowledged
 
 
 def start(change: Change, view: View) -> Config:

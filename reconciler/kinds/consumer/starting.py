@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from reconciler.core.amount import Amount
 from reconciler.core.diff import Action, Change, Consequence
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
@@ -209,7 +210,7 @@ def _consented(change: Change, message: str, name: str, number: int, stood: int 
             "opt_start_time, from when it was still there"
         )
     return Finding(
-        outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: number}, message=message,
+        outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, quantities={name: Amount(0, number)}, message=message,
         fix=f"{way}; {consent}",
     )  # fmt: skip
 

@@ -165,7 +165,7 @@ ELASTIC_GROUP = Kind(
     render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k not in OF_THE_QUEUE}),
     derived=lambda address: (Raw("stream", (derived.stream_name(*address.names),)),),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
-    questions=lambda change: (*movement.questions(change), *still_stored.questions(change)),
+    questions=lambda change, _view: (*movement.questions(change), *still_stored.questions(change)),
     consequences=lambda change, view: (
         *movement.consequences(change, view),
         *recreation.consequences(change, view),

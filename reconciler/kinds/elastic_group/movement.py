@@ -55,7 +55,9 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: int | None) -> Consequence:
     """What it means when partitions change hands: which ones, what waits in them, what is delivered again."""
     moved = moving(now, then)
-    redelivered = "" if in_flight is None else f"about {some(in_flight)} in flight are delivered again"
+    redelivered = (
+        "" if in_flight is None else f"{some(in_flight)} in flight {'is' if in_flight == 1 else 'are'} delivered again"
+    )
     counted = {
         "partitions_moved": len(moved),
         "messages_moved": None if queued is None else sum(queued[number] for number in moved),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from reconciler.core.amount import Amount
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.elastic_group import derived, recreate, recreation, still_stored
 from reconciler.kinds.elastic_group.fixed import fixed
-from reconciler.kinds.primitives.words import consent_to, some
+from reconciler.kinds.primitives.words import amount, consent_to, some
 
 
 @rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))
@@ -96,13 +97,13 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     which = (
         f"and whether {stream} still stores them could not be told ({still_stored.why_unknown(change, view)})"
         if lost is None
-        else f"of which {stream} does not store up to {some(lost)} any more"
+        else f"of which {stream} does not store {amount(Amount(0, lost))} any more"
     )
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=field,
         to=to,
-        quantities={"messages": queued if lost is None else lost},
+        quantities={"messages": Amount(0, queued if lost is None else lost)},
         message=f"its queue {recreate.name(change)} holds {some(queued, 'message')}, {which}: made anew, it cannot take those "
         "in again",
         fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', to)}",

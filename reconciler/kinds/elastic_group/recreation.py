@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from reconciler.core.amount import Amount
 from reconciler.core.binds import told_of_source
 from reconciler.core.diff import Action, Change, Consequence
 from reconciler.core.resource import Json
 from reconciler.core.rule import View
 from reconciler.kinds.elastic_group import recreate
 from reconciler.kinds.primitives.times import moment
-from reconciler.kinds.primitives.words import in_words, some
+from reconciler.kinds.primitives.words import amount, in_words, some
 
 Info = Mapping[str, Json]
 
@@ -80,16 +81,16 @@ class Costs:
 
     instances: int
     queued: int
-    redelivered: int
+    redelivered: Amount
 
     @property
-    def quantities(self) -> dict[str, int]:
+    def quantities(self) -> dict[str, int | Amount]:
         return {"instances": self.instances, "queued": self.queued, "redelivered": self.redelivered}
 
     def in_words(self) -> str:
         ended = f"running instances end ({some(self.instances)} now) and must be started again by their owners"
-        delivered = f"of those delivered before, up to {some(self.redelivered)} come again"
-        again = delivered if self.redelivered else "nothing delivered before comes again"
+        delivered = f"of those delivered before, {amount(self.redelivered)} come again"
+        again = delivered if self.redelivered.most else "nothing delivered before comes again"
         return f"{ended}; the new queue begins with what is queued ({some(self.queued)} now); {again}"
 
 
@@ -102,7 +103,7 @@ def costs(change: Change, view: View) -> Costs:
     return Costs(
         instances=sum(_instances(info) for info in consumers),
         queued=state.get("messages", 0),
-        redelivered=in_flight + state.get("num_deleted", 0),
+        redelivered=Amount(in_flight, in_flight + state.get("num_deleted", 0)),
     )
 
 

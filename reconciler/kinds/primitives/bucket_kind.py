@@ -8,7 +8,7 @@ from functools import partial
 from reconciler.core.kind import FieldInfo, Kind, Place, Raw
 from reconciler.core.resource import Terms
 from reconciler.core.rule import Rule
-from reconciler.kinds.primitives import bucket, peers, surplus
+from reconciler.kinds.primitives import bucket, peers, sources_changed, surplus
 from reconciler.kinds.primitives.bucket_rules import bucket_rules
 from reconciler.kinds.primitives.known import field_infos
 
@@ -36,7 +36,11 @@ def bucket_kind(
         render=partial(bucket.render, shape),
         lends=partial(bucket.lends, shape),
         primary=lambda address: Raw("stream", (shape.stream(address.name),)),
-        questions=lambda change: (*surplus.questions(change, shape.ours), *peers.questions(change)),
+        questions=lambda change, view: (
+            *surplus.questions(change, view, shape.ours),
+            *sources_changed.questions(change, view),
+            *peers.questions(change),
+        ),
         unknown=lambda address, snapshot: snapshot.unknown_stream(shape.stream(address.name)),
         rules=(*bucket_rules(family, shape), *rules),
     )

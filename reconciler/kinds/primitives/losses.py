@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from reconciler.core.amount import Amount
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.kinds.primitives import surplus
-from reconciler.kinds.primitives.readers import Going, Unread, unread
+from reconciler.core.wire import Question
+from reconciler.kinds.primitives import readers, surplus
+from reconciler.kinds.primitives.readers import Unread
 from reconciler.kinds.primitives.surplus import Loss, OwnName, as_named, is_lowered
 from reconciler.kinds.primitives.words import consent_to
 
@@ -30,14 +32,14 @@ def limit_lowered(family: str, own: OwnName = as_named) -> Rule:
         for field, loss_of in LOSSES.items():
             path = own(field)
             if is_lowered(change, path) and (loss := loss_of(change, path, surplus.state_of(change), view)):
-                late = _unread(change, loss.going, view)
+                late = _unread(change, loss, view)
                 yield Finding(
                     outcome=Outcome.NEEDS_CONSENT,
                     path=path,
-                    to=change.becomes(path),
+                    to=surplus.becomes(change, path),
                     message=loss.words + late.words,
                     quantities=_quantities(loss, late),
-                    fix=f"consent here if that is meant: {consent_to(f'{family}301', change.becomes(path), _unit(change, path))}",
+                    fix=f"consent here if that is meant: {consent_to(f'{family}301', surplus.becomes(change, path), _unit(change, path))}",
                 )
 
     harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
@@ -52,18 +54,29 @@ LOSSES: Mapping[str, Callable[[Change, str, Mapping[str, Json], View], Loss | No
 }
 
 
-def _unread(change: Change, going: Going | None, view: View) -> Unread:
+def questions(change: Change, view: View) -> Iterator[Question]:
+    """What lowered limits of a stream must ask, also for those who read it."""
+    yield from surplus.questions(change, view)
+    for field, loss_of in LOSSES.items():
+        if (
+            is_lowered(change, field)
+            and (loss := loss_of(change, field, surplus.state_of(change), view))
+            and loss.going
+        ):
+            yield from readers.questions(change.address.name, loss.going, view)
+
+
+def _unread(change: Change, loss: Loss, view: View) -> Unread:
     """Nobody consumes a bucket; watchers that read it now are no loss to anybody."""
-    if going is None or change.address.kind != "stream":
+    if loss.going is None or change.address.kind != "stream":
         return Unread()
-    return unread(change.address.name, surplus.state_of(change), going, view)
+    return readers.unread(change.address.name, surplus.state_of(change), loss.going, view, by=loss.by or None)
 
 
-def _quantities(loss: Loss, late: Unread) -> dict[str, int]:
-    """What an `upto` may bound; never an estimate, and the most where there are bounds."""
-    counted = loss.going is not None and not loss.going.is_estimate
-    lost = {"messages": loss.going.messages.most} if loss.going and counted else {}
-    return {**loss.more, **lost} | ({"unprocessed": late.most} if counted and late.most else {})
+def _quantities(loss: Loss, late: Unread) -> dict[str, Amount]:
+    """What an `upto` may bound."""
+    lost = {"messages": loss.going.messages} if loss.going else {}
+    return {**loss.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
 
 
 def _unit(change: Change, path: str) -> str:

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.core.amount import Amount
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.core.wire import MessagesFrom
 from reconciler.kinds.primitives.copies import identity, origin_of
 from reconciler.kinds.primitives.origins import taken_subjects
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.subjects import collide, meets
 from reconciler.kinds.primitives.surplus import OwnName, as_named, state_of
-from reconciler.kinds.primitives.words import consent_to, some
+from reconciler.kinds.primitives.words import amount, consent_to, some
 
 STARTS = ("opt_start_seq", "opt_start_time", "consumer")
 Source = Mapping[str, Json]
@@ -37,11 +39,52 @@ def copied_again(family: str) -> Rule:
     )
 
 
+def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
+    """How much of an origin comes once more."""
+    for _, source in _others(change, view):
+        yield from _overlap(source, change, view)
+
+
 def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
+    for index, source in _others(change, view):
+        yield _flagged(f"{family}304", index, source, _copied(source, change, view))
+
+
+def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:
+    """Where another source takes what one has copied already."""
+    if change.action is not Action.UPDATE or not change.touches("sources") or not state_of(change).get("messages"):
+        return
     before = _sources(change.was("sources"), view)
     for index, source in enumerate(change.becomes("sources") or ()):
-        if state_of(change).get("messages") and _is_another(source, before, view):
-            yield _flagged(f"{family}304", index, source, _stored(source, view))
+        if _is_another(source, before, view):
+            yield index, source
+
+
+def _overlap(source: Source, change: Change, view: View) -> list[MessagesFrom]:
+    """What the source takes of its origin and another one took before; nothing where that lies elsewhere."""
+    if "external" in source or not view.snapshot or source["name"] not in view.snapshot.streams:
+        return []
+    taken = [one for other in _same(source, change) for one in taken_subjects(other)]
+    return [MessagesFrom(stream=source["name"], start=1, filter=one) for one in meets(taken_subjects(source), taken)]
+
+
+def _same(source: Source, change: Change) -> list[Source]:
+    return [one for one in change.was("sources") or () if _is_of_the_same(source, one)]
+
+
+def _copied(source: Source, change: Change, view: View) -> Amount | None:
+    """How many messages come once more: those that the origin holds, if those before have copied them all."""
+    if not (asked := _overlap(source, change, view)):
+        return None
+    answers = [view.facts.get(one) for one in asked]
+    if not all(isinstance(one, Mapping) and "messages" in one for one in answers):
+        there = int(view.snapshot.streams[source["name"]]["state"].get("messages", 0)) if view.snapshot else 0
+        return Amount(0, there)
+    number = sum(one["messages"] for one in answers if isinstance(one, Mapping))
+    told = (change.live.state.get("sources") or ()) if change.live else ()
+    lag = sum(one.get("lag", 0) for one in told if origin_of(one) == origin_of(source))
+    is_whole = not any(start in one for one in _same(source, change) for start in STARTS)
+    return Amount(max(0, number - lag) if is_whole else 0, number)
 
 
 def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
@@ -51,9 +94,9 @@ def _is_another(source: Source, before: Mapping[object, Source], view: View) -> 
     return any(_is_of_the_same(source, other) for other in before.values())
 
 
-def _flagged(code: str, index: int, source: Source, stored: int | None) -> Finding:
+def _flagged(code: str, index: int, source: Source, stored: Amount | None) -> Finding:
     name = source["name"]
-    many = "every message" if stored is None else f"up to {some(stored, 'message')}"
+    many = "every message" if stored is None else amount(stored, "message")
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=f"sources[{index}].name",
@@ -74,12 +117,6 @@ def _is_of_the_same(source: Source, other: Source) -> bool:
     return origin_of(source) == origin_of(other) and any(
         collide(mine, theirs) for mine in taken_subjects(source) for theirs in taken_subjects(other)
     )
-
-
-def _stored(source: Source, view: View) -> int | None:
-    """What its origin has; None where that lies elsewhere, or was not seen."""
-    there = view.snapshot.streams.get(source["name"]) if view.snapshot and "external" not in source else None
-    return int(there["state"].get("messages", 0)) if there else None
 
 
 def left_behind(family: str, own: OwnName = as_named) -> Rule:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
+from reconciler.core.amount import Amount
 from reconciler.core.consent import entry, quoted
 from reconciler.kinds.primitives.values import BYTES, NANOSECONDS, show_bytes, show_duration
 
@@ -19,29 +20,15 @@ def some(number: int, noun: str = "") -> str:
     return f"{shown} {noun}{'' if number == 1 else 's'}" if noun else shown
 
 
-class Amount(NamedTuple):
-    """A number as far as it is known."""
-
-    least: int
-    most: int
-
-    @property
-    def is_exact(self) -> bool:
-        return self.least == self.most
-
-
-def exactly(number: int) -> Amount:
-    return Amount(number, number)
-
-
-def amount(known: Amount, noun: str = "", *, is_estimate: bool = False) -> str:
-    """`80 k messages`, `up to 80 k messages`, `at least 3 and up to 80 messages`, `about 80 messages`."""
+def amount(known: Amount, noun: str = "") -> str:
+    """`80 k messages`, `up to 80 messages`, `at least 3 and at most 80 messages`, `about 40, at most 80 messages`."""
     shown = some(known.most, noun)
-    if is_estimate:
-        return f"about {shown}"
     if known.is_exact:
         return shown
-    return f"at least {some(known.least)} and up to {shown}" if known.least else f"up to {shown}"
+    if known.about is not None:
+        least = f"at least {some(known.least)} " if known.least else ""
+        return f"about {some(known.about)}, {least}{'and ' if least else ''}at most {shown}"
+    return f"at least {some(known.least)} and at most {shown}" if known.least else f"up to {shown}"
 
 
 def listed(parts: list[str]) -> str:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from reconciler.core.amount import Amount, exactly
 from reconciler.core.consent import quoted
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
-from reconciler.kinds.primitives import peers, surplus
+from reconciler.kinds.primitives import losses, peers, sources_changed, surplus
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.made_again import made_again
 from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide, is_subset, matches
-from reconciler.kinds.primitives.words import consent_to, exactly, listed, size, some
+from reconciler.kinds.primitives.words import amount, consent_to, listed, size, some
 from reconciler.kinds.stream.one_way import to_copy
 
 NAMED = 5
@@ -25,9 +26,10 @@ EMPTIES = Version(2, 15)
 """From here on, interest retention without any consumer removes what is stored."""
 
 
-def questions(change: Change) -> Iterator[Question]:
+def questions(change: Change, view: View) -> Iterator[Question]:
     """What the losses of a stream depend on, beyond its state."""
-    yield from surplus.questions(change)
+    yield from losses.questions(change, view)
+    yield from sources_changed.questions(change, view)
     yield from peers.questions(change)
     if asked := to_copy(change):
         yield asked
@@ -67,19 +69,21 @@ def interest_retention(change: Change, view: View) -> Found:
     )
 
 
-def _without_interest(change: Change, view: View, messages: int) -> tuple[int, str]:
-    """How many go at most, and why. Consumers of the same plan come and go before."""
+def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount, str]:
+    """How many go, and why. Consumers of the same plan come and go before."""
     stored, wanting = some(messages, "stored message"), _wanting(change, messages, view)
     if not wanting:
         if view.target.version >= EMPTIES:
-            return messages, f"nobody consumes this stream, so all of {stored} go at apply, and new ones are not kept"
-        return 0, f"nobody consumes this stream: {stored} stay for now, but new ones are not kept"
+            return exactly(
+                messages
+            ), f"nobody consumes this stream, so all of {stored} go at apply, and new ones are not kept"
+        return exactly(0), f"nobody consumes this stream: {stored} stay for now, but new ones are not kept"
     furthest = max(sorted(wanting), key=lambda name: wanting[name])
     wanted = min(messages, wanting[furthest])
     wants = "still wants" if furthest in _there(change.address.name, view) else "will want"
     held = f", since {furthest} {wants} {some(wanted)}" if wanted else ""
-    going = messages - wanted
-    words = f"up to {some(going)} of {stored} go" if going else f"none of {stored} goes"
+    going = Amount(0, messages - wanted)  # what no filter matches may stay until the consumers have passed it
+    words = f"{amount(going)} of {stored} go" if going.most else f"none of {stored} goes"
     return going, f"{words} at apply{held}: what every consumer has acknowledged is not kept"
 
 
@@ -176,7 +180,7 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
     if not (number := sum(staying.values())):
         return ". Nothing is stored under it", {"stored": 0}
     leaving = Going(messages=exactly(number))
-    late = unread(change.address.name, surplus.state_of(change), leaving, view, stored=staying)
+    late = unread(change.address.name, surplus.state_of(change), leaving, view, by=staying)
     return f". {some(number, 'stored message')} under it stay{'s' if number == 1 else ''}{late.words}", {
         "stored": number
     }
@@ -246,7 +250,7 @@ def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.WARNS,
             quantities={"messages": messages, "bytes": state.get("bytes", 0)}
-            | ({"unprocessed": late.most} if late.most else {}),
+            | ({"unprocessed": late.furthest} if late.furthest.most else {}),
             message=f"with it go {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}",
         )
 

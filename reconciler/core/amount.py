@@ -1,0 +1,34 @@
+"""A number as far as it is known: counted, or between two bounds, with a guess where there is a good one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Amount(NamedTuple):
+    least: int
+    most: int
+    about: int | None = None
+    """The guess between them."""
+
+    @property
+    def is_exact(self) -> bool:
+        return self.least == self.most
+
+
+Amounts = Mapping[str, Amount]
+
+
+def exactly(number: int) -> Amount:
+    return Amount(number, number)
+
+
+def mosts(amounts: Mapping[str, int | Amount]) -> dict[str, int]:
+    """The numbers that a consent bounds: where something was not counted, how much it is at most."""
+    return {name: one.most if isinstance(one, Amount) else one for name, one in amounts.items()}
+
+
+def inexact(amounts: Mapping[str, int | Amount]) -> dict[str, Amount]:
+    """Those that were not counted."""
+    return {name: one for name, one in amounts.items() if isinstance(one, Amount) and not one.is_exact}

@@ -1,0 +1,59 @@
+"""Cases that were untrue once, or that nothing drawn comes near."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.truth import measuring
+from tests.truth.account import Work
+from tests.truth.case import Case
+
+ALL = frozenset(range(1000))
+
+
+def stream(consumers: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"streams": {"S": {"subjects": ["s.>"], "consumers": consumers, **fields}}}
+
+
+def taking(*subjects: str) -> dict[str, Any]:
+    found = {"ack_policy": "explicit"}
+    return found | (
+        {} if not subjects else {"filter_subjects": list(subjects)} if subjects[1:] else {"filter_subject": subjects[0]}
+    )
+
+
+DISJOINT = {"a": taking("s.a"), "b": taking("s.b")}
+FIRST_A_THEN_B = (*[("s.a", 10)] * 100, *[("s.b", 10)] * 100)
+SOME = tuple((f"s.{letter}", 10) for letter in "aabcbcabcc")
+
+BY_HAND = (
+    *(
+        Case(
+            codes=("ST301",), before=stream(DISJOINT, retention="workqueue", allow_direct=direct), messages=FIRST_A_THEN_B,
+            work={"a": Work(), "b": Work(10, ALL)}, measure=measuring.trimmed,
+            after=stream(DISJOINT, retention="workqueue", allow_direct=direct, **lowered),
+        )
+        for direct in (True, False)
+        for lowered in ({"max_msgs": 90}, {"max_bytes": 4000})
+    ),
+    Case(  # the default is a limit
+        codes=("KV301",), stream="KV_B", messages=(("$KV.B.a", 1),) * 5, before={"kv_buckets": {"B": {"history": 10}}},
+        after={"kv_buckets": {"B": {"history": 1}}}, measure=measuring.bucket_trimmed,
+    ),
+    Case(  # what it had passed is given to it from the beginning on
+        codes=("CO301",), before=stream({"c": taking("s.b", "s.c")}, retention="workqueue"), messages=SOME,
+        work={"c": Work(5, ALL)}, after=stream({"c": taking()}, retention="workqueue"), measure=measuring.filtered,
+    ),
+    Case(  # neither narrower nor wider
+        codes=("CO301",), before=stream({"c": taking("s.a", "s.b")}, allow_direct=True), messages=SOME,
+        work={"c": Work(4, ALL)}, after=stream({"c": taking("s.b", "s.c")}, allow_direct=True), measure=measuring.filtered,
+    ),
+    Case(  # a subject is narrowed, and a consumer takes nothing of what is left out
+        codes=("ST303",), before=stream({"c": taking("s.b")}), messages=SOME, work={"c": Work(1, ALL)},
+        after=stream({"c": taking("s.b")}, subjects=["s.b"]), measure=measuring.no_longer_taken,
+    ),
+    Case(  # wider is nothing lost
+        codes=("ST303",), before=stream({}, subjects=["s.a", "s.b", "s.c"]), messages=SOME,
+        after=stream({}), measure=measuring.no_longer_taken,
+    ),
+)  # fmt: skip

@@ -1,0 +1,81 @@
+"""One case: what is there, how far its consumers are, what becomes of it, and how that is counted afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from reconciler.core.amount import Amount, exactly
+from reconciler.core.plan import Plan
+from tests.truth.account import Live, Work
+
+Topology = Mapping[str, Any]
+Ready = Callable[[Live], Awaitable[None]]
+Measured = Mapping[str, int]
+"""By what the table calls it: `ST301 messages`."""
+
+
+class Scene(NamedTuple):
+    """What was there when the plan was made."""
+
+    stored: Mapping[int, str]
+    bytes: int
+    plan: Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    codes: tuple[str, ...]
+    """Whose quantities are looked at."""
+    before: Topology
+    messages: tuple[tuple[str, int], ...]
+    deleted: tuple[int, ...] = ()
+    """Sequences, before any consumer works."""
+    work: Mapping[str, Work] = field(default_factory=dict)
+    pause: float = 0
+    """Seconds before the later messages come."""
+    later: tuple[tuple[str, int], ...] = ()
+    gone: tuple[str, ...] = ()
+    """Consumers that somebody deletes."""
+    after: Topology
+    replacing: tuple[str, ...] = ()
+    """Codes that a replacement takes consent to."""
+    ready: Ready | None = None
+    """What to wait for, or to note, before the plan."""
+    measure: Callable[[Live, Scene], Awaitable[Measured]]
+    stream: str = "S"
+
+
+class Row(NamedTuple):
+    of: str
+    said: Amount
+    measured: int
+
+    @property
+    def holds(self) -> bool:
+        return self.said.least <= self.measured <= self.said.most
+
+
+def said(case: Case, plan: Plan) -> Iterator[tuple[str, Amount]]:
+    """Each quantity of the codes in question, and of consequences as `code` says their names."""
+    for change in plan.changes:
+        for one in (*change.verdicts, *change.consequences):
+            code = getattr(one, "code", "EG move")
+            for name, number in one.quantities.items() if code in case.codes else ():
+                yield f"{code} {name}", one.bounds.get(name, exactly(number))
+            if code == "ST301" and code in case.codes:
+                yield from _of_readers(case, one.message)
+
+
+def _of_readers(case: Case, message: str) -> Iterator[tuple[str, Amount]]:
+    """What the words say of each consumer that has not processed some of it."""
+    for name in case.work:
+        if found := re.search(SAID.format(name), message.partition(";")[2]):
+            least, most, upto, exact = (int(one) if one else None for one in found.groups())
+            number = exact if most is None and upto is None else None
+            yield f"ST301 {name}", exactly(number) if number is not None else Amount(least or 0, most or upto or 0)
+
+
+SAID = r"\b{}(?: has not processed)? (?:at least (\d+) and at most (\d+)|up to (\d+)|(\d+))"

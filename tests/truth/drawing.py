@@ -1,0 +1,311 @@
+"""Random cases for each code: messages on a few subjects, holes, consumers that are somewhere, and one change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.support.drawing import drawn
+from tests.truth import measuring
+from tests.truth.account import Work
+from tests.truth.case import Case, Measured
+
+Draw = st.DrawFn
+LETTERS = ("a", "b", "c")
+REST: dict[str, Any] = {"T": {"subjects": ["t.>"]}}
+"""A file that declares nothing any more deletes nothing."""
+RETENTIONS = ("limits", "limits", "workqueue", "interest")
+
+
+def filled(prefix: str = "s") -> st.SearchStrategy[tuple[tuple[str, int], ...]]:
+    one = st.tuples(st.sampled_from([f"{prefix}.{letter}" for letter in LETTERS]), st.integers(0, 120))
+    return st.lists(one, min_size=1, max_size=30).map(tuple)
+
+
+@st.composite
+def holes(draw: Draw, number: int) -> tuple[int, ...]:
+    return tuple(draw(st.sets(st.integers(1, number), max_size=number // 3))) if draw(st.booleans()) else ()
+
+
+def subsets(prefix: str = "s") -> st.SearchStrategy[list[str]]:
+    """Filters; none: everything."""
+    letters = st.lists(st.sampled_from(LETTERS), max_size=2, unique=True)
+    return letters.map(lambda found: [f"{prefix}.{one}" for one in found])
+
+
+def filtering(filters: list[str]) -> dict[str, Any]:
+    return {} if not filters else {"filter_subject": filters[0]} if len(filters) == 1 else {"filter_subjects": filters}
+
+
+@st.composite
+def works(draw: Draw, policy: str = "explicit", *, first: bool = False, in_flight: bool = True) -> Work:
+    pulled = draw(st.integers(1 if first else 0, 20))
+    if policy == "none":
+        return Work(pulled)
+    every = range(pulled)
+    picked = draw(st.sampled_from(["none", "all", "some"])) if in_flight else "all"
+    done = {"none": set(), "all": set(every)}.get(picked) or set()
+    if picked == "some" and pulled:
+        done = draw(st.sets(st.sampled_from(every), max_size=pulled))
+    return Work(pulled, frozenset(done | {0} if first else done))
+
+
+@st.composite
+def readers(draw: Draw, retention: str, most: int = 3) -> dict[str, dict[str, Any]]:
+    """On a work queue no two take the same."""
+    found: dict[str, dict[str, Any]] = {}
+    for letter in LETTERS[: draw(st.integers(0, most))]:
+        policy = draw(st.sampled_from(["explicit", "explicit", "all", "none"])) if retention == "limits" else "explicit"
+        found[letter] = {"ack_policy": policy}
+        found[letter] |= filtering([f"s.{letter}"] if retention == "workqueue" else draw(subsets()))
+    return found
+
+
+@st.composite
+def base(draw: Draw, retentions: tuple[str, ...] = RETENTIONS, most: int = 3) -> dict[str, Any]:
+    """A stream S with messages, and consumers that have come somewhere."""
+    retention = draw(st.sampled_from(retentions))
+    messages, consumers = draw(filled()), draw(readers(retention, most))
+    work = {name: draw(works(one["ack_policy"])) for name, one in consumers.items()}
+    deleted = draw(holes(len(messages))) if retention != "interest" else ()
+    stream = {
+        "subjects": ["s.>"], "retention": retention, "consumers": consumers, "allow_direct": draw(st.booleans()),
+        "storage": draw(st.sampled_from(["file", "memory"])),
+    }  # fmt: skip
+    return {"stream": stream, "messages": messages, "deleted": deleted, "work": work}
+
+
+def of(stream: Mapping[str, Any], name: str = "S", **more: Any) -> dict[str, Any]:
+    return {"streams": {name: dict(stream)}, **more}
+
+
+def gone(*addresses: str) -> list[dict[str, str]]:
+    return [{"address": one, "reason": "x"} for one in addresses]
+
+
+@st.composite
+def limits(draw: Draw) -> Case:
+    found = draw(base())
+    number = len(found["messages"])
+    lowered = draw(
+        st.one_of(
+            st.integers(1, number).map(lambda most: {"max_msgs": most}),
+            st.integers(1, number * 90).map(lambda most: {"max_bytes": most}),
+            st.integers(1, max(1, number // 3)).map(lambda most: {"max_msgs_per_subject": most}),
+        )
+    )
+    stream = found.pop("stream")
+    raised = dict.fromkeys(lowered, 1000000)
+    return Case(
+        codes=("ST301",),
+        before=of({**stream, **raised}),
+        after=of({**stream, **lowered}),
+        measure=measuring.trimmed,
+        **found,
+    )
+
+
+@st.composite
+def too_large_to_read(draw: Draw) -> Case:
+    """More than is read for its size: an estimate."""
+    sizes = draw(st.lists(st.sampled_from([10, 20_000, 100_000]), min_size=12, max_size=30))
+    consumers = draw(readers("limits", 2))
+    stream = {"subjects": ["s.>"], "consumers": consumers, "storage": draw(st.sampled_from(["file", "memory"]))}
+    return Case(
+        codes=("ST301",), before=of(stream), messages=tuple((f"s.{LETTERS[n % 3]}", size) for n, size in enumerate(sizes)),
+        work={name: draw(works(one["ack_policy"])) for name, one in consumers.items()},
+        after=of({**stream, "max_bytes": draw(st.integers(100, max(200, sum(sizes) - 300_000)))}), measure=measuring.trimmed,
+    )  # fmt: skip
+
+
+@st.composite
+def ages(draw: Draw) -> Case:
+    found = draw(base())
+    stream = found.pop("stream")
+    later = draw(filled())
+    return Case(
+        codes=("ST301",), before=of(stream), pause=5, later=later, after=of({**stream, "max_age": "4s"}),
+        measure=measuring.trimmed, **found,
+    )  # fmt: skip
+
+
+@st.composite
+def histories(draw: Draw) -> Case:
+    messages, history = draw(filled("$KV.B")), draw(st.integers(1, 5))
+    return Case(
+        codes=("KV301",), stream="KV_B", messages=messages, before={"kv_buckets": {"B": {"history": 30}}},
+        after={"kv_buckets": {"B": {"history": history}}}, measure=measuring.bucket_trimmed,
+    )  # fmt: skip
+
+
+@st.composite
+def interests(draw: Draw) -> Case:
+    found = draw(base(("limits",)))
+    stream = found.pop("stream")
+    for one in stream["consumers"].values():
+        one.update(ack_policy="explicit")
+    return Case(
+        codes=("ST302",), before=of(stream), after=of({**stream, "retention": "interest"}),
+        measure=measuring.without_interest, **found,
+    )  # fmt: skip
+
+
+@st.composite
+def subjects(draw: Draw) -> Case:
+    found = draw(base(("limits", "workqueue")))
+    stream = found.pop("stream")
+    kept = draw(st.sampled_from([["s.a"], ["s.a", "s.b"], ["s.b", "t.>"], ["s.*"], [">"], ["s.>", "t.>"]]))
+    if kept == [">"]:
+        kept = ["s.>", "u.>"]
+    return Case(
+        codes=("ST303",),
+        before=of(stream),
+        after=of({**stream, "subjects": kept}),
+        measure=measuring.no_longer_taken,
+        **found,
+    )
+
+
+@st.composite
+def removals(draw: Draw) -> Case:
+    found = draw(base())
+    stream = found.pop("stream")
+    names = [f"consumer/S/{name}" for name in stream["consumers"]]
+    return Case(
+        codes=("ST310",),
+        before={"streams": {"S": stream, **REST}},
+        after={"streams": REST, "removed": gone("stream/S", *names)},
+        measure=measuring.removed,
+        **found,
+    )
+
+
+@st.composite
+def removed_buckets(draw: Draw) -> Case:
+    return Case(
+        codes=("KV310",), stream="KV_B", messages=draw(filled("$KV.B")), before={"kv_buckets": {"B": {"history": 30}, "R": {}}},
+        after={"kv_buckets": {"R": {}}, "removed": gone("kv_bucket/B")}, measure=measuring.removed,
+    )  # fmt: skip
+
+
+@st.composite
+def filters(draw: Draw) -> Case:
+    retention = draw(st.sampled_from(RETENTIONS))
+    now, then = draw(subsets()), draw(subsets())
+    stream = {"subjects": ["s.>"], "retention": retention, "allow_direct": draw(st.booleans())}
+    beside = {"b": {"ack_policy": "explicit", **filtering(draw(subsets()))}} if retention != "workqueue" else {}
+    if not draw(st.booleans()):
+        beside = {}
+    work = {"c": draw(works(in_flight=retention != "workqueue"))} | ({"b": draw(works())} if beside else {})
+    messages = draw(filled())
+
+    def with_filter(subjects: list[str]) -> dict[str, Any]:
+        return of({**stream, "consumers": {"c": {"ack_policy": "explicit", **filtering(subjects)}, **beside}})
+
+    return Case(
+        codes=("CO301",), before=with_filter(now), after=with_filter(then), messages=messages, work=work,
+        deleted=draw(holes(len(messages))) if retention != "interest" else (), measure=measuring.filtered,
+    )  # fmt: skip
+
+
+@st.composite
+def removed_consumers(draw: Draw) -> Case:
+    found = draw(base())
+    stream = found.pop("stream")
+    if stream["retention"] != "workqueue" or not stream["consumers"]:
+        mine = filtering(["s.c"] if stream["retention"] == "workqueue" else draw(subsets()))
+        stream["consumers"]["c"] = {"ack_policy": "explicit", **mine}
+        found["work"]["c"] = draw(works())
+    name = "c" if "c" in stream["consumers"] else next(iter(stream["consumers"]))
+    if name != "c":  # a work queue of others
+        stream["consumers"]["c"] = {"ack_policy": "explicit", "filter_subject": "s.c"}
+        found["work"]["c"] = draw(works())
+    rest = {key: one for key, one in stream["consumers"].items() if key != "c"}
+    return Case(
+        codes=("CO310",), before=of(stream), after=of({**stream, "consumers": rest}, removed=gone("consumer/S/c")),
+        measure=measuring.consumer_removed, **found,
+    )  # fmt: skip
+
+
+@st.composite
+def made_again(draw: Draw) -> Case:
+    stream = {"subjects": ["s.>"], "allow_direct": draw(st.booleans())}
+    policy = draw(st.sampled_from([{}, {"deliver_policy": "new"}]))
+    c = {"ack_policy": "explicit", **filtering(draw(subsets())), **policy}
+    file = of({**stream, "consumers": {"c": c}})
+    return Case(
+        codes=("CO312",), before=file, after=file, messages=draw(filled()), work={"c": draw(works())}, gone=("c",),
+        measure=measuring.made_again,
+    )  # fmt: skip
+
+
+@st.composite
+def replacements(draw: Draw) -> Case:
+    retention = draw(st.sampled_from(RETENTIONS))
+    messages, mine = draw(filled()), filtering(draw(subsets()))
+    stream = {"subjects": ["s.>"], "retention": retention}
+    c = {"ack_policy": "explicit", **mine}
+    renamed = draw(st.booleans())
+    other = {"d": c} if renamed else {"c": {**c, "replay_policy": "original"}}
+    moved = {"moved": [{"from": "consumer/S/c", "to": "consumer/S/d", "reason": "x"}]} if renamed else {}
+    return Case(
+        codes=("CO330" if renamed else "CO105",), before=of({**stream, "consumers": {"c": c}}),
+        after=of({**stream, "consumers": other}, **moved), replacing=("CO105",),
+        messages=(*messages, ("s.a", 1), ("s.b", 1), ("s.c", 1)), work={"c": draw(works(first=True))},
+        measure=measuring.replaced,
+    )  # fmt: skip
+
+
+@st.composite
+def copies(draw: Draw) -> Case:
+    before, after = draw(st.tuples(*[st.sampled_from(["a.>", "a.x", "a.*", "a.y"])] * 2))
+    one = st.tuples(st.sampled_from(["a.x", "a.y", "a.z"]), st.integers(0, 20))
+
+    def taking(subject: str) -> dict[str, Any]:
+        return {"streams": {"A": {"subjects": ["a.>"]}, "ALL": {"sources": [{"name": "A", "filter_subject": subject}]}}}
+
+    return Case(
+        codes=("ST304",), stream="A", before=taking(before), after=taking(after), messages=draw(st.lists(one, max_size=25).map(tuple)),
+        ready=measuring.note_copied(before), measure=measuring.copied,
+    )  # fmt: skip
+
+
+@st.composite
+def memberships(draw: Draw) -> Case:
+    now, then = draw(st.tuples(*[st.lists(st.sampled_from("pqrst"), min_size=1, max_size=4, unique=True)] * 2))
+    partitions = draw(st.integers(4, 6))
+
+    def having(members: list[str]) -> dict[str, Any]:
+        filters = [{"filter": "s.*", "partitioning_wildcards": [1]}]
+        group = {
+            "type": "elastic",
+            "max_members": partitions,
+            "partitioning_filters": filters,
+            "members": sorted(members),
+        }
+        return of({"subjects": ["s.*"], "groups": {"g": group}})
+
+    messages = draw(st.lists(st.integers(0, 9).map(lambda key: (f"s.{key}", 5)), min_size=1, max_size=25))
+    return Case(
+        codes=("EG move",), stream="S-g", before=having(now), after=having(then), messages=tuple(messages),
+        ready=measuring.note_queued, measure=measuring.moved,
+    )  # fmt: skip
+
+
+KINDS: Mapping[str, tuple[int, Callable[[], st.SearchStrategy[Case]]]] = {
+    "limits": (8, limits), "large": (1, too_large_to_read), "ages": (1, ages), "histories": (1, histories),
+    "interests": (2, interests), "subjects": (2, subjects), "removals": (1, removals), "buckets": (1, removed_buckets),
+    "filters": (6, filters), "consumers": (3, removed_consumers), "again": (2, made_again), "replaced": (4, replacements),
+    "copies": (1, copies), "members": (1, memberships),
+}  # fmt: skip
+"""How often each is drawn beside the others, and how."""
+ROUND = [draw for number, draw in KINDS.values() for _ in range(number)]
+
+
+def cases(number: int, *, every: int = 1, offset: int = 0) -> list[Case]:
+    return drawn(lambda _place: st.sampled_from(ROUND).flatmap(lambda draw: draw()), number, every=every, offset=offset)
+
+
+__all__ = ["Measured", "cases"]

@@ -1,0 +1,27 @@
+"""A sample of `make truth`: on each version other cases, and those made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.accounts import Pool
+from tests.support.binaries import MINORS
+from tests.truth.by_hand import BY_HAND
+from tests.truth.drawing import cases
+from tests.truth.running import run
+from tests.truth.table import Tally
+
+DRAWN = 240
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_what_a_plan_says_in_numbers_is_so(pool: Pool, minor: str) -> None:
+    tally = Tally.of(minor, run(pool, minor, cases(DRAWN, every=len(MINORS), offset=MINORS.index(minor))))
+    assert not tally.wrong, "\n".join(tally.wrong[:5])
+    assert sum(line.cases for line in tally.by.values()) > DRAWN // len(MINORS)
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_what_was_untrue_once_is_so_now(pool: Pool, minor: str) -> None:
+    tally = Tally.of(minor, run(pool, minor, BY_HAND))
+    assert not tally.wrong, "\n".join(tally.wrong)
