@@ -28,7 +28,8 @@ ALLOWED = tuple(
 
 
 class Miscounted(Exception):
-    """The server says another number of pending messages than there are: 2.11 does after some of them were deleted."""
+    """Nobody can tell here: 2.11 says another number of pending messages than there are after some of them were deleted, and on a
+    busy machine messages age."""
 
 
 @dataclass(frozen=True, slots=True)

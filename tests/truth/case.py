@@ -36,6 +36,8 @@ class Case:
     work: Mapping[str, Work] = field(default_factory=dict)
     pause: float = 0
     """Seconds before the later messages come."""
+    young: float = 1e9
+    """Seconds after which also what came later is too old."""
     later: tuple[tuple[str, int], ...] = ()
     gone: tuple[str, ...] = ()
     """Consumers that somebody deletes."""

@@ -126,7 +126,7 @@ def ages(draw: Draw) -> Case:
     stream = found.pop("stream")
     later = draw(filled())
     return Case(
-        codes=("ST301",), before=of(stream), pause=5, later=later, after=of({**stream, "max_age": "4s"}),
+        codes=("ST301",), before=of(stream), pause=5, young=3.5, later=later, after=of({**stream, "max_age": "4s"}),
         measure=measuring.trimmed, **found,
     )  # fmt: skip
 

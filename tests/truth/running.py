@@ -61,6 +61,8 @@ async def _played(live: Live, case: Case) -> list[Row]:
         await live.delete(sequence)
     if case.later:
         await asyncio.sleep(case.pause)  # ages are what this is about
+    young = asyncio.get_running_loop().time()
+    if case.later:
         await live.publish(case.later)
     for name, work in case.work.items():
         consumers = case.before["streams"][live.stream]["consumers"]
@@ -73,6 +75,8 @@ async def _played(live: Live, case: Case) -> list[Row]:
     size = (await live.info())["state"]["bytes"]
     plan = await live.apply(case.after, *case.replacing)
     measured = await case.measure(live, Scene(stored, size, plan))
+    if asyncio.get_running_loop().time() - young > case.young:
+        raise Miscounted  # a busy machine: what was young has aged meanwhile
     claims = dict(said(case, plan))
     return [Row(of, claims.get(of, exactly(0)), number) for of, number in measured.items()] + [
         Row(of, claim, -1) for of, claim in claims.items() if of not in measured

@@ -26,6 +26,8 @@ def questions(change: Change, _view: View) -> Iterator[Question]:
         move = _move(change)
         for subjects in (move.after, move.both):
             yield from (*_ahead(move, subjects), *_all(move, subjects))
+        if move.flying and not move.widens:
+            yield from _all(move, move.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,8 @@ class _Move:
     after: Sequence[str]
     position: int
     pending: int
+    flying: int
+    """Delivered, and not acknowledged yet."""
 
     @property
     def narrows(self) -> bool:
@@ -60,6 +64,7 @@ def _move(change: Change) -> _Move:
         after=filters(change.desired.config if change.desired else {}),
         position=info.get("delivered", {}).get("stream_seq", 0),
         pending=info.get("num_pending", 0),
+        flying=info.get("num_ack_pending", 0),
     )
 
 
@@ -82,8 +87,9 @@ def filter_change(change: Change, view: View) -> Found:
     """The filter of a consumer changes: it goes on from where it is, and never turns back.
 
     What is pending and no longer matches is skipped. What matches only now and lies before its position is never
-    delivered. On an interest stream the server removes at once what is skipped and nobody else wants. On a work queue what
-    is skipped waits for a consumer that takes it, and one that takes more is made to start over, so that it misses nothing.
+    delivered. On an interest stream the server removes at once what is skipped and nobody else wants; it also removes what
+    is in flight and no longer matches, so that a client that fails does not get it again. On a work queue what is skipped
+    waits for a consumer that takes it, and one that takes more is made to start over, so that it misses nothing.
 
     Instead: declare a second consumer with the new filter, which starts where you say; or let this one work off what is
     pending first.
@@ -96,16 +102,23 @@ def filter_change(change: Change, view: View) -> Found:
     skipped = Amount(0, move.pending) if staying is None else exactly(max(0, move.pending - staying))
     missed = exactly(0) if retention == "workqueue" else _missed(move, staying, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
-    if not skipped.most and (missed is None or not missed.most) and not (missed is None and move.position):
+    dropped = _let_go(move, view) if retention == "interest" else exactly(0)
+    if (
+        not skipped.most
+        and not dropped.most
+        and (missed is None or not missed.most)
+        and not (missed is None and move.position)
+    ):
         return None
-    drops = retention == "interest" and skipped.most > 0
-    said = [*_skips(skipped, move, retention), *_misses(missed, move)]
+    going = Amount(skipped.least + dropped.least, skipped.most + dropped.most)
+    drops = retention == "interest" and going.most > 0
+    said = [*_skips(skipped, dropped, move, retention), *_misses(missed, move)]
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if drops else Outcome.WARNS,
         path=path,
         to=change.becomes(path) if drops else None,
         message="; ".join(said),
-        quantities=({"messages": _dropped(skipped, change, view)} if drops else {"skipped": skipped})
+        quantities=({"messages": _dropped(going, change, view)} if drops else {"skipped": skipped})
         | ({} if missed is None else {"missed": missed}),
         fix="declare a second consumer with the new filter, or let this one work off what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if drops else ""),
@@ -127,9 +140,29 @@ def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     return exactly(max(0, passed - max(0, both - staying)))
 
 
-def _dropped(skipped: Amount, change: Change, view: View) -> Amount:
+def _let_go(move: _Move, view: View) -> Amount:
+    """In flight, and matching no more: what is stored up to its position and only matched before. Of what another consumer
+    wants as well, some may be acknowledged by this one already."""
+    if move.widens or not move.flying:
+        return exactly(0)
+    passed_before, passed_both = (_passed(move, subjects, view) for subjects in (move.before, move.both))
+    most = (
+        move.flying if passed_before is None or passed_both is None else min(move.flying, passed_before - passed_both)
+    )
+    least = 0 if passed_both is None else max(0, move.flying - passed_both)
+    return Amount(min(least, most), max(0, most))
+
+
+def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
+    """Messages stored up to its position; None: nobody counted."""
+    stored = number_of(_all(move, subjects), view)
+    ahead = move.pending if subjects is move.before else number_of(_ahead(move, subjects), view)
+    return None if stored is None or ahead is None else max(0, stored - ahead)
+
+
+def _dropped(going: Amount, change: Change, view: View) -> Amount:
     """On an interest stream: all of it, where nobody else is there to want it."""
-    return Amount(0, skipped.most) if any(_others(change, view)) else skipped
+    return Amount(0, going.most) if any(_others(change, view)) else going
 
 
 def _others(change: Change, view: View) -> Iterator[Config]:
@@ -140,14 +173,22 @@ def _others(change: Change, view: View) -> Iterator[Config]:
     yield from (one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.live is None)
 
 
-def _skips(skipped: Amount, move: _Move, retention: str) -> Iterator[str]:
-    if not skipped.most:
+def _skips(skipped: Amount, dropped: Amount, move: _Move, retention: str) -> Iterator[str]:
+    parts = [f"it skips {amount(skipped)} of {some(move.pending, 'pending message')}"] if skipped.most else []
+    parts += (
+        [
+            f"{amount(dropped)} of {some(move.flying, 'message')} in flight match{'es' if dropped.most == 1 else ''} no more"
+        ]
+        if dropped.most
+        else []
+    )
+    if not parts:
         return
     fate = {
         "interest": ", and they go at apply unless another consumer wants them",
         "workqueue": ", and they wait until a consumer takes them",
     }.get(retention, "")
-    yield f"it skips {amount(skipped)} of {some(move.pending, 'pending message')}{fate}"
+    yield f"{' and '.join(parts)}{fate}"
 
 
 def _misses(missed: Amount | None, move: _Move) -> Iterator[str]:
