@@ -28,6 +28,7 @@ FILES = {
     "XX513": Page("yaml-alias", "An alias or merge key that leads nowhere, to itself, or to far too much.", "write the values out"),
     "XX514": Page("yaml-tag", "A tag such as `!secret`; nothing here gives tags a meaning.", "remove it"),
     "XX515": Page("no-value", "`${name}` stands for a value that is given beside the file, and none was given, or one that no line can hold.", "give it one (--value NAME=VALUE, `values` in fleet.yaml), or write `$${name}` for the text itself"),
+    "XX516": Page("unused-value", "A value was given with --value, and no file mentions its name; most often a slip.", "give the name that the message suggests, or leave the value out"),
     "XX520": Page("no-files", "A path that does not exist, cannot be read, or holds no YAML.", "check the path; folders are searched for *.yaml and *.yml"),
     "XX521": Page("whose-file", "A file that names no topology, where it could belong to several or to none.", "write `topology: NAME` into it"),
     "XX530": Page("format-version", "`reconciler:` names a format this version does not read.", "write reconciler: 1, or use the version the file was written for"),
@@ -105,6 +106,7 @@ PLANNING = {
     "XX909": Page("not-of-this-export", "YAML in a folder that `export --into` did not write now, but that a plan of the folder reads.", "remove it, or export into a new folder"),
     "XX910": Page("several-owners", "One exported file holds what several topologies own.", "write a file for each of them: `export --into DIR`"),
     "XX915": Page("takes-nothing-over", "--take-over names somebody who owns nothing that is declared or removed here.", "leave it out, or name the owner as the refusal does"),
+    "XX916": Page("names-nothing", "An entry of `removed`, `forget` or `moved` names what is not there and was never applied here, while something live has a name much like it. What was removed, let go or moved away leaves a mark in bucket `reconciler`, so such an entry may stay in the file.", "write the name suggested, or take the entry out"),
     "XX911": Page("plan-altered", "A saved plan whose fingerprint does not fit its contents: it was edited, cut off or damaged. The fingerprint notices accidents; it is no signature.", "make it anew with the plan command"),
     "XX912": Page("another-target", "A saved plan that was made for another account, cluster or domain. The address of a server says nothing: the account's name and the random id in its bucket `reconciler` do.", "connect to where it was made for, or plan anew"),
 }  # fmt: skip
