@@ -23,12 +23,12 @@ class Values:
 
     given: tuple[tuple[str, str], ...] = ()
 
-    def tree(self, under: Tree | None = None) -> Filled:
-        """Files with their values in place: those on disk, or of a revision."""
+    def tree(self, under: Tree | None = None, *, are_all_needed: bool = True) -> Filled:
+        """Files with their values in place: those on disk, or of a revision, which may not know all of them."""
         from reconciler.documents.files import DISK  # noqa: PLC0415 - only for who reads files
         from reconciler.documents.values import Filled  # noqa: PLC0415
 
-        return Filled(under or DISK, dict(self.given))
+        return Filled(under or DISK, dict(self.given), are_all_needed)
 
     def files(self, paths: Sequence[Path]) -> list[str]:
         """How a command names them."""

@@ -69,7 +69,7 @@ def rehearse(
     wanted, then = common.version(on), common.version(server_version)
     with about(topology.name):
         if base:
-            tree = selection.values.tree(GitTree.at(base, paths[0]))
+            tree = selection.values.tree(GitTree.at(base, paths[0]), are_all_needed=False)
             live = before(topology, paths, tree, wanted or programs.installed(os.environ))
         else:
             live = _on(asyncio.run(_look(connection.options(), progress.show)), wanted)

@@ -82,6 +82,7 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
         changes=tuple(sorted(planned, key=lambda one: one.address)),
         steps=order.ordered_steps(edges, made),
         diagnostics=(
+            *world.misnamed,
             *_consent_leftovers(world, verdicts, options),
             *guards.leftovers(tallies, world, options.today),
             *idle_patterns(world, options),

@@ -193,7 +193,7 @@ def drift(
         items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
         in_sync=sum(change.action in at_rest for change in chosen.values()) - look.recreated,
         coverage=Coverage(here=len(world.live) - len(world.unmanaged), elsewhere=elsewhere, extras=extras),
-        diagnostics=tuple(rules.leftovers(complete=selected is None)),
+        diagnostics=(*world.misnamed, *rules.leftovers(complete=selected is None)),
         ledger_known=ledger_known,
     )
 

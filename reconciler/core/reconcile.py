@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from reconciler.core import handover, identity, moves, unfinished
+from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.diff import Action, Change
 from reconciler.core.intents import Intent, intents
 from reconciler.core.kind import Context, Kind, Raw, Registry, as_found
+from reconciler.core.misnamed import Known, misnamed
 from reconciler.core.rebase import rebase
 from reconciler.core.records import Owned, is_stale
 from reconciler.core.resource import Address, Resource, nowhere
@@ -32,6 +34,8 @@ class World:
     """Live, neither declared nor owned by this topology: never touched."""
     guards: tuple[Guarded, ...] = ()
     """How much of a kind the files let go at once."""
+    misnamed: tuple[Diagnostic, ...] = ()
+    """Entries of the files that name nothing, and look like a slip."""
 
 
 def recognised(
@@ -116,9 +120,11 @@ def reconcile(
     if not ledger_known:
         changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
     unmanaged = tuple(sorted(a for a in live if a not in desired and a not in ours))
+    there = Known(live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=ledger_known)
     return World(
-        desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged, guards=topology.guards
-    )
+        desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged, guards=topology.guards,
+        misnamed=tuple(misnamed(topology, there, registry, today)),
+    )  # fmt: skip
 
 
 def _wanted(

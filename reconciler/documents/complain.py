@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.core.spelling import meant
 
 
 def complain(
@@ -13,13 +13,6 @@ def complain(
 ) -> Diagnostic:
     severity = Severity.ERROR
     return Diagnostic(severity=severity, code=code, name=name, message=message, address=address, span=span, fix=fix)
-
-
-def meant(word: str, choices: Iterable[str]) -> str | None:
-    """The choice somebody probably had in mind."""
-    by_folded = {choice.casefold().replace("-", "_"): choice for choice in choices}
-    close = difflib.get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=0.6)
-    return by_folded[close[0]] if close else None
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

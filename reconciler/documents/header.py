@@ -248,6 +248,9 @@ def _misfit(address: Address, registry: Registry) -> str | None:
     while kind.place.within:
         wanted.insert(0, kind.place.within.upper())
         kind = kinds[kind.place.within]
+    one = "/".join((address.kind, *wanted))
+    if any(wildcard in str(address) for wildcard in "*>"):
+        return f"`{address}` names many at once; write an entry for each of them, {one} without `*` or `>`"
     if len(wanted) != len(address.names):
-        return f"`{address}` does not fit its kind; write {'/'.join((address.kind, *wanted))}"
+        return f"`{address}` does not fit its kind; write {one}"
     return None

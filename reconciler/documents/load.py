@@ -52,7 +52,7 @@ def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded
 @dataclass(slots=True)
 class _Loading:
     registry: Registry
-    tree: Tree
+    tree: Filled
     problems: list[Diagnostic]
     header: Header = field(init=False)
     collector: Collector = field(init=False)
@@ -104,6 +104,8 @@ class _Loading:
     def done(self) -> Loaded:
         if self.is_complete and self.roots:
             self.header.require(self.roots[0].file)
+        if self.is_complete:
+            self.problems += self.tree.unused()
         problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
         problems += self._astray()
         if any(problem.is_error for problem in problems):

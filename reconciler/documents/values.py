@@ -37,6 +37,10 @@ class Filled:
 
     tree: Tree = DISK
     values: Mapping[str, str] = field(default_factory=dict)
+    are_all_needed: bool = False
+    """Each value must stand for something: they were given for these files alone."""
+    mentioned: set[str] = field(default_factory=set)
+    """Names that stand in what was read so far."""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
         return self.tree.find(paths)
@@ -45,7 +49,19 @@ class Filled:
         text, problems = self.tree.read(path)
         if problems or "${" not in text:
             return text, problems
+        self.mentioned.update(mentions(text))
         return filled(str(path), text, self.values)
+
+    def unused(self) -> list[Diagnostic]:
+        """Given for nothing, as far as the files were read: a misspelt one must not pass for a value in its place."""
+        idle = [name for name in self.values if name not in self.mentioned] if self.are_all_needed else []
+        return [_unused(name, self.mentioned) for name in idle]
+
+
+def mentions(text: str) -> set[str]:
+    """The names in a text that stand for a value."""
+    found = _MENTIONED.finditer(text)
+    return {one["name"] for one in found if not one["own"] and not _is_comment(text, one.start())}
 
 
 def filled(file: str, text: str, values: Mapping[str, str]) -> tuple[str, list[Diagnostic]]:
@@ -81,6 +97,11 @@ def _missing(name: str, values: Mapping[str, str], span: SourceSpan) -> Diagnost
     known = did_you_mean(name, values) if values else ""
     fix = f"give it one (--value {name}=…, or `values` in fleet.yaml), or write `$${{{name}}}` for the text itself"
     return complain("XX515", "no-value", f"`${{{name}}}` has no value{known}", span, fix=fix)
+
+
+def _unused(name: str, mentioned: set[str]) -> Diagnostic:
+    message = f"value `{name}` is given and no file mentions `${{{name}}}`{did_you_mean(name, mentioned)}"
+    return complain("XX516", "unused-value", message, None, fix=f"leave --value {name}=… out, or give the one meant")
 
 
 def _span(file: str, text: str, found: re.Match[str]) -> SourceSpan:

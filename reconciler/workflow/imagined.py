@@ -13,6 +13,7 @@ from typing import Any
 
 from reconciler.core.binds import BINDS, Bind, filled, filled_in
 from reconciler.core.decide import Options, decide
+from reconciler.core.misnamed import let_go
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import reconcile
 from reconciler.core.records import BUCKET, encode_key, encode_owned
@@ -25,7 +26,7 @@ from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
 from reconciler.kinds.primitives.known import V2_14, Known
 from reconciler.kinds.primitives.stream_settle import DUPLICATE_WINDOW
-from reconciler.server.ledger import Record
+from reconciler.server.ledger import Record, revisions
 
 Info = dict[str, Any]
 
@@ -220,6 +221,7 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
     for topology in topologies:
         plan = _unjudged(topology, snapshot)
         snapshot = remember(carry_out(snapshot, plan.steps), plan.records)
+        snapshot = remember(snapshot, dict.fromkeys(let_go(topology) - revisions(snapshot).keys()))
     return snapshot
 
 

@@ -41,3 +41,22 @@ def test_a_filled_file_is_planned_applied_and_compared(shell: Shell, account: Ac
 def test_accepting_would_write_one_accounts_values_for_all_of_them(shell: Shell) -> None:
     ran = shell("drift", shell.write(TEXT), "--accept", "--value", "region=eu", "--server", "nats://127.0.0.1:1")
     assert (ran.code, "edit them by hand" in ran.err) == (64, True)
+
+
+def test_a_value_that_no_file_mentions_is_an_error(shell: Shell) -> None:
+    ran = shell("validate", shell.write(TEXT), "--value", "region=eu", "--value", "regoin=us")
+    assert (
+        ran.code,
+        "value `regoin` is given and no file mentions `${regoin}`; did you mean `region`?" in ran.out,
+    ) == (1, True)
+
+
+def test_what_only_a_comment_mentions_is_unused(shell: Shell) -> None:
+    ran = shell("validate", shell.write(TEXT + "# ${zone}\n"), "--value", "region=eu", "--value", "zone=a")
+    assert (ran.code, "value `zone` is given" in ran.out) == (1, True)
+
+
+def test_beside_another_mistake_in_the_text_nobody_knows_what_is_unused(shell: Shell) -> None:
+    ran = shell("validate", shell.write("a: [" + TEXT), "--value", "regoin=us")
+    assert ran.code == 1
+    assert "XX516" not in ran.out

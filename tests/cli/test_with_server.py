@@ -274,3 +274,22 @@ def test_the_demo_needs_nothing_of_the_folder_it_is_run_in(shell: Shell, tmp_pat
     before = (tmp_path / "orders" / "orders.yaml").read_text()
     assert shell("demo").code == 0
     assert (tmp_path / "orders" / "orders.yaml").read_text() == before
+
+
+def test_a_misspelt_removal_is_told_from_one_that_is_done(shell: Shell, account: Account) -> None:
+    applied(shell, account, SMALL + "  ORDERS: {subjects: [orders]}\n  ORDERS_OLD: {subjects: [old]}\n")
+    slip, done = (
+        SMALL + f"removed: [{{address: stream/{name}, reason: over}}]\n" for name in ("ORDRES_OLD", "ORDERS_OLD")
+    )
+    said = "topology.yaml:7:21 error XX916 stream/ORDRES_OLD: `removed` names `stream/ORDRES_OLD`, which is not there"
+    for looking in (("plan",), ("apply", "--yes"), ("drift",)):
+        ran = shell(*looking, shell.write(slip), *target(account))
+        assert (ran.code, said in ran.out + ran.err, "did you mean `stream/ORDERS_OLD`?" in ran.out + ran.err) == (
+            1,
+            True,
+            True,
+        )
+    assert shell("apply", shell.write(done), "--yes", *target(account)).code == 0
+    # ORDERS is as much like it, live, ours and not declared; but what is gone was removed under this very name.
+    again = shell("plan", "topology.yaml", *target(account))
+    assert (again.code, "XX916" in again.out) == (0, False)

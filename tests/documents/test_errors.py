@@ -168,3 +168,18 @@ def test_removals_and_forgotten_addresses_are_checked(folder: Folder) -> None:
         "7:22 XX502 forget[1] `stream` is not an address; write kind/name, for example stream/ORDERS",
         "7:30 XX504 forget[2] is a mapping; write a single value",
     ]
+
+
+def test_wildcards_are_no_addresses(folder: Folder) -> None:
+    text = HEAD + (
+        "removed: [{address: stream/*, reason: old}, {address: consumer/A/>, reason: old}]\n"
+        "forget: ['consumer/*']\nmoved: [{from: consumer/A/old*, to: consumer/A/b, reason: r}]\n"
+    )
+    way_out = "names many at once; write an entry for each of them"
+    stream, consumer = "stream/NAME without `*` or `>`", "consumer/STREAM/NAME without `*` or `>`"
+    assert folder.problems(text) == [
+        f"3:21 XX502 removed[0].address `stream/*` {way_out}, {stream}",
+        f"3:55 XX502 removed[1].address `consumer/A/>` {way_out}, {consumer}",
+        f"4:10 XX502 forget[0] `consumer/*` {way_out}, {consumer}",
+        f"5:16 XX502 moved[0].from `consumer/A/old*` {way_out}, {consumer}",
+    ]

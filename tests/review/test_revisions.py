@@ -251,3 +251,19 @@ def test_what_cannot_be_compared(repository: Repository, arguments: tuple[str, .
     ran = Shell(repository.folder)("review", *arguments)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.count("\n") <= 3
+
+
+def test_a_new_entry_that_names_nothing_is_told_from_one_that_was_there_before(repository: Repository) -> None:
+    gone = "removed: [{address: stream/ORDERS_OLD, reason: r}]\n"
+    both = "A: {subjects: [a]}, ORDERS_ODL: {subjects: [b]}"
+    repository.commit(
+        {"before.yaml": topology(both, "before", gone), "new.yaml": topology(both.replace("ORDERS", "BILLS"), "new")}
+    )
+    repository.write({
+        "before.yaml": topology("A: {subjects: [a]}", "before", gone),
+        "new.yaml": topology("A: {subjects: [a]}", "new", gone.replace("ORDERS", "BILLS")),
+    })  # fmt: skip
+    assert told(reviewed()) == {
+        "before": ["orphan stream/ORDERS_ODL"],
+        "new": ["orphan stream/BILLS_ODL", "XX916 stream/BILLS_OLD"],
+    }
