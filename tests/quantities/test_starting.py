@@ -191,3 +191,18 @@ def test_made_again_at_new_messages_it_skips_what_was_said_and_nothing_from_wher
         return dict(lost.quantities), comes, await instead(js, tmp_path, lost)
 
     assert talk(account, work) == ({"skipped": 7}, 0, 7)
+
+
+@on_every_version
+@pytest.mark.parametrize("policy", ["by_start_sequence", "by_start_time"])
+def test_a_start_that_is_missing_is_refused_and_nothing_is_said_of_it(
+    account: Account, tmp_path: Path, policy: str
+) -> None:
+    async def work(js: JetStream) -> PlannedChange:
+        await make_stream(js, "S", subjects=["s.>"], allow_direct=True)
+        await publish(js, *MIXED)
+        return await of_consumer(js, tmp_path, text(f", deliver_policy: {policy}"))
+
+    change = talk(account, work)
+    assert {one.code for one in change.verdicts if one.refuses} == {"CO547"}
+    assert change.consequences == ()

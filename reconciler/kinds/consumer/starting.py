@@ -74,6 +74,8 @@ def start_of(change: Change, view: View) -> Start | None:
     state = _state(change, view)
     total = _total(change, state, view)
     policy = "all" if retention_of(change.address.stream, view) == "workqueue" else _policy(config)
+    if policy in ASKED and config.get(ASKED[policy]) is None:
+        return None  # a rule refuses it
     start, last = config.get("opt_start_seq"), state.get("last_seq")
     if policy == "by_start_sequence" and last is not None and start > last + 1:
         return Start(f"sequence {start}, and the stream is at {last}", 0, 0, missed=start - last - 1)
