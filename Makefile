@@ -35,6 +35,10 @@ $(VENV)/.test: pyproject.toml
 	@echo "Setting up $(VENV) with everything for tests ..."
 	$(call install,test)
 
+$(VENV)/.mutation: pyproject.toml
+	@echo "Setting up $(VENV) with what mutates ..."
+	$(call install,mutation)
+
 setup: $(VENV)/.test  ## an environment with everything
 	@$(BIN)/python -m tests.support.binaries
 	@$(BIN)/python -m tests.support.browser || true
@@ -72,6 +76,15 @@ drill: setup  ## elastic groups made anew, cut off after every step, killed afte
 faults: setup  ## an apply cut in every way at every request and reply, on every server version and a cluster: 0 lost
 	@$(BIN)/python -m tests.faults
 
+power: setup  ## the power goes after each write of an apply, and a stream or the bucket comes back older than the rest: all safe
+	@$(BIN)/python -m tests.power
+
+sabotage: setup  ## small harms done to copies of the code, each noticed by the tests that are there for it; ONLY=word for some
+	@$(BIN)/python -m tests.sabotage $(if $(ONLY),--only "$(ONLY)")
+
+mutation: setup $(VENV)/.mutation  ## files changed by chance, one place at a time, and what survives the tests: FILES='reconciler/core/…' TESTS='tests/core …'
+	@$(BIN)/python -m tests.sabotage.by_chance $(if $(TESTS),--tests "$(TESTS)") $(FILES)
+
 story: setup  ## what `make demo-fleet` shows, to its end: every command ends as the story has it, and the page is there
 	@$(BIN)/python -m pytest -q tests/fleet/telling.py
 
@@ -88,6 +101,15 @@ faithful: setup  ## N objects copied by export and apply, N changes by hand look
 
 truth: setup  ## what plans say in numbers beside what real servers do, N cases on all versions: a table by code
 	@$(BIN)/python -m tests.truth $(if $(filter file,$(origin N)),2000,$(N))
+
+probes: setup  ## what clients experience when a configuration changes, N changes on each version, beside what plans foretell
+	@$(BIN)/python -m tests.probes $(if $(filter file,$(origin N)),20000,$(N))
+
+LINES ?= 200000
+STREAMS ?= 20000
+
+size: setup  ## what large files, plans and accounts cost each command, and whether it grows in proportion: takes an hour
+	@$(BIN)/python -m tests.size $(LINES) $(STREAMS)
 
 bench: setup  ## speed as ratios against a floor in the same run
 	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all groups_floor fleet_reader; do \
@@ -110,4 +132,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint test interop convergence drill faults faithful truth story action agreement bench bench-fleet curve format schemas clean
+.PHONY: help setup demo demo-fleet lint test interop convergence drill faults power faithful truth probes sabotage mutation story action agreement size bench bench-fleet curve format schemas clean

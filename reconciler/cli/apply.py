@@ -135,7 +135,7 @@ class Manner:
 
     def shows(self, document: Document) -> bool:
         """Before anything is changed; for tools, what was done is all there is to say."""
-        self.reports.write(document)
+        self.reports.write(document, so=common.NOTHING_CHANGED)
         if self.format is common.Format.JSON:
             return True
         try:

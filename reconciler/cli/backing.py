@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common
+from reconciler.cli.common import NOTHING_CHANGED
 from reconciler.cli.screen import Progress, tell
 from reconciler.report.values import counted
 from reconciler.report.visible import visible
@@ -54,7 +55,7 @@ async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:
             tell(visible(f"Backed up {one.stream} ({what}); `nats stream restore {shlex.quote(str(one.folder))}` "
                          "brings it back.") + "\n")  # fmt: skip
     except OSError as error:
-        raise common.cannot_write(Path(error.filename or folder), error) from None
+        raise common.cannot_write(Path(error.filename or folder), error, NOTHING_CHANGED) from None
     finally:
         progress.clear()
 

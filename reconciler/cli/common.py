@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -38,6 +39,10 @@ TakeOver = Annotated[
 ]
 
 
+NOTHING_CHANGED = "Nothing was changed."
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
 class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -68,9 +73,13 @@ def version(text: str | None) -> Version | None:
         raise Misused(str(error)) from None
 
 
-def cannot_write(path: Path, error: OSError) -> CannotContinue:
-    message = f"Cannot write {path}: {(error.strerror or str(error)).lower()}."
-    return CannotContinue.because("XX902", "cannot-write", message, fix="Name a folder that you may write to.")
+def cannot_write(path: Path, error: OSError, so: str = "") -> CannotContinue:
+    """`so`: what follows from it, as a sentence of its own."""
+    message = f"Cannot write {path}: {(error.strerror or str(error)).lower()}.{so and f' {so}'}"
+    fix = (
+        "Make room there, or name another place." if error.errno in NO_ROOM else "Name a folder that you may write to."
+    )
+    return CannotContinue.because("XX902", "cannot-write", message, fix=fix)
 
 
 def consents(allow: list[str] | None) -> tuple[tuple[str, str], ...]:

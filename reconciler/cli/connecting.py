@@ -30,11 +30,12 @@ class Connection:
     dev: bool
 
     def options(self) -> ConnectOptions:
-        from reconciler.server import embedded  # noqa: PLC0415 - only who connects pays for it
-        from reconciler.server.options import ConnectOptions, resolve  # noqa: PLC0415
+        from reconciler.server.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it
 
         if not self.dev:
             return resolve(self.settings, os.environ)
+        from reconciler.server import embedded  # noqa: PLC0415
+
         running = embedded.attach(Path.cwd())
         if running.started:
             tell(f"Started the embedded server {running.url}; it stays until `reconciler dev stop`.\n")

@@ -90,6 +90,9 @@ def drift_(
         bool, typer.Option("--restore", help="Put back what strayed, and nothing else: a plan, asked about.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --restore: do not ask.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="With --restore: put back what does not depend on anything refused.")
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Stay, and tell what changes as soon as it does. Ctrl-C ends it.")
     ] = False,
@@ -118,11 +121,13 @@ def drift_(
          "--accept writes live values into the files, and these are filled with others elsewhere; edit them by hand."),
         (part.allow and not restore, "--allow is consent to what --restore changes; add that, or leave it out."),
         (yes and not restore, "--yes answers what --restore asks; add that, or leave it out."),
+        (partial and not restore, "--partial is about what --restore puts back; add that, or leave it out."),
         (metrics and (accept or restore),
          "--metrics tells what was seen, and --accept and --restore change that; write it by a look afterwards."),
     )  # fmt: skip
     if restore:
-        return _restore(paths, part, connection, yes, format_, paper(verbose=verbose, no_color=no_color))
+        manner = _manner(yes, partial, format_, paper(verbose=verbose, no_color=no_color))
+        return _restore(paths, part, connection, manner)
     if watch:
         outlets = Outlets(file=metrics, listen=address(listen) if listen else None)
         teller = Teller(as_json=format_ is Format.JSON, outlets=outlets)
@@ -168,15 +173,18 @@ def _down_where_nothing_is_seen(metrics: Path | None) -> Iterator[None]:
         raise
 
 
-def _restore(paths: Sequence[Path], part: Part, connection: Connection, yes: bool, format_: Format, look: Paper) -> int:
+def _manner(yes: bool, partial: bool, format_: Format, look: Paper) -> Manner:
+    told = common.Format.JSON if format_ is Format.JSON else common.Format.TEXT
+    return Manner(yes=yes, partial=partial, format=told, paper=look, reports=Reports())
+
+
+def _restore(paths: Sequence[Path], part: Part, connection: Connection, manner: Manner) -> int:
     arguments = part.arguments(paths, connection)
-    if not yes and not sys.stdin.isatty():
+    if not manner.yes and not sys.stdin.isatty():
         raise common.Misused(
             f"There is no terminal to ask on. Look first with `reconciler drift {arguments}`, then add --yes to put it "
             "back without being asked."
         )
-    told = common.Format.JSON if format_ is Format.JSON else common.Format.TEXT
-    manner = Manner(yes=yes, partial=False, format=told, paper=look, reports=Reports())
     commands = of_restoring(arguments, part.arguments(paths, connection, consents=True))
     return restoring(paths, connection.options(), part.options(), manner, arguments, part.values.tree(), commands)
 

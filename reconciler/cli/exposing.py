@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import threading
@@ -13,17 +12,15 @@ from pathlib import Path
 
 from reconciler.cli import common
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.documents.whole import write_whole
 from reconciler.report.metrics import CONTENT_TYPE
 
 
 def write_file(path: Path, text: str) -> None:
     """Whoever reads meanwhile gets the old file or the new one; a collector takes only names that end in `.prom`."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
+        write_whole({path: text.encode()})
     except OSError as error:
-        fresh.unlink(missing_ok=True)
         raise common.cannot_write(path, error) from None
 
 

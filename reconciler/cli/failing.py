@@ -23,6 +23,8 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.diagnostics import report
 from reconciler.report.formats import FORMATS
 
+CANNOT_WRITE = "XX902"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -56,8 +58,8 @@ def end(failure: Failure, arguments: Sequence[str]) -> int:
         _report(failure, arguments)
     except NobodyReads:
         pass
-    except CannotContinue as problem:
-        unwritten = _said(problem)
+    except CannotContinue as problem:  # which may be why the command ended
+        unwritten = "" if {one.code for one in failure.diagnostics} == {CANNOT_WRITE} else _said(problem)
     tell(failure.text + unwritten)
     return failure.code
 

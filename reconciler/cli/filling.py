@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,13 +22,16 @@ class Values:
     """As they were given."""
 
     given: tuple[tuple[str, str], ...] = ()
+    mentioned: set[str] = field(default_factory=set, compare=False)
+    """Names that any of this run's files mention: of several topologies, one is enough."""
 
     def tree(self, under: Tree | None = None, *, are_all_needed: bool = True) -> Filled:
         """Files with their values in place: those on disk, or of a revision, which may not know all of them."""
         from reconciler.documents.files import DISK  # noqa: PLC0415 - only for who reads files
         from reconciler.documents.values import Filled  # noqa: PLC0415
 
-        return Filled(under or DISK, dict(self.given), are_all_needed)
+        values = dict(self.given)
+        return Filled(under or DISK, values, values if are_all_needed else (), self.mentioned)
 
     def files(self, paths: Sequence[Path]) -> list[str]:
         """How a command names them."""

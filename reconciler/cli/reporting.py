@@ -45,9 +45,9 @@ class Reports:
 
     wanted: tuple[tuple[str, Path], ...] = ()
 
-    def write(self, *documents: Document) -> None:
-        """All that can be written, then what could not be."""
-        failed = [problem for name, path in self.wanted if (problem := _written(name, path, documents))]
+    def write(self, *documents: Document, so: str = "") -> None:
+        """All that can be written, then what could not be, and what follows from that."""
+        failed = [problem for name, path in self.wanted if (problem := _written(name, path, documents, so))]
         if failed:
             raise CannotContinue(*(one for problem in failed for one in problem.diagnostics))
 
@@ -69,19 +69,20 @@ class Gathered(Reports):
 
     told: dict[str, Document] = field(default_factory=dict)
 
-    def write(self, *documents: Document) -> None:
+    def write(self, *documents: Document, so: str = "") -> None:
         self.told.update({one.topology: one for one in documents})
-        Reports.write(self, *self.told.values())
+        Reports.write(self, *self.told.values(), so=so)
 
 
-def _written(name: str, path: Path, documents: Sequence[Document]) -> CannotContinue | None:
-    from reconciler.report.paper import Paper  # noqa: PLC0415 - only for who wants a report
+def _written(name: str, path: Path, documents: Sequence[Document], so: str) -> CannotContinue | None:
+    from reconciler.documents.whole import write_whole  # noqa: PLC0415 - only for who wants a report
+    from reconciler.report.paper import Paper  # noqa: PLC0415
 
     plain = [replace(one, paper=Paper(verbose=one.paper.verbose)) for one in documents]
     try:
-        path.write_text(FORMATS[name].several(plain), encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_whole({path: FORMATS[name].several(plain).encode(errors="backslashreplace")})
     except OSError as error:
-        return common.cannot_write(path, error)
+        return common.cannot_write(path, error, so)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -53,7 +53,7 @@ def review(
     """Show what changes to the files would do, judged without an account: for pull requests, also from forks."""
     where = paths or [Path()]
     server = common.version(for_server)
-    found = review_files(where, base, head, today=date.today(), server=server, values=dict(values.given))
+    found = review_files(where, base, head, today=datetime.now(UTC).date(), server=server, values=dict(values.given))
     look = paper(verbose=verbose, no_color=no_color)
     reports.say(format_, *_documents(found, where, values, head, look))
     return _code(found, pending=exit_code)

@@ -13,6 +13,7 @@ import typer
 from reconciler.cli import common, exits
 from reconciler.cli.screen import emit, tell
 from reconciler.documents.schema import topology_schema
+from reconciler.documents.whole import write_whole
 from reconciler.fleet.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY
 from reconciler.report.drift_json import drift_schema
@@ -74,10 +75,9 @@ def _of_fleet(command: str) -> str:
 
 def _write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in SCHEMAS.items():
-        path = folder / f"{name}.schema.json"
-        path.write_text(text(), encoding="utf-8")
-        tell(f"Wrote {path}\n")
+    files = {folder / f"{name}.schema.json": text().encode() for name, text in SCHEMAS.items()}
+    write_whole(files)
+    tell("".join(f"Wrote {path}\n" for path in files))
 
 
 def topology_text() -> str:

@@ -16,9 +16,9 @@ from reconciler.cli.exposing import page, write_file
 from reconciler.cli.screen import paper, say, tell
 from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.drift import Drift
+from reconciler.core.units import show_duration
 from reconciler.report.diagnostics import report
 from reconciler.report.metrics import Gauges, metrics_text
-from reconciler.report.values import show_duration
 from reconciler.report.watching import Line, changes, line_json, line_text, wrong
 from reconciler.workflow.watch import Happening, Lost, Seen, Watch, Wrong
 

@@ -89,9 +89,21 @@ def same_source(seen: Info) -> Json:
 
 
 def passed(seen: Info) -> int:
-    """How many of the queued messages lie before the first one that the source still holds, at most."""
+    """How many of the queued messages the source does not hold any more, at most: those before its first one, and all of
+    them where it has lost its end."""
+    if seen.get("rewound"):
+        return int(seen["queue"]["state"]["messages"])
     point, first = queued_at(seen), seen["afterwards"]["state"].get("first_seq", 0)
     return 0 if point is None else min(seen["queue"]["state"]["messages"], max(0, first - point))
+
+
+def is_unlike(copy: Info, origin: Info | None, stream: str, last: int) -> bool:
+    """Does the source (`stream`, which ends at `last`) hold something else where it gave this copy? Then it came back without
+    its end, and numbers others alike."""
+    number = sourced(copy, stream)
+    if number is None:
+        return False
+    return number > last or (origin is not None and origin.get("data") != copy.get("data"))
 
 
 def queued_at(seen: Info) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from reconciler.core.diff import Action, FieldChange
 from reconciler.core.journal import Run
-from reconciler.core.kind import FieldInfo
+from reconciler.core.kind import FieldInfo, of_units
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.resource import Json
 
@@ -31,7 +31,11 @@ def _kept(change: PlannedChange) -> dict[str, Json]:
 def _sides(one: FieldChange) -> dict[str, Json]:
     if len(str(one.live)) + len(str(one.desired)) > LONG:
         return {"long": True}
-    said = {"from": one.live, "to": one.desired, "unit": one.info.unit, "default": one.info.default}
+    info = one.info
+    said = {
+        "from": one.live, "to": one.desired, "unit": info.unit, "default": info.default, "left_out": info.left_out or None,
+        "units": info.units or None,
+    }  # fmt: skip
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -121,5 +125,8 @@ def _is_long(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
 
 
 def _field(path: str, first: Mapping[str, Any], last: Mapping[str, Any]) -> FieldChange:
-    info = FieldInfo(unit=last.get("unit", "text"), default=last.get("default"))
+    info = FieldInfo(
+        unit=last.get("unit", "text"), default=last.get("default"), left_out=last.get("left_out", ""),
+        nested=of_units(last.get("units", {})),
+    )  # fmt: skip
     return FieldChange(path=path, live=first.get("from"), desired=last.get("to"), info=info)

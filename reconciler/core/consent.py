@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.resource import Consent, Json, Resource, Terms
+from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.core.diff import Change
+from reconciler.core.resource import Consent, Json, Resource, Terms, model_in
 from reconciler.core.rule import Verdict
-
-_PLAIN = re.compile(r"(?!(?:on|off|yes|no|y|n|true|false|null)$)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
-
-
-def quoted(text: str) -> str:
-    """A text as it stands in a file, also between braces."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+from reconciler.core.topology import Allowed
+from reconciler.core.units import show_quantity
 
 
-def entry(code: str, to: str = "") -> str:
-    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as it stands in a file."""
-    return f"allow: [{{code: {code}, {f'to: {to}, ' if to else ''}reason: …}}]"
+def entry(code: str, to: str = "", on: str = "") -> str:
+    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as it stands in a file, `on` in what
+    stands at its top."""
+    value, many = f"to: {to}, " if to else "", f'on: "{on}", ' if on else ""
+    return f"allow: [{{code: {code}, {value}{many}reason: …}}]"
+
+
+def reaching(change: Change, allows: Iterable[Allowed]) -> Iterator[Consent]:
+    """Of the consents that the files give to many, those to this one."""
+    return (one.consent for one in allows if one.reaches(change.address, change.terms.labels))
 
 
 def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:
@@ -53,7 +55,7 @@ def _short_of(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) 
         if (found := verdict.quantities.get(quantity)) is None:
             return f"how many {quantity} are lost was not counted"
         if found > most:
-            return f"{found:_} {quantity} are lost, more than the {most:_} it allows"
+            return f"{show_quantity(quantity, found)} are lost, more than the {show_quantity(quantity, most)} it allows"
     return ""
 
 
@@ -63,18 +65,27 @@ def is_over(allow: Consent, today: date) -> bool:
 
 def _raw(said: Json, path: str, spec: type[Terms]) -> Json:
     """`3d`, as it stands in a consent, is the raw value that the field of this path would have from it."""
-    if path not in spec.model_fields:
+    reader = _reader(spec, path)
+    if reader is None:
         return said
     try:
-        return _reader(spec, path).dump_python(_reader(spec, path).validate_python(said), mode="json")
+        return reader.dump_python(reader.validate_python(said), mode="json", exclude_unset=True)
     except ValidationError:
         return said
 
 
 @cache
-def _reader(spec: type[Terms], field: str) -> TypeAdapter[Json]:
-    annotation: Any = spec.model_fields[field].annotation
-    return TypeAdapter(annotation)
+def _reader(spec: type[Terms], path: str) -> TypeAdapter[Json] | None:
+    """Of a dotted path; None where a file holds no such field."""
+    model: type[BaseModel] = spec
+    *outer, last = re.sub(r"\[\d+\]", "", path).split(".")
+    for name in outer:
+        model = model_in(model.model_fields[name].annotation) if name in model.model_fields else BaseModel
+    if last not in model.model_fields:
+        return None
+    field: Any = model.model_fields[last]
+    is_item = path.endswith("]")
+    return TypeAdapter(model_in(field.annotation) if is_item else field.annotation)
 
 
 Option = tuple[str, str]
@@ -134,17 +145,38 @@ def leftovers(
             yield _leftover(resource, where, "XX303", "consent-falls-short", message)
 
 
+def allowance_leftovers(
+    allowed: Allowed, verdicts: Sequence[tuple[Verdict, type[Terms]]], today: date, *, is_judged: bool
+) -> Iterable[Diagnostic]:
+    """The same of consent that is given to many: it need not cover what others do, and covers something."""
+    allow, what = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
+    same_rule = [(one, _short_of(allow, one, today, spec)) for one, spec in verdicts if one.code == allow.code]
+    short = [(one, why) for one, why in same_rule if why and one.consented is None]
+    if is_over(allow, today):
+        yield _told(allowed.where(""), "XX301", "consent-expired", f"{what} ended on {allow.until}")
+    elif short:
+        (first, why), more = short[0], f" and {len(short) - 1:_} more" if short[1:] else ""
+        message = f"{what} does not cover the change of {first.address}{more}: {why}"
+        yield _told(allowed.where(""), "XX303", "consent-falls-short", message)
+    elif is_judged and all(why for _, why in same_rule):
+        yield _told(allowed.where(""), "XX302", "consent-unused", f"{what} is not needed by any change")
+
+
 _REMOVE = "remove it, so that it never covers a change nobody thought of"
 _RENEW = "judge the change anew, and write the consent for it"
 
 
 def _leftover(resource: Resource, where: str, code: str, name: str, message: str) -> Diagnostic:
+    return _told(resource.where(where), code, name, message, str(resource.address))
+
+
+def _told(span: SourceSpan | None, code: str, name: str, message: str, address: str | None = None) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING,
         code=code,
         name=name,
         message=message,
-        address=str(resource.address),
-        span=resource.where(where),
+        address=address,
+        span=span,
         fix=_RENEW if code == "XX303" else _REMOVE,
     )

@@ -18,6 +18,8 @@ from reconciler.core.reconcile import World
 from reconciler.core.records import Owned, managed
 from reconciler.core.resource import Address, Config, Consent
 from reconciler.core.rule import Verdict, View
+from reconciler.core.selection import selects
+from reconciler.core.topology import Allowed
 from reconciler.core.wire import SUPPORTED, Question, Step
 
 SILENT = frozenset({Action.KEEP, Action.ABSENT})
@@ -52,6 +54,7 @@ def questions(world: World, view: View, registry: Registry) -> list[Question]:
 def decide(world: World, view: View, registry: Registry, options: Options, already: Judged | None = None) -> Plan:
     """Judge every change (unless that was done), block what must not be done, and make the steps of the rest."""
     found = judged_all(world, view, registry) if already is None else already
+    world = _consented_at_once(world, found)
     verdicts = {
         address: tuple(_consented(verdict, world.changes[address], registry.of(address), options) for verdict in each)
         for address, each in found.items()
@@ -83,7 +86,7 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
         steps=order.ordered_steps(edges, made),
         diagnostics=(
             *world.misnamed,
-            *_consent_leftovers(world, verdicts, options),
+            *_consent_leftovers(world, verdicts, registry, options),
             *guards.leftovers(tallies, world, options.today),
             *idle_patterns(world, options),
             *consent.in_vain(
@@ -114,10 +117,19 @@ def selected(change: Change, options: Options) -> bool:
 
 
 def _matches(change: Change, pattern: str) -> bool:
-    label, equals, value = pattern.partition("=")
-    if equals and "/" not in label:
-        return change.terms.labels.get(label) == value
-    return fnmatchcase(str(change.address), pattern)
+    return selects(pattern, change.address, change.terms.labels)
+
+
+def _consented_at_once(world: World, found: Judged) -> World:
+    """With the consent that the files give to many, where anything was judged."""
+    if not world.allow:
+        return world
+    judged = (world.changes[address] for address, verdicts in found.items() if verdicts)
+    reached = {
+        change.address: replace(change, allow=(*change.allow, *consent.reaching(change, world.allow)))
+        for change in judged
+    }
+    return replace(world, changes={**world.changes, **reached})
 
 
 def _consented(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Verdict:
@@ -241,13 +253,30 @@ def _known_source(owned: Owned | None, view: View) -> str | None:
 
 
 def _consent_leftovers(
-    world: World, verdicts: Mapping[Address, Sequence[Verdict]], options: Options
+    world: World, verdicts: Mapping[Address, Sequence[Verdict]], registry: Registry, options: Options
 ) -> Iterable[Diagnostic]:
     for address, resource in world.desired.items():
         if not resource.terms.allow:
             continue
         unjudged = {code for code, addresses in options.unjudged.items() if address in addresses}
         yield from consent.leftovers(resource, verdicts.get(address, ()), options.today, unjudged)
+    for allowed in world.allow:
+        yield from _allowance_leftovers(allowed, world, verdicts, registry, options)
+
+
+def _allowance_leftovers(
+    allowed: Allowed,
+    world: World,
+    verdicts: Mapping[Address, Sequence[Verdict]],
+    registry: Registry,
+    options: Options,
+) -> Iterable[Diagnostic]:
+    def is_reached(address: Address) -> bool:
+        return allowed.reaches(address, world.changes[address].terms.labels)
+
+    found = [(one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]]
+    is_judged = not any(map(is_reached, options.unjudged.get(allowed.consent.code, ())))
+    yield from consent.allowance_leftovers(allowed, found, options.today, is_judged=is_judged)
 
 
 def idle_patterns(world: World, options: Options) -> Iterable[Diagnostic]:

@@ -8,7 +8,17 @@ from typing import Any
 
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Declared
-from reconciler.core.topology import Expect, Forgotten, Guarded, IgnoreRule, Moved, Removed, Topology
+from reconciler.core.topology import (
+    Allowance,
+    Allowed,
+    Expect,
+    Forgotten,
+    Guarded,
+    IgnoreRule,
+    Moved,
+    Removed,
+    Topology,
+)
 
 Data = Mapping[str, Any]
 
@@ -39,8 +49,13 @@ def header_data(topology: Topology) -> dict[str, Any]:
             known({"kind": one.kind, "upto": one.upto, "reason": one.reason, "until": _iso(one.until)})
             for one in topology.guards
         ],
+        **({"allow": [_allowed_data(one) for one in topology.allow]} if topology.allow else {}),
         **({"ignore_drift": ignored} if ignored else {}),
     }
+
+
+def _allowed_data(one: Allowed) -> dict[str, Any]:
+    return {**one.consent.model_dump(mode="json", exclude_unset=True), "on": one.on}
 
 
 def resource_data(one: Declared) -> dict[str, Any]:
@@ -71,6 +86,7 @@ def topology_of(name: str, data: Data, registry: Registry, resources: tuple[Decl
         forget=tuple(Forgotten(address=Address.parse(one)) for one in data["forget"]),
         moved=tuple(_moved(one) for one in data.get("moved", ())),
         guards=tuple(Guarded(**{**one, "until": _day(one)}) for one in data.get("guards", ())),
+        allow=tuple(Allowance.model_validate(one).allowed() for one in data.get("allow", ())),
         ignore_drift=tuple(IgnoreRule(**{**one, "until": _day(one)}) for one in data.get("ignore_drift", ())),
     )
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from reconciler.core.amount import Amounts
@@ -48,7 +48,10 @@ class Action(StrEnum):
     @property
     def writes(self) -> bool:
         """A plan with one of these is not empty."""
-        return self in (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
+        return self in _WRITING
+
+
+_WRITING = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
 
 
 class FieldClass(StrEnum):
@@ -70,12 +73,17 @@ class FieldChange:
     field_class: FieldClass = FieldClass.PLAIN
     info: FieldInfo = field(default_factory=FieldInfo)
     filled: str = ""
-    """Where the wanted value comes from if the file leaves the field out and the server fills it in."""
+    """Where the wanted value comes from if the file does not say it: `default`, `from consumer_limits`."""
 
     @property
     def top(self) -> str:
         """The top-level field this lies in, which is what the server replaces."""
-        return self.path.split(".")[0].split("[")[0]
+        return _top(self.path)
+
+
+@lru_cache(maxsize=1024)
+def _top(path: str) -> str:
+    return path.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +95,8 @@ class Consequence:
     """Counted, or how much it is at most."""
     bounds: Amounts = field(default_factory=dict)
     """Of the quantities, those that were not counted."""
+    code: str = ""
+    """The rule whose page says more, of what may hurt one day and is no verdict."""
     detail: Mapping[str, Json] = field(default_factory=dict)
     """Structured data for reports that draw, for example a partition map."""
 
@@ -107,7 +117,7 @@ class Change:
     origin: Address | None = None
     """What it is called until now (`moved:`); where it goes on in that one's place, `live` is that one."""
     allow: tuple[Consent, ...] = ()
-    """Consent that stands elsewhere than at the resource: in the entry that moves it."""
+    """Consent that stands elsewhere than at the resource: in the entry that moves it, or at the top of the files."""
     began: Config = field(default_factory=dict)
     """Where it began in fact, null where nothing: it has moved on, and what the file says now stands for that."""
     where: Where = nowhere
@@ -153,7 +163,7 @@ def differences(
                     live=one,
                     desired=other,
                     field_class=_classify(name, path, one, other, applied, info),
-                    info=info if not path else FieldInfo(unit="text"),
+                    info=info.inside(path),
                 )
             )
     return tuple(changes)
@@ -247,7 +257,7 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
         return _expectation(desired, live, fields)
     desired = as_remembered(desired, owned)
     config = rebase(desired, live, owned, fields)
-    changes = tuple(_with_source(one, desired) for one in differences(config, live.config, owned, fields))
+    changes = explained(differences(config, live.config, owned, fields), desired, live)
     unchanged = Action.KEEP if owned else Action.ADOPT
     return Change(
         address=desired.address,
@@ -260,15 +270,32 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
     )
 
 
+def explained(changes: Sequence[FieldChange], desired: Resource, live: Resource) -> tuple[FieldChange, ...]:
+    """With what stands for a side that is absent, and where a wanted value comes from that the file does not say."""
+    return tuple([_with_source(_with_stock(one, desired, live), desired) for one in changes]) if changes else ()
+
+
+def _with_stock(change: FieldChange, desired: Resource, live: Resource) -> FieldChange:
+    stock = (live if change.live is None else desired).stock
+    if change.path not in stock or (change.live is not None and change.desired is not None):
+        return change
+    return replace(change, info=replace(change.info, default=stock[change.path], left_out=""))
+
+
 def _with_source(change: FieldChange, desired: Resource) -> FieldChange:
-    return replace(change, filled=desired.filled[change.path].source) if change.path in desired.filled else change
+    if change.path in desired.filled:
+        return replace(change, filled=desired.filled[change.path].source)
+    if change.path in desired.follows:
+        return replace(change, filled=desired.follows[change.path])
+    is_default = change.desired is not None and change.desired == change.info.default
+    return replace(change, filled="default") if is_default else change
 
 
 def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
     """Someone else's resource: only what is written about it is compared, and it is never adopted."""
     found = {name: live.config[name] for name in desired.config if name in live.config}
     rebased = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
-    changes = differences(rebased, found, None, fields)
+    changes = explained(differences(rebased, found, None, fields), desired, live)
     return Change(
         address=desired.address,
         action=Action.UPDATE if changes else Action.KEEP,
@@ -286,6 +313,8 @@ def _with_config(resource: Resource, config: Config) -> Resource:
         address=resource.address,
         config=config,
         filled=resource.filled,
+        follows=resource.follows,
+        stock=resource.stock,
         terms=resource.terms,
         where=resource.where,
         state=resource.state,

@@ -42,14 +42,11 @@ def read(value: bytes, shapes: Mapping[str, Fits]) -> dict[str, Json]:
         raise Unusable(f"its format is {str(found)[:20]}, this version reads {FORMAT}")
     if not is_topology(topology := said.get("topology")):
         raise Unusable("it names no topology")
-    known = {"topology": topology}
-    for name, fits in shapes.items():
-        if (one := said.get(name)) is None:
-            continue
-        if not fits(one):
+    known = {name: one for name, one in said.items() if one is not None and name in shapes}
+    for name, one in known.items():
+        if not shapes[name](one):
             raise Unusable(f"its `{name}` is not of the kind it has to be")
-        known[name] = one
-    return known
+    return {"topology": topology, **known}
 
 
 def _parsed(value: bytes) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.core.diff import Action
 from reconciler.core.plan import PlannedChange
-from reconciler.core.resource import Address, Consent
+from reconciler.core.resource import Address, Consent, no_terms
 from reconciler.core.rule import Verdict
 from reconciler.core.saved import Saved
 
@@ -66,5 +66,6 @@ def most(name: str, planned: int) -> int:
 
 def _consents(change: PlannedChange, saved: Saved) -> tuple[Consent, ...]:
     address = Address.parse(change.address)
-    declared = (one for one in saved.topology.resources if one.address == address)
-    return tuple(allow for one in declared for allow in one.spec.allow)
+    spec = next((one.spec for one in saved.topology.resources if one.address == address), no_terms())
+    at_once = (one.consent for one in saved.topology.allow if one.reaches(address, spec.labels))
+    return (*spec.allow, *at_once)

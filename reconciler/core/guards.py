@@ -91,12 +91,13 @@ def unowned_losses(
     changes: Mapping[Address, Change], verdicts: Mapping[Address, Sequence[Verdict]], *, ledger_known: bool
 ) -> Iterator[tuple[Address, Verdict]]:
     """Consent in a file is for what is this topology's: a change that takes messages or a position from something that
-    it never applied is no way to adopt it. Where nobody can read who owns what, that is not known of anything."""
+    it never applied is no way to adopt it, and who has not consented yet hears that at once. Where nobody can read who owns
+    what, that is not known of anything."""
     for address, found in verdicts.items():
         change = changes[address]
         if change.owned or change.live is None or change.action is not Action.UPDATE:
             continue
-        lossy = next((one for one in found if one.loses and one.consented is not None), None)
+        lossy = next((one for one in found if one.loses), None)
         if lossy:
             yield address, _unowned(change, lossy, ledger_known=ledger_known)
 

@@ -54,6 +54,8 @@ class Intent:
     """Step reached: the position is kept, and from here on the old object may be gone."""
     revision: int = 0
     """Revision of the KV entry this was read from; not part of the record itself."""
+    written: str = field(default="", compare=False)
+    """When the server stored that entry; not part of the record itself."""
 
     def is_made(self, live: Config) -> bool:
         """Is this canonical live configuration the new object, as this replacement makes it?"""
@@ -102,11 +104,14 @@ def decode_intent(entry: Entry) -> Intent | str:
         said = read(entry.value, _SHAPES)
         fields = tuple(said.pop("fields", ()))
         allow = tuple(Consent.model_validate(one) for one in said.pop("allow", ()))
-        return Intent(fields=fields, allow=allow, **said, revision=entry.revision)
+        return Intent(fields=fields, allow=allow, **said, revision=entry.revision, written=entry.stored)
     except Unusable as why:
         return str(why)
     except (ValueError, TypeError):
         return "the consent it was begun with cannot be understood"
+
+
+_BEGUN = f"{PREFIX}."
 
 
 def intents(snapshot: Snapshot) -> dict[Address, Intent | str]:
@@ -114,5 +119,5 @@ def intents(snapshot: Snapshot) -> dict[Address, Intent | str]:
     return {
         address: decode_intent(entry)
         for key, entry in snapshot.entries.get(BUCKET, {}).items()
-        if key.startswith(f"{PREFIX}.") and not entry.deleted and (address := decode_key(key, PREFIX))
+        if key.startswith(_BEGUN) and not entry.deleted and (address := decode_key(key, PREFIX))
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -24,6 +25,8 @@ class Place(NamedTuple):
     """The kind whose resources hold this section; None at top level."""
     tag: tuple[str, str] | None = None
     """Key and value that tell kinds sharing a section apart: `("type", "elastic")`."""
+    names: str = ".+"
+    """The names it may have, as a pattern: no advice leads to others."""
 
 
 Unit = Literal["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]
@@ -42,6 +45,34 @@ class FieldInfo:
     """Paths of such lists inside this field, for example `tags` in `placement`."""
     since: Version | None = field(default=None, compare=False)
     """First server version that has the field; what was remembered by a tool that knew no such server lacks it."""
+    left_out: str = ""
+    """What absence means, in words, where `default` says it badly or not at all: `no limit`."""
+    nested: Mapping[str, FieldInfo] = field(default_factory=dict, compare=False)
+    """Fields of the mapping, or of each mapping in the list, that this field holds."""
+
+    def inside(self, path: Iterable[str | int]) -> FieldInfo:
+        """About a value inside this one; the items of a list are as the list says."""
+        info = self
+        for step in path:
+            if isinstance(step, str):
+                info = info.nested.get(step, FieldInfo())
+        return info
+
+    @property
+    def units(self) -> dict[str, Unit]:
+        """Of nested fields whose numbers are written in a way of their own; none of them lies any deeper."""
+        return {name: info.unit for name, info in self.nested.items() if info.unit in ("duration", "bytes", "count")}
+
+
+def of_units(units: Mapping[str, Unit]) -> dict[str, FieldInfo]:
+    """`FieldInfo.nested`, as far as `units` says it."""
+    return {name: FieldInfo(unit=unit) for name, unit in units.items()}
+
+
+def about(fields: Mapping[str, FieldInfo], path: str) -> FieldInfo:
+    """About what stands at a dotted path, as changes name it: `sources[1].opt_start_seq`."""
+    top, *rest = re.sub(r"\[\d+\]", "", path).split(".")
+    return fields.get(top, FieldInfo()).inside(rest)
 
 
 class Raw(NamedTuple):
@@ -109,7 +140,7 @@ class Kind:
     """What must exist before this can be made, beside its parent (origins of mirrors and sources)."""
     inherits: tuple[str, ...] = ()
     """Fields of the parent that this kind's own left-out fields follow from, or that decide what a server accepts of it."""
-    lends: Callable[[Declared], Mapping[str, Config]] = lambda _declared: {}
+    lends: Callable[[Declared], Mapping[str, Config]] | None = None
     """By stream, what streams that copy it take over from it."""
     questions: Callable[[Change, View], Iterable[Question]] = lambda _change, _view: ()
     """Reads that depend on the change, and on the answers to earlier ones in `View.facts`."""

@@ -7,7 +7,7 @@ only called misspelt where something is live that it may have been meant for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -43,11 +43,17 @@ class Known:
 
 def misnamed(topology: Topology, known: Known, registry: Registry, today: date) -> Iterator[Diagnostic]:
     """One for each entry that names nothing and resembles something. An error where that is this topology's own."""
+    named = list(_named(topology, today))
+    yield from _resembling(named, topology, known, registry) if named else ()
+    yield from _owners(topology, known, today)
+
+
+def _resembling(named: Sequence[_Named], topology: Topology, known: Known, registry: Registry) -> Iterator[Diagnostic]:
     spoken_for = {one.address for one in topology.resources} | let_go(topology)
     others = {a for a, owned in known.ledger.items() if owned.topology != topology.name}
     free = [address for address in known.live if address not in spoken_for and address not in others]
     remembered = {decode_key(key) for key in known.snapshot.entries.get(BUCKET, {})}
-    for one in _named(topology, today):
+    for one in named:
         at = one.address
         if at in known.live or at in known.ledger or at in known.begun or at in remembered:
             continue
@@ -55,7 +61,6 @@ def misnamed(topology: Topology, known: Known, registry: Registry, today: date) 
         if alike and not registry.of(at).unknown(at, known.snapshot):
             _, is_ours, near = max(alike)
             yield _told(one, near, is_ours=is_ours, ledger_known=known.ledger_known)
-    yield from _owners(topology, known, today)
 
 
 def let_go(topology: Topology) -> set[Address]:

@@ -123,7 +123,7 @@ def _ring(edges: Graph) -> list[Tie]:
 def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
     """Changes that cannot go ahead because something before them is blocked → the culprit."""
     following: dict[Address, list[Tie]] = {}
-    for tie in edges.ties:
+    for tie in (*edges.ties, *_on_unknown(changes, registry)):
         if tie.first != tie.then:
             following.setdefault(tie.first, []).append(tie)
     found: dict[Address, Address] = {}
@@ -136,6 +136,18 @@ def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: 
             found[tie.then] = culprit
             todo.append((tie.then, culprit))
     return found
+
+
+def _on_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
+    """What is to stand on something, or to copy it, that nobody can see; what does so already goes on."""
+    for address, change in changes.items():
+        if change.desired is None or not change.action.writes:
+            continue
+        wanted = (*_parents(address, registry), *registry.of(address).needs(change.desired))
+        there = (*_parents(address, registry), *registry.of(address).needs(change.live)) if change.live else ()
+        for other in wanted:
+            if other not in there and other in changes and changes[other].action is Action.UNKNOWN:
+                yield Tie(other, address)
 
 
 def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:

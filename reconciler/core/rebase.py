@@ -33,10 +33,11 @@ def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
         return desired
     known = {
         name: replace(filled, value=value)
-        for name, filled in desired.filled.items()
-        if name not in applied.fields
-        and (value := applied.filled.get(name)) is not None
+        for name, value in applied.filled.items()
+        if value is not None
+        and (filled := desired.filled.get(name)) is not None
         and value != filled.value
+        and name not in applied.fields
         and filled.could_be(value)
     }
     if not known:

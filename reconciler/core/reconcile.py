@@ -15,7 +15,7 @@ from reconciler.core.misnamed import Known, misnamed
 from reconciler.core.rebase import rebase
 from reconciler.core.records import Owned, is_stale
 from reconciler.core.resource import Address, Resource, nowhere
-from reconciler.core.topology import Guarded, Removed, Topology
+from reconciler.core.topology import Allowed, Guarded, Removed, Topology
 from reconciler.core.wire import Snapshot
 
 RENEWED = "only what was remembered of it is renewed"
@@ -34,6 +34,8 @@ class World:
     """Live, neither declared nor owned by this topology: never touched."""
     guards: tuple[Guarded, ...] = ()
     """How much of a kind the files let go at once."""
+    allow: tuple[Allowed, ...] = ()
+    """Consent that the files give to many at once."""
     misnamed: tuple[Diagnostic, ...] = ()
     """Entries of the files that name nothing, and look like a slip."""
 
@@ -44,23 +46,26 @@ def recognised(
     """Every live resource under the one kind that owns its raw object: the kind it is declared as, else the one it is
     `known` as (remembered, or to be removed), else the one that it looks like."""
     claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
-    for address in (*known, *declared):
+    wanted = {*declared}
+    for address in (*(one for one in known if one not in wanted), *declared):
         kind = registry.of(address)
-        claims.update((raw, kind.name) for raw in (kind.primary(address), *kind.derived(address)))
-    live = {}
-    for kind in registry.kinds:
-        for resource in kind.recognise(snapshot):
-            if _is_its_own(kind, resource.address, claims):
-                live[resource.address] = resource
-    return live
+        claims[kind.primary(address)] = kind.name
+        claims.update(dict.fromkeys(kind.derived(address), kind.name))
+    streams = {raw.on[0]: kind for raw, kind in claims.items() if raw.type == "stream"}
+    return {
+        resource.address: resource
+        for kind in registry.kinds
+        for resource in kind.recognise(snapshot)
+        if _is_its_own(kind, resource.address, claims, streams)
+    }
 
 
-def _is_its_own(kind: Kind, address: Address, claims: Mapping[Raw, str]) -> bool:
+def _is_its_own(kind: Kind, address: Address, claims: Mapping[Raw, str], streams: Mapping[str, str]) -> bool:
     """No other kind claims the raw object itself, or the stream it hangs on."""
     above = kind.place.within
-    if claims.get(kind.primary(address), kind.name) != kind.name:
+    if above is not None and streams.get(address.names[0], above) != above:
         return False
-    return above is None or claims.get(Raw("stream", (address.stream,)), above) == above
+    return claims.get(kind.primary(address), kind.name) == kind.name
 
 
 def settled(
@@ -68,16 +73,20 @@ def settled(
 ) -> dict[Address, Resource]:
     """Every declared resource in canonical form, parents first; a child is settled under its parent as that will be."""
     desired: dict[Address, Resource] = {}
-    parents: dict[Address, Resource] = {}
-    said = [as_found(one, live.get(one.address), registry.of(one.address)) for one in topology.resources]
-    lent = {stream: what for one in said for stream, what in registry.of(one.address).lends(one).items()}
-    for declared in said:
-        kind = registry.of(declared.address)
-        above = Address(kind.place.within, declared.address.names[:-1]) if kind.place.within else None
-        if above in desired and above not in parents:
-            parents[above] = _afterwards(desired[above], live.get(above), registry.of(above))
-        parent = parents.get(above) if above else None
-        context = Context(target=snapshot.target, parent=parent, snapshot=snapshot, lent=lent)
+    kinds = [registry.of(one.address) for one in topology.resources]
+    said = [as_found(one, live.get(one.address), kind) for one, kind in zip(topology.resources, kinds, strict=True)]
+    lenders = [(kind.lends, one) for one, kind in zip(said, kinds, strict=True) if kind.lends]
+    lent = {stream: what for lends, one in lenders for stream, what in lends(one).items()}
+    at_the_top = Context(target=snapshot.target, snapshot=snapshot, lent=lent)
+    below: dict[Address, Context] = {}
+    for declared, kind in zip(said, kinds, strict=True):
+        context = at_the_top
+        if kind.place.within:
+            above = Address(kind.place.within, declared.address.names[:-1])
+            if above in desired and above not in below:
+                parent = _afterwards(desired[above], live.get(above), registry.of(above))
+                below[above] = replace(at_the_top, parent=parent)
+            context = below.get(above, at_the_top)
         desired[declared.address] = kind.settle(declared, context)
     return desired
 
@@ -113,7 +122,7 @@ def reconcile(
         for address, resource in desired.items()
     }
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
-    changes |= _unwanted(topology, live, ledger, ours, registry, snapshot, today)
+    changes |= _unwanted(topology, live, ledger, ours, begun, registry, snapshot, today)
     changes |= unfinished.undeclared(topology, begun, changes)
     changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
     changes |= handover.remembered_anew(changes)
@@ -123,7 +132,7 @@ def reconcile(
     there = Known(live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=ledger_known)
     return World(
         desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged, guards=topology.guards,
-        misnamed=tuple(misnamed(topology, there, registry, today)),
+        allow=topology.allow, misnamed=tuple(misnamed(topology, there, registry, today)),
     )  # fmt: skip
 
 
@@ -172,6 +181,7 @@ def _unwanted(
     live: Mapping[Address, Resource],
     ledger: Ledger,
     ours: set[Address],
+    begun: Collection[Address],
     registry: Registry,
     snapshot: Snapshot,
     today: date,
@@ -182,7 +192,13 @@ def _unwanted(
     for removed in topology.removed:
         if removed.address not in ended:
             changes[removed.address] = _removal(
-                removed, live.get(removed.address), topology, ledger, registry, snapshot
+                removed,
+                live.get(removed.address),
+                topology,
+                ledger,
+                registry,
+                snapshot,
+                is_begun=removed.address in begun,
             )
     for forgotten in topology.forget:
         address = forgotten.address
@@ -220,8 +236,13 @@ def _removal(
     ledger: Ledger,
     registry: Registry,
     snapshot: Snapshot,
+    *,
+    is_begun: bool,
 ) -> Change:
+    """`is_begun`: a run that was replacing it was cut off, so that a new object may be ours."""
     address, owned = removed.address, ledger.get(removed.address)
+    if live and owned and owned.topology == topology.name and not is_begun:
+        owned = None if identity.made_anew(owned, address, registry.of(address), snapshot) else owned
     action, reason = Action.DELETE, removed.reason
     if live is None:
         why = registry.of(address).unknown(address, snapshot)

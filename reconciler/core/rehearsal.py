@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from reconciler.core.diff import Action
+from reconciler.core.diff import Action, FieldChange
 from reconciler.core.events import Finished
 from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Json
+
+if TYPE_CHECKING:
+    from reconciler.core.probe import Probe
 
 TIERS = "limits by replicas"
 """Only an operator's signature gives an account those; without them, more fits on a stage than into the account."""
@@ -28,8 +31,8 @@ class Restarted:
 
     version: str
     gone: tuple[str, ...] = ()
-    rewritten: tuple[tuple[str, str, Json, Json], ...] = ()
-    """Address, field, before, after."""
+    rewritten: tuple[tuple[str, FieldChange], ...] = ()
+    """By address: what was live before, and what the other version wants instead."""
     left: tuple[PlannedChange, ...] = ()
     """What a plan wants to change there."""
 
@@ -45,6 +48,13 @@ class Rehearsal:
     left: tuple[PlannedChange, ...] = ()
     """What a second plan would still change."""
     restarted: Restarted | None = None
+    probe: Probe | None = None
+    """What clients will feel, where that was asked for."""
+
+    @property
+    def is_foretold(self) -> bool:
+        """As far as clients were played, the plan says all that takes something from them."""
+        return not (self.probe and self.probe.unforetold)
 
     @property
     def is_fine(self) -> bool:

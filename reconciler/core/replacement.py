@@ -75,10 +75,16 @@ def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tu
         start = kind.resume(change, view)
         own = replace(own, desired=started(change.desired, start))
     made, learned = _learning(kind.steps(own, view), change)
-    steps = [*made, *kind.tidy(change, view)]
+    steps = [*_noted_anew(change, start, view), *made, *kind.tidy(change, view)]
     if record and (change.action is Action.REPLACE or _starts(change, start, view)):
         steps.append(_remember(change, replace(record, start=start), view, learned))
     return _in_a_row((*steps, _done(change, view)))
+
+
+def _noted_anew(change: Change, start: Config, view: View) -> Iterator[Step]:
+    """Where it goes on elsewhere than was noted, so that whoever comes next after a cut knows the new one."""
+    if change.intent and change.live is None and start and start != change.intent.start:
+        yield _note(change, replace(change.intent, start=start), view, {}, "anew")
 
 
 def _learning(steps: Sequence[Step], change: Change) -> tuple[list[Step], dict[str, str]]:

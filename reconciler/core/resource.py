@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from reconciler.core.diagnostic import SourceSpan
+from reconciler.core.units import parse_bytes, parse_count
 
 Json = Any
 """A JSON value as `json.loads` gives it."""
@@ -61,10 +62,30 @@ class Address(NamedTuple):
         return "/".join((self.kind, *self.names))
 
 
+def text_like(pattern: str, advice: str) -> WithJsonSchema:
+    """For a field of text: what schemas say of it, and what a person is told to write where quotes would not help."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, "advice": advice})
+
+
 class Spec(BaseModel):
     """What people write, checked: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False, defer_build=True)
+
+
+def model_in(annotation: Any) -> type[BaseModel]:
+    """The model in `X | None` or `tuple[X, ...] | None`; BaseModel itself, which has no fields, when there is none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (model_in(part) for part in get_args(annotation) if part is not Ellipsis)
+    return next((model for model in inner if model is not BaseModel), BaseModel)
+
+
+def _bounds(said: Any) -> Any:
+    """Each in the unit of what it bounds."""
+    if not isinstance(said, dict):
+        return said
+    return {name: parse_bytes(most) if name == "bytes" else parse_count(most) for name, most in said.items()}
 
 
 class Consent(Spec):
@@ -77,9 +98,13 @@ class Consent(Spec):
     reason: str = Field(min_length=1)
     """Why this is right, in words a reviewer can judge."""
     until: date | None = None
-    """The last day on which this consent counts."""
-    upto: dict[str, int] = Field(default_factory=dict)
-    """Bounds on what may be lost, for example `{messages: 1_000}`."""
+    """The last day on which this consent counts: in UTC, by the clock of the server."""
+    upto: Annotated[
+        dict[str, int], BeforeValidator(_bounds), WithJsonSchema({"type": "object", "additionalProperties": {"anyOf": [
+            {"type": "integer"}, {"type": "string", "pattern": r"^[0-9][0-9_]*$|^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"}
+        ]}}),
+    ] = Field(default_factory=dict)  # fmt: skip
+    """Bounds on what may be lost, for example `{messages: 1_000, bytes: 20GiB}`."""
 
 
 class Terms(Spec):
@@ -92,7 +117,7 @@ class Terms(Spec):
     unmanaged: tuple[str, ...] = ()
     """Paths left as found: not sent, not compared, not remembered."""
     allow: tuple[Consent, ...] = ()
-    """Consent to harmful changes of this resource, by rule code and value."""
+    """Consent to harmful changes of this resource, by rule code and value; for many at once it stands at the top of the files."""
 
 
 @cache
@@ -137,6 +162,10 @@ class Resource:
     """Canonical and sparse: what differs from the server's fixed defaults."""
     filled: Mapping[str, ServerDefault] = field(default_factory=dict)
     """Fields the file leaves out and the server fills in. `config` holds the expected values; they are never sent."""
+    follows: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Other fields that hold something else than the file says, and where that comes from, in words: `from backoff`."""
+    stock: Mapping[str, Json] = field(default_factory=dict, compare=False)
+    """What stands for fields that `config` leaves out, where that is peculiar to this one: `ack_wait` is 30s or nothing."""
     terms: Terms = field(default_factory=no_terms)
     where: Where = nowhere
     state: Mapping[str, Json] = field(default_factory=dict)
@@ -151,4 +180,11 @@ class Resource:
     @property
     def sent(self) -> Config:
         """The configuration as it is sent when this is created."""
-        return {name: value for name, value in self.config.items() if not self.leaves_to_server(name)}
+        config = self.config
+        left = [name for name, one in self.filled.items() if name in config and config[name] == one.value]
+        if not left:
+            return config
+        sent = dict(config)
+        for name in left:
+            del sent[name]
+        return sent

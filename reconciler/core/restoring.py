@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from reconciler.core.diff import Action, Change, differences
+from reconciler.core.diff import Action, Change, differences, explained
 from reconciler.core.drift import Drift, FieldDrift, Item, Standing
 from reconciler.core.kind import Registry
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import World
-from reconciler.core.resource import Address, Config, Json
+from reconciler.core.resource import Address, Config, Json, Resource
 
 ABOUT_FILES = frozenset({"XX301", "XX302"})
 """Leftovers of consents and guards: they are about what the file wants, which is not what is planned here."""
@@ -84,9 +84,20 @@ def _back(change: Change, item: Item, registry: Registry) -> Change:
         if one.counts:
             _put(config, one, owned.applied if owned else change.desired.config)
     infos = registry.of(change.address).fields
-    fields = differences(config, change.live.config, owned, infos)
+    desired = replace(change.desired, config=config)
+    fields = explained(differences(config, change.live.config, owned, infos), _as_filled(desired, change), change.live)
     action = Action.UPDATE if fields else Action.ADOPT
-    return replace(change, action=action, desired=replace(change.desired, config=config), fields=fields, intent=None)
+    return replace(change, action=action, desired=desired, fields=fields, intent=None)
+
+
+def _as_filled(desired: Resource, change: Change) -> Resource:
+    """What nobody said when it was applied comes from where it comes from now, as far as it is the same value."""
+    assert change.desired is not None
+    same = {name for name, value in desired.config.items() if change.desired.config.get(name) == value}
+    filled = {name: one for name, one in desired.filled.items() if name in same or name not in desired.config}
+    return replace(
+        desired, filled=filled, follows={name: desired.follows[name] for name in desired.follows.keys() & same}
+    )
 
 
 def _put(config: dict[str, Any], one: FieldDrift, applied: Config) -> None:

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from reconciler.core.amount import Amount, Amounts, inexact, mosts
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
@@ -50,6 +50,14 @@ TAKEN = frozenset({Reaction.ONE_WAY, Reaction.INERT, Reaction.HARMS, Reaction.DO
 """What leaves the object as it was asked for, so that it may long be like this."""
 
 
+class Other(NamedTuple):
+    """What is not of this topology, and feels what is done here."""
+
+    address: str
+    owner: str | None
+    """The topology that applied it; None: none that is known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What a rule saw; the engine adds who said it and where."""
@@ -69,6 +77,8 @@ class Finding:
     """What the server does about this very finding, where it is not what the rule says in general."""
     can_stand: bool = False
     """The server refuses it of what is new, or we do; another way led to it all the same."""
+    affects: Sequence[Address] = ()
+    """What it falls on, whosever that is. What is not of this topology is named with its owner, and takes consent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +104,8 @@ class Verdict:
     reaction: Reaction = Reaction.DOES
     can_stand: bool = False
     """Something live can be like this: where no account is looked at, nobody knows that it is an offence."""
+    others: tuple[Other, ...] = ()
+    """What it falls on that is not of this topology."""
 
     @property
     def blocks(self) -> bool:
@@ -153,6 +165,15 @@ class View:
         """The other topology that owns this; None: nobody does, or this one."""
         owned = self.ledger.get(Address.of(*address))
         return owned.topology if owned and owned.topology != self.topology else None
+
+    def others(self, addresses: Iterable[Address]) -> tuple[Other, ...]:
+        """Those that are not of this topology: it neither owns nor declares them."""
+        owners = {address: self.ledger.get(address) for address in addresses}
+        return tuple(
+            Other(str(address), owned.topology if owned else None)
+            for address, owned in owners.items()
+            if (owned.topology != self.topology if owned else address not in self.desired)
+        )
 
     def protects(self, *address: str) -> bool:
         """Was this last applied with `protect: true`, by whichever topology?"""
@@ -237,25 +258,39 @@ def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
     for one in rules:
         if (found := one.judge(change, view)) is not None:
             findings = [found] if isinstance(found, Finding) else found
-            verdicts.extend(_stamped(one, finding, change) for finding in findings)
+            verdicts.extend(_stamped(one, finding, change, view) for finding in findings)
     return verdicts
 
 
-def _stamped(one: Rule, finding: Finding, change: Change) -> Verdict:
+def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict:
     reaction = finding.reaction or one.reaction
+    others = view.others(finding.affects)
+    outcome = max(finding.outcome, Outcome.NEEDS_CONSENT, key=lambda one: one.rank) if others else finding.outcome
     return Verdict(
         code=one.code,
         name=one.name,
-        outcome=finding.outcome,
-        message=finding.message,
+        outcome=outcome,
+        message=finding.message + (f"; it falls on {_named(others, view)}" if others else ""),
         address=str(change.address),
         path=finding.path,
         span=change.where(finding.path),
         fix=finding.fix,
         to=finding.to,
-        consentable=finding.consentable or finding.outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
-        quantities=mosts(finding.quantities),
+        consentable=finding.consentable or outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
+        quantities=mosts({**({"dependants": len(others)} if others else {}), **finding.quantities}),
         bounds=inexact(finding.quantities),
         reaction=reaction,
         can_stand=finding.can_stand or (reaction in TAKEN if one.can_stand is None else one.can_stand),
+        others=others,
     )
+
+
+NAMED = 5
+
+
+def _named(others: Sequence[Other], view: View) -> str:
+    """Each with its owner, those of other topologies first; of many the first ones."""
+    unowned = "of no topology" if view.ledger_known else "nobody could read of whom"
+    known_first = sorted(others, key=lambda one: (one.owner is None, one))
+    said = [f"{one.address} ({f'of `{one.owner}`' if one.owner else unowned})" for one in known_first[:NAMED]]
+    return ", ".join(said) + (f" and {len(others) - NAMED:_} more" if len(others) > NAMED else "")

@@ -40,13 +40,15 @@ class Place:
     """When this was seen, by that server's clock."""
     bucket: str | None = None
     """When bucket `reconciler` was created; None where there is none."""
+    reached: int | None = None
+    """How far bucket `reconciler` had come: how much was ever written there."""
     streams: Mapping[str, str] = field(default_factory=dict)
     """The oldest ones, with when they were created: no two accounts share one."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Place:
         entry = snapshot.entries.get(BUCKET, {}).get(ID_KEY)
-        target = snapshot.target
+        target, bucket = snapshot.target, snapshot.streams.get(f"KV_{BUCKET}") or {}
         return cls(
             account=target.account,
             domain=target.domain,
@@ -54,9 +56,23 @@ class Place:
             id=entry.value.decode(errors="replace") if entry and not entry.deleted else None,
             server=target.server,
             at=target.at,
-            bucket=(snapshot.streams.get(f"KV_{BUCKET}") or {}).get("created"),
+            bucket=bucket.get("created"),
+            reached=(bucket.get("state") or {}).get("last_seq"),
             streams=_oldest(snapshot.streams),
         )
+
+
+def went_back(planned: Place, here: Place) -> str | None:
+    """Why what is remembered here is older than what the plan was made from, in words; None: it is not, as far as one can
+    tell. Of two buckets the same id says that they are one."""
+    if planned.id is None or planned.id != here.id or planned.reached is None or here.reached is None:
+        return None
+    if here.reached >= planned.reached:
+        return None
+    return (
+        f"bucket {BUCKET} was written {planned.reached} times when it was made, and knows of {here.reached} now: it came back "
+        "older than it was, as after a power cut, and no longer knows what was applied last"
+    )
 
 
 WITNESSES = 16

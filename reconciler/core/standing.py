@@ -151,8 +151,7 @@ def _judged(change: PlannedChange, beside: _Beside) -> Judged:
     if found is None or (_is_settled(found) and not found.is_blocked):
         return Judged(change=change, standing=Standing.AS_WANTED)
     if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):
-        why = f"since the plan was made this became {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
-        return _stopped(change, "AP203", "no-longer-allowed", why)
+        return _blocked(change, blocking, beside)
     if hindered := _hindered(found):
         return _stopped(change, "AP204", "no-longer-possible", hindered)
     if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
@@ -173,12 +172,11 @@ def _is_kept(change: PlannedChange, found: PlannedChange | None, now: Plan) -> s
 
 def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
     mine = beside.planned_steps.get(change.address, [])
-    version = beside.now.target.version
     needed = beside.needed.get(change.address, [])
     is_being_replaced = Address.parse(change.address) in beside.begun  # and not by this plan
     if is_rest(mine, needed) and not is_being_replaced:
         return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed))
-    if what := next((w for s in mine if (w := recreated(s, beside.saved.seen, beside.seen, version))), None):
+    if what := _recreated(change, beside):
         return _made_anew(change, what)
     strayed = tuple(_strayed(change, found, mine, beside.steps))
     if strayed or found.action is not change.action:
@@ -190,6 +188,19 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
         return _stopped(change, "AP103", "changed-since-plan", why)
     waits_otherwise = _gates(mine) != _gates(needed)
     return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed) if waits_otherwise else None)
+
+
+def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:
+    if change.action is Action.DELETE and (what := _recreated(change, beside)):
+        return _made_anew(change, what)
+    why = f"since the plan was made this became {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
+    return _stopped(change, "AP203", "no-longer-allowed", why)
+
+
+def _recreated(change: PlannedChange, beside: _Beside) -> str | None:
+    """What of its steps is another object than the plan saw."""
+    mine, version = beside.planned_steps.get(change.address, []), beside.now.target.version
+    return next((what for step in mine if (what := recreated(step, beside.saved.seen, beside.seen, version))), None)
 
 
 def _is_under_way(change: PlannedChange, beside: _Beside) -> bool:

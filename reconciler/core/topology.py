@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from reconciler.core.resource import Address, Declared, Spec, Where, nowhere
+from reconciler.core.resource import Address, Consent, Declared, Spec, Where, nowhere, text_like
+from reconciler.core.selection import selects
+from reconciler.core.wire import Version
+
+VERSION = r"^v?[0-9]+(\.[0-9]+)*([-+].*)?$"
+
+
+def _version(text: str) -> str:
+    Version.parse(text)
+    return text
 
 
 class Expect(Spec):
@@ -19,14 +30,21 @@ class Expect(Spec):
     """JetStream domain that must answer."""
     account: str | None = None
     """Account name or public key that must answer."""
-    min_server: str | None = None
+    min_server: Annotated[str, AfterValidator(_version), text_like(VERSION, 'for example 2.12.8 or "2.12"')] | None = (
+        None
+    )
     """Oldest server version this topology is written for, for example `2.12`; offline checks judge for it."""
+
+
+ADDRESS, HOW_TO_ADDRESS = "^[^/]+(/[^/]+)+$", "kind/name, for example stream/ORDERS"
+AddressText = Annotated[str, text_like(ADDRESS, HOW_TO_ADDRESS)]
+"""An address, as it is written."""
 
 
 class Removal(Spec):
     """A deletion, written down so that a reviewer sees it."""
 
-    address: str
+    address: AddressText
     """What goes, for example `stream/OLD`."""
     reason: str = Field(min_length=1)
     """Why, in words a reviewer can judge."""
@@ -50,9 +68,9 @@ class Guard(Spec):
 class Move(Spec):
     """Something goes by another name than before."""
 
-    from_: str = Field(alias="from")
+    from_: AddressText = Field(alias="from")
     """Its address until now, for example `consumer/ORDERS/old`, or `topology/OLD` for all of them."""
-    to: str
+    to: AddressText
     """Its address from now on."""
     reason: str | None = Field(default=None, min_length=1)
     """Why, in words a reviewer can judge; where a server cannot rename, this is the consent to make it anew."""
@@ -133,6 +151,32 @@ class Guarded:
     where: Where = nowhere
 
 
+class Allowance(Consent):
+    """Permission for one harmful change of many resources, written down once."""
+
+    on: Annotated[
+        str, text_like("[/=]", "an address, for example stream/TENANT-*, or a label, for example team=orders")
+    ]
+    """Of which: addresses that fit a pattern, for example `stream/TENANT-*`, or a label, for example `team=orders`."""
+
+    def allowed(self, where: Where = nowhere) -> Allowed:
+        said = self.model_dump(exclude={"on"}, exclude_unset=True)
+        return Allowed(consent=Consent.model_validate(said), on=self.on, where=where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """An `allow:` entry at the top of the files, with its place."""
+
+    consent: Consent
+    """What each of them is given."""
+    on: str
+    where: Where = nowhere
+
+    def reaches(self, address: Address, labels: Mapping[str, str]) -> bool:
+        return selects(self.on, address, labels)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
     """Everything one owner declares; parents stand before their children."""
@@ -144,6 +188,7 @@ class Topology:
     forget: tuple[Forgotten, ...] = ()
     moved: tuple[Moved, ...] = ()
     guards: tuple[Guarded, ...] = ()
+    allow: tuple[Allowed, ...] = ()
     ignore_drift: tuple[IgnoreRule, ...] = ()
     where: Where = nowhere
     """Places of top-level paths such as `expect.min_server`."""

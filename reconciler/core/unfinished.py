@@ -52,7 +52,7 @@ def _moved_on(
 ) -> Change:
     """Where it begins is said otherwise in the file alone: nothing would come of it. What somebody else made begin
     elsewhere has strayed."""
-    if not change.touches(*begins) or change.live is None or change.desired is None:
+    if not begins or not change.touches(*begins) or change.live is None or change.desired is None:
         return change
     said, is_ = change.desired.config, change.live.config
     if any(is_.get(name) != owned.applied.get(name) for name in begins):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -25,7 +27,7 @@ class Version(NamedTuple):
         try:
             major, minor, patch = [*(int(n) for n in numbers), 0, 0][:3]
         except ValueError:
-            raise ValueError(f"`{text}` is not a server version; write for example 2.12 or 2.12.8") from None
+            raise ValueError(f'`{text}` is not a server version; write for example 2.12.8 or "2.12"') from None
         return cls(major, minor, patch)
 
     def __str__(self) -> str:
@@ -65,6 +67,13 @@ class Target:
     """`$JS.API.INFO` → `limits`, raw."""
     usage: Mapping[str, Json] = field(default_factory=dict)
     """`$JS.API.INFO` without its limits, raw."""
+
+    @property
+    def day(self) -> date | None:
+        """Today, by that server's clock and in UTC, so that whoever works on one account agrees on it."""
+        with suppress(TypeError, ValueError):
+            return date.fromisoformat(str(self.at)[:10])
+        return None
 
     @property
     def is_clustered(self) -> bool:
@@ -167,6 +176,16 @@ class MessagesFrom:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesSince:
+    """Question: which is the first message of `stream` that was stored at `since` or later, by the time of each message, and
+    how many are there from it on? Answer: as of MessagesFrom. Servers that search by time among deleted messages may find
+    another one, and start a consumer there."""
+
+    stream: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedFrom:
     """Question: of what `stream` took in from `source` and still holds, how many messages does the source not hold any more,
     at most? Answer: {"gone": number}."""
@@ -203,7 +222,17 @@ class Oldest:
     bytes: int
 
 
-Question = SubjectCounts | MessagesFrom | QueuedFrom | Peers | Holes | Oldest
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Largest:
+    """Question: of the `newest` messages of `stream`, how many are larger than `above` bytes, as the server compares them with
+    max_msg_size? Answer: {"read": number, "larger": number, "largest": bytes}."""
+
+    stream: str
+    above: int
+    newest: int
+
+
+Question = SubjectCounts | MessagesFrom | MessagesSince | QueuedFrom | Peers | Holes | Oldest | Largest
 
 
 @dataclass(frozen=True, slots=True)

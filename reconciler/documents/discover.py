@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
+from reconciler.core.kind import Registry
 from reconciler.documents.complain import complain
 from reconciler.documents.files import Tree
+from reconciler.documents.header import top_level
 from reconciler.documents.nodes import Mapping, Scalar
+from reconciler.documents.other_files import other_file
 from reconciler.documents.tree import read_tree
 
 _OURS = re.compile(r"reconciler|topology")
@@ -40,7 +43,7 @@ class Discovered:
     problems: list[Diagnostic] = field(default_factory=list)
     """About files that belong to no topology though they should."""
     strange: dict[Path, list[Diagnostic]] = field(default_factory=dict)
-    """What is wrong with files that cannot be read, nor do they look like ours."""
+    """What is wrong with files that cannot be read and do not look like ours, and what other files are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +60,18 @@ Headers = Table[Path, set[str]]
 """Names said in the files of a folder."""
 
 
-def discover(paths: Sequence[Path], tree: Tree) -> Discovered:
+def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovered:
     found, problems = tree.find(paths)
-    files = [_read(path, tree) for path in found]
+    ours, named = top_level(registry), set(paths)
+    files = [_read(path, tree, ours, in_full=path in named) for path in found]
     headers: dict[Path, set[str]] = {}
     for file in files:
         if file.name:
             headers.setdefault(file.path.parent, set()).add(file.name)
     discovered = Discovered(problems=problems)
     for file in files:
-        _place(file, headers, discovered)
+        is_stray = len(_homes(file, headers)) > 1
+        _place(_read(file.path, tree, ours, in_full=True) if is_stray else file, headers, discovered)
     return discovered
 
 
@@ -74,6 +79,8 @@ def _place(file: _File, headers: Headers, into: Discovered) -> None:
     homes = _homes(file, headers)
     if len(homes) == 1:
         into.files.setdefault(homes[0], []).append(file.path)
+    elif homes and file.problems:
+        into.problems += file.problems
     elif homes:
         names = ", ".join(home.name for home in homes)
         into.problems.append(stray(file.path, f"{homes[0].folder} holds several topologies: {names}"))
@@ -97,11 +104,13 @@ def _homes(file: _File, headers: Headers) -> list[Home]:
     return [Home([folder for folder in above if name in headers[folder]][-1], name) for name in names]
 
 
-def _read(path: Path, tree: Tree) -> _File:
+def _read(path: Path, tree: Tree, ours: Sequence[str], *, in_full: bool) -> _File:
     text, problems = tree.read(path)
-    if not problems and not _OURS.search(text):
+    if not (problems or in_full or _OURS.search(text)):
         return _File(path, "", is_ours=False, problems=[])
     root, wrong = (None, problems) if problems else read_tree(str(path), text)
+    if other := other_file(str(path), root, ours):
+        return _File(path, "", is_ours=False, problems=[other])
     if not isinstance(root, Mapping):
         return _File(path, "", is_ours=_BEGINS_AS_OURS.search(text) is not None, problems=wrong)
     said = root.entries.get("topology")

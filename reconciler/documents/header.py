@@ -13,7 +13,11 @@ from reconciler.core.entries import LONGEST, is_topology
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Json, Spec
 from reconciler.core.topology import (
+    ADDRESS,
+    HOW_TO_ADDRESS,
     TOPOLOGY,
+    Allowance,
+    Allowed,
     Expect,
     Forgotten,
     Guard,
@@ -25,6 +29,7 @@ from reconciler.core.topology import (
     Removal,
     Removed,
 )
+from reconciler.core.units import WRITTEN
 from reconciler.documents.complain import complain, did_you_mean, listed
 from reconciler.documents.explain_error import findings_of, unseen
 from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence, first_of, is_null, shape_of, shown, span
@@ -33,10 +38,18 @@ from reconciler.documents.plain import Finding, Plain
 from reconciler.documents.shape import Shape, shape_of_spec
 
 FORMAT = 1
-KEYS = ("reconciler", "topology", "expect", "guards", "moved", "removed", "forget", "ignore_drift")
+KEYS: tuple[str, ...] = (
+    "reconciler", "topology", "expect", "allow", "guards", "moved", "removed", "forget", "ignore_drift",
+)  # fmt: skip
 
 _TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})
+_ADDRESS = Shape(types={"string"}, patterns={ADDRESS}, advice=HOW_TO_ADDRESS)
 _S = TypeVar("_S", bound=Spec)
+
+
+def top_level(registry: Registry) -> tuple[str, ...]:
+    """The keys at the top of a topology's files."""
+    return (*KEYS, *dict.fromkeys(kind.place.section for kind in registry.within(None)))
 
 
 class _Said(NamedTuple):
@@ -55,6 +68,7 @@ class Header:
     forget: list[Forgotten] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
     guards: list[Guarded] = field(default_factory=list)
+    allowed: list[Allowed] = field(default_factory=list)
     ignored: list[IgnoreRule] = field(default_factory=list)
 
     @property
@@ -174,8 +188,13 @@ class Header:
             Guarded(kind=guard.kind, upto=guard.upto, reason=guard.reason, until=guard.until, where=where)
         )
 
+    def _allowance(self, file: str, item: Node, path: str) -> None:
+        said = self._spec(file, None, item, Allowance, path)
+        if said is not None and isinstance(item, Mapping):
+            self.allowed.append(said.allowed(Place(file, first_of(item), item)))
+
     def _forgotten(self, file: str, item: Node, path: str) -> None:
-        text = self._plain(file, None, item, _TEXT, path=path)
+        text = self._plain(file, None, item, _ADDRESS, path=path)
         address = self._address(file, item, path, text) if isinstance(text, str) else None
         if address:
             self.forget.append(Forgotten(address=address, where=Place(file, item, item)))
@@ -220,7 +239,7 @@ class Header:
         findings = plain.findings
         if isinstance(node, Mapping):
             try:
-                made = spec.model_validate(values)
+                made = spec.model_validate(values, context=WRITTEN)
             except ValidationError as error:
                 found = findings_of(error, node, key or first_of(node), shape, path=path)
                 findings = [*findings, *unseen(found, findings)]
@@ -234,7 +253,7 @@ class Header:
 
 _ITEMS = {
     "removed": Header._removal, "forget": Header._forgotten, "moved": Header._move, "guards": Header._guard,
-    "ignore_drift": Header._ignored,
+    "allow": Header._allowance, "ignore_drift": Header._ignored,
 }  # fmt: skip
 """Reads one item of a list, by its key."""
 

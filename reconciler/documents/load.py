@@ -10,11 +10,13 @@ from pathlib import Path
 from reconciler.core.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.core.kind import Registry
 from reconciler.core.resource import Address, Where
+from reconciler.core.selection import likely
 from reconciler.core.topology import TOPOLOGY, Topology
 from reconciler.documents.complain import complain, did_you_mean
 from reconciler.documents.files import DISK, Tree
-from reconciler.documents.header import KEYS, Header
+from reconciler.documents.header import KEYS, Header, top_level
 from reconciler.documents.nodes import Mapping, Scalar, shape_of, span
+from reconciler.documents.other_files import other_file
 from reconciler.documents.place import Place
 from reconciler.documents.resources import Collector, Section
 from reconciler.documents.tree import read_tree
@@ -28,6 +30,8 @@ class Loaded:
     """What the files say; no topology when anything in them is wrong."""
 
     topology: Topology | None
+    readable: Topology | None = None
+    """As much of it as could be read, where that is not all."""
     diagnostics: tuple[Diagnostic, ...]
     name: str = ""
     """The topology's, as far as the files could be read."""
@@ -70,13 +74,16 @@ class _Loading:
     def file(self, path: Path) -> None:
         file = str(path)
         text, problems = self.tree.read(path)
-        root = None
-        if not problems:
-            root, problems = read_tree(file, text)
-            if root is None and not problems:
-                start = SourceSpan(file, 1, 1, 1, 1)
-                problems = [complain("XX512", "yaml-documents", "this file holds nothing; remove it or fill it", start)]
-        self.problems += problems
+        root, misread = read_tree(file, text) if text or not problems else (None, [])
+        if other := other_file(file, root, top_level(self.registry)):
+            self.problems.append(other)
+            return
+        if problems:
+            root = None
+        elif root is None and not misread:
+            start = SourceSpan(file, 1, 1, 1, 1)
+            misread = [complain("XX512", "yaml-documents", "this file holds nothing; remove it or fill it", start)]
+        self.problems += problems or misread
         if root is None and (said := _NAMED.search(text)):
             self.name = said[1]
         if isinstance(root, Mapping):
@@ -98,26 +105,26 @@ class _Loading:
             elif name in KEYS:
                 self.header.read(file, key, node)
             else:
-                message = f"unknown key `{name}`{did_you_mean(name, (*KEYS, *sections))}"
+                message = f"unknown key `{name}`{did_you_mean(name, top_level(self.registry))}"
                 self.problems.append(complain("XX501", "unknown-key", message, span(file, key)))
 
     def done(self) -> Loaded:
         if self.is_complete and self.roots:
             self.header.require(self.roots[0].file)
-        if self.is_complete:
             self.problems += self.tree.unused()
         problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
-        problems += self._astray()
-        if any(problem.is_error for problem in problems):
-            return Loaded(topology=None, diagnostics=tuple(ordered(problems)), name=self.header.known_name or self.name)
+        problems += [*self._astray(), *self._reaching_nothing()]
         topology = Topology(
-            name=self.header.name, expect=self.header.expect, resources=tuple(self.collector.resources),
+            name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.clear()),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
-            ignore_drift=tuple(self.header.ignored),
+            allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
             where=_TopLevel(tuple(self.roots)), files=tuple(root.file for root in self.roots),
         )  # fmt: skip
-        return Loaded(topology=topology, diagnostics=tuple(ordered(problems)), name=topology.name)
+        said = tuple(ordered(problems))
+        if any(problem.is_error for problem in said):
+            return Loaded(topology=None, readable=topology, diagnostics=said, name=topology.name or self.name)
+        return Loaded(topology=topology, diagnostics=said, name=topology.name)
 
     def _contradictions(self) -> Iterator[Diagnostic]:
         """An address is declared, removed or forgotten: one of them, and once."""
@@ -136,7 +143,7 @@ class _Loading:
 
     def _astray(self) -> Iterator[Diagnostic]:
         """What is moved arrives at something that is declared, and nothing else arrives there."""
-        there = {one.address for one in self.collector.resources}
+        there = {one.address for one in self.collector.resources} | self.collector.unreadable
         if "topology" in self.header.said:
             there.add(Address.of(TOPOLOGY, self.header.name))
         taken: dict[Address, Where] = {}
@@ -149,6 +156,22 @@ class _Loading:
             elif not one.is_of_topology and (first := taken.setdefault(one.address, one.where)) is not one.where:
                 message = f"`{one.address}` is where {first('')} moves something too; keep one"
                 yield complain("XX505", "duplicate", message, one.where("to"), address=str(one.address))
+
+    def _reaching_nothing(self) -> Iterator[Diagnostic]:
+        """Consent to what is neither declared nor removed here; where something could not be read, nobody knows."""
+        if not self.header.allowed or not self.is_complete or self.collector.unreadable:
+            return
+        named = {one.address: one.spec.labels for one in self.collector.resources}
+        named |= {one.address: {} for one in self.header.removed}
+        for one in self.header.allowed:
+            if not any(one.reaches(address, labels) for address, labels in named.items()):
+                near = likely(one.on, named.keys(), named.values())
+                message = f"`allow` names `{one.on}`, and nothing here is called or labelled so"
+                meant = f"{message}; did you mean `{near}`?" if near else message
+                fix = (
+                    f"write {near}, or take the entry out" if near else "write stream/ORDERS, 'stream/*' or team=orders"
+                )
+                yield complain("XX916", "names-nothing", meant, one.where("on"), fix=fix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from reconciler.documents.whole import write_whole
+
 SHOWN = 3
 
 
@@ -19,24 +21,16 @@ class InTheWay(Exception):
 
 
 def write_files(files: Mapping[Path, str], *, overwrite: bool = False) -> None:
-    """What is overwritten is replaced at once. Raises InTheWay, or OSError."""
+    """What is overwritten is replaced at once; on a disk without room for all, none is. Raises InTheWay, or OSError."""
     there = [path for path in files if os.path.lexists(path)]
     if there and not overwrite:
         raise InTheWay(there)
-    for path, text in files.items():
+    for path in files:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, text, overwrite=overwrite)
-
-
-def _write(path: Path, text: str, *, overwrite: bool) -> None:
-    unfinished = path.with_name(f".unfinished-{os.getpid()}") if overwrite else path
     try:
-        with unfinished.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:  # somebody else was faster
-        raise InTheWay([path]) from None
-    if overwrite:
-        unfinished.replace(path)
+        write_whole({path: text.encode() for path, text in files.items()}, only_new=not overwrite)
+    except FileExistsError as error:  # somebody else was faster
+        raise InTheWay([Path(error.filename)]) from None
 
 
 def strangers(folder: Path, files: Mapping[Path, str]) -> list[Path]:

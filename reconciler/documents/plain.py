@@ -60,6 +60,10 @@ class Plain:
 
     def _scalar(self, node: Scalar, shape: Shape, path: str, key: Scalar | None) -> Json:
         value = resolve(node.text) if node.plain else node.text
+        if _fits_in_no_way(node, value, shape):
+            if shape.advice:
+                self._add(node, "502", "wrong-value", f"`{node.text}` {_nature(value)}; write {shape.advice}", path)
+            return node.text  # else the field's own reading says what it takes
         if type(value) is Trap:
             self._add(node, "502", "wrong-value", _out_of(value, node, shape), path)
             return node.text
@@ -91,13 +95,39 @@ class Plain:
 
 def _out_of(trap: Trap, node: Scalar, shape: Shape) -> str:
     """The way out of a trap depends on what was meant, which the field tells."""
-    fits = {"boolean"} if trap.instead in ("true", "false") else _NUMBERS
-    instead = f"write {trap.instead}" if trap.instead and (shape.types & fits or shape.is_anything) else ""
-    quote = f'put it in quotes: "{node.text}"' if shape.is_anything or shape.types == {"string"} or not instead else ""
-    if not shape.takes_text:
-        quote = ""
+    if shape.choices and not _fits(trap, shape):
+        return _wrong_choice(node, node.text, shape) or f'`{node.text}` {trap.why}; put it in quotes: "{node.text}"'
+    instead = f"write {trap.instead}" if _fits(trap, shape) else ""
+    is_text = shape.is_anything or not shape.types & _NUMBERS
+    quote = f'put it in quotes: "{node.text}"' if is_text and shape.takes(node.text) else ""
     advice = ", or ".join(part for part in (instead, quote) if part) or _advice(shape)
     return f"`{node.text}` {trap.why}; {advice}"
+
+
+def _fits(trap: Trap, shape: Shape) -> bool:
+    """Is what it may have been meant as a value of this field?"""
+    if shape.is_anything or not trap.instead:
+        return bool(trap.instead)
+    if trap.instead in ("true", "false"):
+        return "boolean" in shape.types
+    return bool(shape.types & _NUMBERS) and (not shape.patterns or shape.takes(trap.instead))
+
+
+def _fits_in_no_way(node: Scalar, value: Json, shape: Shape) -> bool:
+    """Neither as it is nor in quotes, where only certain texts fit."""
+    if isinstance(value, str) or value is None or len(node.text) > LONGEST_NUMBER:
+        return False
+    if not shape.patterns or shape.takes(node.text):
+        return False
+    if type(value) is Trap:
+        return not _fits(value, shape)
+    return not shape.types & (
+        {"boolean"} if type(value) is bool else {"integer", "number"} if type(value) is int else {"number"}
+    )
+
+
+def _nature(value: Json) -> str:
+    return value.why if type(value) is Trap else "is a boolean" if type(value) is bool else "is a number"
 
 
 _NUMBERS = {"integer", "number"}

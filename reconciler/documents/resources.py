@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.kind import Kind, Registry
 from reconciler.core.resource import Address, Declared
+from reconciler.core.units import WRITTEN
 from reconciler.documents.complain import complain, did_you_mean, listed
 from reconciler.documents.explain_error import findings_of, unseen
 from reconciler.documents.nodes import Mapping, Node, Scalar, is_null, shape_of, shown, span
@@ -51,6 +53,8 @@ class Collector:
     problems: list[Diagnostic] = field(default_factory=list)
     first: dict[tuple[str, tuple[str, ...]], Place] = field(default_factory=dict)
     """Where each name was first declared, by its section and the names around it."""
+    unreadable: set[Address] = field(default_factory=set)
+    """Declared, and wrong in a way that keeps them from being read."""
     known_sections: dict[str | None, Sections] = field(default_factory=dict)
 
     def sections(self, parent: str | None) -> Sections:
@@ -71,7 +75,7 @@ class Collector:
             self.problems.append(section.complain("504", "wrong-shape", message, shown(key, node)))
             return
         for name, value in node.entries.values():
-            if complaint := _bad_name(name):
+            if complaint := _bad_name(name, section.kinds):
                 self.problems.append(section.complain("506", "bad-name", complaint, name))
             elif kind := self._kind(section, name, value):
                 self._resource(section, kind, Place(section.file, name, value))
@@ -119,7 +123,7 @@ class Collector:
         values = plain.value(own, shape)
         yield from plain.findings
         try:
-            spec = kind.spec.model_validate(values)
+            spec = kind.spec.model_validate(values, context=WRITTEN)
         except ValidationError as error:
             known = (*inner, *(kind.place.tag or ())[:1])
             yield from unseen(findings_of(error, own, place.key, shape, known=known), plain.findings)
@@ -127,7 +131,16 @@ class Collector:
         if not plain.findings:
             self.resources.append(Declared(address=address, spec=spec, where=place))
 
+    def clear(self) -> Iterator[Declared]:
+        """What could be read, with all that it lies in."""
+        for one in self.resources:
+            within = self.registry.of(one.address).place.within
+            above = Address(within, one.address.names[:-1]) if within else None
+            if self.unreadable.isdisjoint((one.address, above)):
+                yield one
+
     def _complain(self, kind: Kind, address: Address, place: Place, finding: Finding) -> None:
+        self.unreadable.add(address)
         code, where = f"{kind.family}{finding.number}", span(place.file, finding.node)
         self.problems.append(complain(code, finding.name, finding.message, where, address=str(address)))
 
@@ -146,10 +159,12 @@ def _own(kind: Kind, node: Node, inner: Sections) -> Mapping:
     return own
 
 
-def _bad_name(name: Scalar) -> str | None:
-    if not name.text and not name.plain:
+def _bad_name(name: Scalar, kinds: Iterable[Kind]) -> str | None:
+    """What quotes would not help is told by the kind's own rule."""
+    if not name.text:
         return "a name is empty"
-    if name.plain and (other := needs_quotes_as_name(name.text)):
+    other = needs_quotes_as_name(name.text) if name.plain else None
+    if other and any(re.fullmatch(kind.place.names, name.text) for kind in kinds):
         return f'name `{name.text}` is {other} to YAML readers; put it in quotes: "{name.text}"'
     if "/" in name.text:
         return f"name `{name.text}` holds `/`, which separates names in addresses"

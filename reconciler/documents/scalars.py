@@ -9,7 +9,7 @@ from typing import NamedTuple
 from reconciler.core.resource import Json
 from reconciler.documents.nodes import NULLS
 
-INT64 = 1 << 63
+INT64, UINT64 = 1 << 63, 1 << 64
 
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
@@ -60,7 +60,7 @@ def _number(text: str) -> Json | Trap:
 
 def _integer(text: str) -> int | Trap:
     value = int(text.replace("_", ""))
-    return value if -INT64 <= value < INT64 else Trap("is a number too large for any field (the largest is 2^63 - 1)")
+    return value if -INT64 <= value < UINT64 else Trap("is a number too large for any field (the largest is 2^64 - 1)")
 
 
 def _float(text: str) -> float | Trap:

@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 
 from reconciler.core.kind import Kind, Registry
 from reconciler.core.resource import Spec
-from reconciler.core.topology import Expect, Guard, Ignored, Move, Removal
+from reconciler.core.topology import Allowance, Expect, Guard, Ignored, Move, Removal
 from reconciler.documents.docstrings import described_fields
 from reconciler.documents.header import FORMAT
 
@@ -27,6 +27,7 @@ _TOP_LEVEL: dict[str, Schema] = {
 }
 _REMOVED = "Deletions, written down so that a reviewer sees them."
 _MOVED = "What goes by another name than before: nothing is destroyed where a server can rename."
+_ALLOW = "Consent to harmful changes of many resources at once, by rule code and value."
 _GUARDS = "How many resources of a kind may go in one apply, where that is more than usual."
 _FORGET = "Addresses that are no longer managed; the objects stay, for example `consumer/ORDERS/old`."
 
@@ -35,7 +36,15 @@ _IGNORED = "Differences between live and applied that `drift` does not report, e
 
 def topology_schema(registry: Registry) -> Schema:
     """What `schemas/topology.schema.json` holds. Nothing is required: a topology may spread over several files."""
-    specs: list[type[Spec]] = [Expect, Guard, Move, Removal, Ignored, *(kind.spec for kind in registry.kinds)]
+    specs: list[type[Spec]] = [
+        Expect,
+        Allowance,
+        Guard,
+        Move,
+        Removal,
+        Ignored,
+        *(kind.spec for kind in registry.kinds),
+    ]
     references, schema = models_json_schema([(spec, "validation") for spec in dict.fromkeys(specs)])
     definitions = {name: _polished(definition) for name, definition in _described(schema["$defs"]).items()}
     for kind in registry.kinds:
@@ -45,6 +54,7 @@ def topology_schema(registry: Registry) -> Schema:
     properties = {
         **_TOP_LEVEL,
         **_sections(None, registry),
+        "allow": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Allowance"}, "description": _ALLOW},
         "guards": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Guard"}, "description": _GUARDS},
         "moved": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Move"}, "description": _MOVED},
         "removed": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Removal"}, "description": _REMOVED},
@@ -137,7 +147,7 @@ def _polished_part(key: str, value: Any) -> Any:
 
 
 def _is_noise(key: str, value: Any) -> bool:
-    return (key == "title" and isinstance(value, str)) or (key == "default" and value is None)
+    return (key in ("title", "advice") and isinstance(value, str)) or (key == "default" and value is None)
 
 
 def _is_container(schema: Schema) -> bool:

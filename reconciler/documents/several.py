@@ -28,7 +28,7 @@ def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> L
     if not (len(whole.names) > 1 or _repeats(whole)):
         return whole
     under = tree if isinstance(tree, Filled) else Filled(tree)
-    found = discover(paths, Filled(under.tree, OrItsName(under.values)))
+    found = discover(paths, Filled(under.tree, OrItsName(under.values)), registry)
     each = [_read(home, files, registry, tree) for home, files in _told_apart(found, registry, tree)]
     if len(each) < 2:
         return whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,6 +20,10 @@ class Shape:
     choices: list[Any] = field(default_factory=list)
     """The only values there are, for enums and literals."""
     formats: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+    """What text must look like, one of them; empty: as it likes."""
+    advice: str = ""
+    """What to write, in words, where quotes would not help."""
     properties: dict[str, Shape] = field(default_factory=dict)
     """Keys of a mapping; empty when the keys are free."""
     values: Shape | None = None
@@ -46,6 +51,13 @@ class Shape:
     @property
     def takes_text(self) -> bool:
         return not self.types or "string" in self.types
+
+    def takes(self, text: str) -> bool:
+        """Could this text stand here, in quotes?"""
+        if self.is_anything:
+            return True
+        fits = not self.patterns or any(re.search(pattern, text) for pattern in self.patterns)
+        return self.takes_text and fits and not self.formats and (not self.choices or text in self.choices)
 
     def below(self, key: str) -> Shape | None:
         """What is expected under a key; None when there is no such key."""
@@ -91,6 +103,9 @@ class _Reader:
         shape.types.update([types] if isinstance(types, str) else types)
         if "format" in schema:
             shape.formats.add(schema["format"])
+        shape.advice = schema.get("advice", shape.advice)
+        if "pattern" in schema:
+            shape.patterns.add(schema["pattern"])
         for key, value in schema.get("properties", {}).items():
             shape.properties[key] = self.read(value)
         if isinstance(schema.get("additionalProperties"), Mapping):
@@ -115,6 +130,8 @@ _TYPE_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", 
 def _join(shape: Shape, other: Shape) -> None:
     shape.types |= other.types
     shape.formats |= other.formats
+    shape.patterns |= other.patterns
+    shape.advice = shape.advice or other.advice
     shape.choices.extend(choice for choice in other.choices if choice not in shape.choices)
     for key, value in other.properties.items():
         shape.properties.setdefault(key, value)

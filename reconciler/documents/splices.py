@@ -46,6 +46,8 @@ def plain(node: Node) -> Json:
 def texts(value: Json) -> Json:
     if isinstance(value, Mapping):
         return {str(key): texts(below) for key, below in value.items()}
+    if isinstance(value, bool):
+        return str(value).lower()
     return [texts(item) for item in value] if _is_list(value) else str(value)
 
 
@@ -108,8 +110,8 @@ class Splicing:
             yield self._in_place_of(own[gone.pop(0)], node, new)
         elif new:
             yield self._added(node, list(own.values()), new)
-        for name in gone:
-            yield self._without(own[name], node, list(own.values()))
+        if gone:
+            yield from self._without(node, own, gone)
 
     def _value(self, key: Scalar, value: Node, wanted: Json) -> Iterator[Splice]:
         if self._is_here(value, key) and isinstance(value, nodes.Mapping):
@@ -139,6 +141,8 @@ class Splicing:
         return Splice(self._start(key), self._value_end(key, value), self._entries(new, within, key.column))
 
     def _added(self, node: nodes.Mapping, own: list[tuple[Scalar, Node]], new: Mapping[str, Json]) -> Splice:
+        if node.flow and not node.entries:
+            return Splice(self._start(node) + 1, self._end(node) - 1, self._entries(new, node, node.column))
         if not own:
             raise CannotEdit("everything here comes from another place by an alias or a merge key")
         beside = [pair for pair in own if not _is_section(pair[1])] or own  # above what is nested, where people look
@@ -148,14 +152,18 @@ class Splicing:
             return Splice(end, end, ", " + self._entries(new, node, column))
         return self._lines_after(end, " " * column + self._entries(new, node, column))
 
-    def _without(self, old: tuple[Scalar, Node], within: nodes.Mapping, own: list[tuple[Scalar, Node]]) -> Splice:
+    def _without(
+        self, node: nodes.Mapping, own: Mapping[str, tuple[Scalar, Node]], gone: Collection[str]
+    ) -> Iterator[Splice]:
         if len(own) < 2:
             raise CannotEdit("it would leave an empty mapping")
-        if within.flow:
-            spans = [(self._start(key), self._value_end(key, value)) for key, value in own]
-            return next(self._cut(spans, [pair is not old for pair in own]))
-        key, value = old
-        return Splice(self._line_start(self._start(key)), self._line_end(self._value_end(key, value) - 1), "")
+        if node.flow:
+            spans = [(self._start(key), self._value_end(key, value)) for key, value in own.values()]
+            yield from self._cut(spans, [name not in gone for name in own])
+            return
+        for name in gone:
+            key, value = own[name]
+            yield Splice(self._line_start(self._start(key)), self._line_end(self._value_end(key, value) - 1), "")
 
     def _entries(self, values: Mapping[str, Json], within: nodes.Mapping, column: int) -> str:
         if within.flow:

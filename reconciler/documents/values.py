@@ -7,7 +7,7 @@ text, and what a value makes of its line is judged as if it had been written the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,8 +37,8 @@ class Filled:
 
     tree: Tree = DISK
     values: Mapping[str, str] = field(default_factory=dict)
-    are_all_needed: bool = False
-    """Each value must stand for something: they were given for these files alone."""
+    needed: Collection[str] = ()
+    """Names of values that must stand for something: they were given for these files alone."""
     mentioned: set[str] = field(default_factory=set)
     """Names that stand in what was read so far."""
 
@@ -54,8 +54,7 @@ class Filled:
 
     def unused(self) -> list[Diagnostic]:
         """Given for nothing, as far as the files were read: a misspelt one must not pass for a value in its place."""
-        idle = [name for name in self.values if name not in self.mentioned] if self.are_all_needed else []
-        return [_unused(name, self.mentioned) for name in idle]
+        return [_unused(name, self.mentioned) for name in self.needed if name not in self.mentioned]
 
 
 def mentions(text: str) -> set[str]:
@@ -101,7 +100,7 @@ def _missing(name: str, values: Mapping[str, str], span: SourceSpan) -> Diagnost
 
 def _unused(name: str, mentioned: set[str]) -> Diagnostic:
     message = f"value `{name}` is given and no file mentions `${{{name}}}`{did_you_mean(name, mentioned)}"
-    return complain("XX516", "unused-value", message, None, fix=f"leave --value {name}=… out, or give the one meant")
+    return complain("XX516", "unused-value", message, None, fix=f"leave {name} out, or give the one meant")
 
 
 def _span(file: str, text: str, found: re.Match[str]) -> SourceSpan:

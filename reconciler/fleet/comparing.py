@@ -72,7 +72,7 @@ def _looked(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry
         return [_unreachable("what is wanted of it is incomplete: the row of the topology itself is missing")]
     try:
         topology = topology_in(rows, registry)
-        part = Part(today=header["day"], source=header["repository"])
+        part = Part(today=snapshot.target.day or header["day"], source=header["repository"])
         drift = look(topology, snapshot, registry, part).drift
     except CannotContinue as problem:
         return [_unreachable("; ".join(f"{one.code} {one.message}" for one in problem.diagnostics))]

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
 from reconciler.core.resource import Json, Spec
+from reconciler.core.units import WRITTEN, Duration
 from reconciler.documents.complain import complain
 from reconciler.documents.explain_error import findings_of, unseen
 from reconciler.documents.files import read_text
@@ -23,7 +24,6 @@ from reconciler.documents.schema import Schema, spec_schema
 from reconciler.documents.shape import shape_of_spec
 from reconciler.documents.tree import read_tree
 from reconciler.fleet.targets import DEADLINE, Fleet, Target
-from reconciler.kinds.primitives.values import Duration
 from reconciler.server.options import parse_servers
 from reconciler.server.pasted import is_pasted
 from reconciler.server.settings import Settings
@@ -150,7 +150,7 @@ class _Reading:
         values, made = plain.value(root, shape), None
         findings = plain.findings
         try:
-            made = FleetSpec.model_validate(values)
+            made = FleetSpec.model_validate(values, context=WRITTEN)
         except ValidationError as error:
             findings = [*findings, *unseen(findings_of(error, root, first_of(root), shape), findings)]
         for finding in findings:
@@ -186,6 +186,7 @@ class _Reading:
             settings=_settings(said, self.path.parent),
             topology=tuple(self.path.parent / part for part in _listed(said.get("topology"))),
             values={**_written(defaults.values), **_written(spec.values)},
+            own=tuple(spec.values),
             labels={**defaults.labels, **spec.labels},
             deadline=said["deadline"] / 1e9 if said.get("deadline") else DEADLINE,
             parts=said.get("parts") or 1,

@@ -6,6 +6,7 @@ process, which is gone, or on another machine by the age of its file.
 
 from __future__ import annotations
 
+import errno
 import getpass
 import json
 import os
@@ -19,6 +20,7 @@ from typing import Any
 
 from reconciler.core.diagnostic import CannotContinue
 
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 NAME, TURN = ".lock", ".turn"
 LASTS = timedelta(hours=12)
 """No command takes that long, and who was killed last night keeps nobody waiting tonight."""
@@ -86,6 +88,8 @@ class Lock:
             except FileExistsError:
                 return False
             except OSError as error:
+                if error.errno in NO_ROOM:  # it was made by us, and does not say so
+                    path.unlink(missing_ok=True)
                 raise self._unwritable(error) from error
             return True
         if self.system.exists(self.place):
@@ -120,7 +124,9 @@ class Lock:
 
     def _unwritable(self, error: OSError) -> CannotContinue:
         message = f"Tables cannot be kept in {self.place.getParent()}: {error.strerror}."
-        fix = "Name with --store a folder that can be made and written to."
+        is_full = error.errno in NO_ROOM
+        fix = "Make room there, or name" if is_full else "Name"
+        fix += " with --store a folder that can be made and written to."
         return CannotContinue.because("FL115", "store-unfit", message, fix=fix)
 
     def _in_use(self) -> CannotContinue:

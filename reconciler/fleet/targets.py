@@ -27,6 +27,8 @@ class Target:
     """Files and folders of what it is to hold; none: it is only looked at."""
     values: Mapping[str, str] = field(default_factory=dict)
     """What `${name}` stands for in them."""
+    own: tuple[str, ...] = ()
+    """Which of the values it says itself, beyond the defaults of all targets."""
     labels: Mapping[str, str] = field(default_factory=dict)
     deadline: float = DEADLINE
     """Seconds after which reading it is given up."""

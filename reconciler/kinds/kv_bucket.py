@@ -1,4 +1,4 @@
-"""KV buckets: a stream `KV_<name>` that keeps the last values of each key (ADR-8). Clients differ in two fields of it."""
+"""KV buckets: a stream `KV_<name>` that keeps the last values of each key (ADR-8). Clients differ in three fields of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json, Terms
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.units import Bytes, Count, Duration
 from reconciler.kinds.primitives import bucket
 from reconciler.kinds.primitives.bucket_kind import bucket_kind
 from reconciler.kinds.primitives.bucket_rules import bucket_checks
@@ -15,7 +16,6 @@ from reconciler.kinds.primitives.known import V2_10, V2_11, Known
 from reconciler.kinds.primitives.rewriting import CHECKS as REWRITING
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.stream_config import Placement, Republish, StreamSource
-from reconciler.kinds.primitives.values import Bytes, Count, Duration
 
 
 class KVBucketSpec(Terms):
@@ -51,6 +51,8 @@ class KVBucketSpec(Terms):
     """Any replica may answer reads. Default: true; buckets that nats-py made say false."""
     allow_msg_ttl: Annotated[bool | None, Known(unit="flag", default=False, since=V2_11)] = None
     """Single values may carry a TTL; cannot be undone. Default: false; true with limit_marker_ttl. Since 2.11."""
+    deny_delete: Annotated[bool | None, Known(unit="flag", default=True)] = None
+    """Single revisions cannot be deleted through the API; cannot be undone. Default: true; buckets that nats.js made say false."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 
@@ -66,10 +68,10 @@ SHAPE = bucket.Shape(
     kind="kv_bucket",
     prefix="KV_",
     subjects=lambda name: [f"$KV.{name}.>"],
-    fixed={"discard": "new", "allow_rollup_hdrs": True, "deny_delete": True},
+    fixed={"discard": "new", "allow_rollup_hdrs": True},
     keys=bucket.own_keys(KVBucketSpec),
     is_possible=lambda config: 1 <= config.get("history", 1) <= LONGEST_HISTORY,
-    defaults={"max_msgs_per_subject": 1, "allow_direct": True},
+    defaults={"max_msgs_per_subject": 1, "allow_direct": True, "deny_delete": True},
     names={
         "max_msgs_per_subject": "history",
         "max_age": "ttl",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from reconciler.core.resource import Terms
+from reconciler.core.units import Bytes, Count, Duration
 from reconciler.kinds.primitives import bucket
 from reconciler.kinds.primitives.bucket_kind import bucket_kind
+from reconciler.kinds.primitives.fixed_fields import seal_at_creation
 from reconciler.kinds.primitives.known import V2_10, Known
 from reconciler.kinds.primitives.stream_config import Placement
-from reconciler.kinds.primitives.values import Bytes, Count, Duration
 
 
 class ObjectStoreSpec(Terms):
@@ -31,6 +32,8 @@ class ObjectStoreSpec(Terms):
     """Which servers hold it."""
     allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
     """Any replica may answer reads. Default: true."""
+    sealed: Annotated[bool | None, Known(unit="flag", default=False)] = None
+    """Nothing is put in, replaced or deleted any more, and nothing ages; cannot be undone or set at creation. Default: false."""
     metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 
@@ -45,4 +48,6 @@ SHAPE = bucket.Shape(
     names={"max_age": "ttl"},
 )
 
-OBJECT_STORE = bucket_kind(SHAPE, family="OB", section="object_stores", spec=ObjectStoreSpec)
+OBJECT_STORE = bucket_kind(
+    SHAPE, family="OB", section="object_stores", spec=ObjectStoreSpec, rules=(seal_at_creation("OB"),)
+)

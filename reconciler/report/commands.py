@@ -13,8 +13,7 @@ class Commands:
 
     look: str
     go: str
-    rest: str | None = None
-    """None: there is no such thing."""
+    rest: str
 
 
 def of_plan(arguments: str, applying: str | None = None) -> Commands:
@@ -26,7 +25,8 @@ def of_plan(arguments: str, applying: str | None = None) -> Commands:
 def of_restoring(arguments: str, consented: str) -> Commands:
     """An apply would change what the files say otherwise by now, too. `consented`: with the consents given, which a look
     does not take."""
-    return Commands(look=_typed("drift", arguments), go=f"{_typed('drift', consented)} --restore")
+    go = f"{_typed('drift', consented)} --restore"
+    return Commands(look=_typed("drift", arguments), go=go, rest=f"{go} --partial")
 
 
 def _typed(command: str, arguments: str) -> str:

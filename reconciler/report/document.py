@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action
@@ -16,6 +17,9 @@ from reconciler.core.topology import Topology
 from reconciler.report.commands import Commands
 from reconciler.report.judgements import standing, worst_first
 from reconciler.report.paper import Paper
+
+if TYPE_CHECKING:
+    from reconciler.core.probe import Probe
 
 UNKNOWN = ("XX908", "unknown-scope")
 """What a change is reported under whose live state nobody could tell."""
@@ -46,6 +50,8 @@ class Document:
     """The last line of a report without a plan."""
     outcome: str = ""
     """What was done, in words, once the plan has been carried out."""
+    probe: Probe | None = None
+    """What clients feel of it, where that was played."""
     title: str = ""
     """What it is about, where the plan's own target says it badly."""
     closing: str | None = None

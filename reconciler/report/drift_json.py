@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 from reconciler.core.attribution import Attribution
 from reconciler.core.diff import FieldClass
 from reconciler.core.drift import Coverage, Drift, FieldDrift, Item, Standing
-from reconciler.core.kind import Unit
 from reconciler.core.records import Owned
 from reconciler.core.rule import Verdict
-from reconciler.report.json import diagnostic_data, json_text, present, some, span_data, target_data
+from reconciler.report.json import diagnostic_data, info_data, json_text, present, some, span_data, target_data
 from reconciler.report.plan_schema import one_account, places
 from reconciler.report.schema_parts import (
     ADDRESS,
     COUNT,
     FLAG,
+    INFO,
     TEXT,
+    UNIT,
     VALUE,
     Schema,
     fixed,
     list_of,
     one_of,
-    one_of_texts,
     published,
     ref,
     schema_text,
@@ -79,8 +79,8 @@ def field_data(one: FieldDrift) -> dict[str, Any]:
         **present(applied=one.applied, live=change.live, desired=change.desired),
         "class": change.field_class.value,
         "drift": one.counts,
-        "unit": change.info.unit,
-        **present(default=change.info.default, by=_by(one.by)),
+        **info_data(change.info),
+        **present(by=_by(one.by)),
         **some(ignored=one.ignored, codes=_codes(one.verdicts)),
     }
 
@@ -138,8 +138,8 @@ def _parts() -> dict[str, Schema]:
             applied_by=fixed({"topology": TEXT}, source=TEXT, git_revision=TEXT),
         ),
         "field": fixed(
-            {"path": TEXT, "class": one_of(FieldClass), "drift": FLAG, "unit": one_of_texts(*get_args(Unit))},
-            applied=VALUE, live=VALUE, desired=VALUE, default=VALUE, ignored=TEXT, by=ref("by"), codes=CODES,
+            {"path": TEXT, "class": one_of(FieldClass), "drift": FLAG, "unit": UNIT},
+            applied=VALUE, live=VALUE, desired=VALUE, ignored=TEXT, by=ref("by"), codes=CODES, **INFO,
         ),
         "accepted": fixed({"address": ADDRESS, "field": ref("field")}, span=ref("span")),
         "by": {

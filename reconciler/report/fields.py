@@ -42,19 +42,20 @@ def _one(head: str, change: FieldChange, paper: Paper) -> list[str]:
         return [line]
     margin = " " * columns(head)
     if isinstance(change.live, list) and isinstance(change.desired, list):
-        first, *rest = _list_difference(change.live, change.desired, paper, columns(head))
+        first, *rest = _list_difference(change, paper, columns(head))
         return [head + first.lstrip(), *rest, *([margin + since.strip()] if since else [])]
     return [head + live, f"{margin}→ {desired}{since}"]
 
 
-def _list_difference(live: list[object], desired: list[object], paper: Paper, indent: int) -> list[str]:
+def _list_difference(change: FieldChange, paper: Paper, indent: int) -> list[str]:
+    live, desired, info = change.live, change.desired, change.info
     gone = [item for item in live if item not in desired]
     new = [item for item in desired if item not in live]
     if not gone and not new:
-        return [*paper.wrapped(show(live), indent), *paper.wrapped("→ " + show(desired), indent)]
+        return [*paper.wrapped(show(live, info), indent), *paper.wrapped("→ " + show(desired, info), indent)]
     lines: list[str] = []
     if gone:
-        lines += paper.wrapped("without " + show(gone), indent)
+        lines += paper.wrapped("without " + show(gone, info), indent)
     if new:
-        lines += paper.wrapped("with " + show(new), indent)
+        lines += paper.wrapped("with " + show(new, info), indent)
     return [*lines, *paper.wrapped(f"({counted(len(desired) - len(new), 'item')} unchanged)", indent)]

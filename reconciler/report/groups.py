@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reconciler.core.units import show_duration
 from reconciler.report.paper import Paper
 from reconciler.report.partitions import ranges
 from reconciler.report.table import table
-from reconciler.report.values import counted, noun, show, show_duration
+from reconciler.report.values import counted, noun
 from reconciler.report.visible import columns, visible
 
 Data = Mapping[str, Any]
@@ -83,7 +84,7 @@ def _facts(group: Data) -> list[str]:
 
 def _pattern(pattern: Data) -> str:
     numbers = pattern.get("wildcards", ())
-    by = f"{noun(len(numbers), 'wildcard')} {show(numbers)}" if numbers else "the whole subject"
+    by = f"{noun(len(numbers), 'wildcard')} {' '.join(map(str, numbers))}" if numbers else "the whole subject"
     return f"{by} of {pattern['filter']}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -11,6 +12,7 @@ from reconciler.report.commands import Commands, of_plan
 from reconciler.report.diagnostics import count_line
 from reconciler.report.document import Document
 from reconciler.report.entries import Section, section_of
+from reconciler.report.judgements import shared_consents
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted, show_seconds
 from reconciler.report.visible import columns, lines_visible, visible
@@ -77,9 +79,9 @@ def next_line(plan: Plan, commands: Commands) -> str:
     again, apply, rest = commands.look, commands.go, commands.rest
     if Section.REFUSED in found:
         others = f"\nWhat does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
-        return f"Nothing can be applied while something is refused. After editing: {again}{others}"
+        return f"Nothing can be applied while something is refused. After editing: {again}{others}{_at_once(plan)}"
     if Section.CONSENT in found:
-        return f"Nothing is applied without the consent that is missing. After editing: {again}"
+        return f"Nothing is applied without the consent that is missing. After editing: {again}{_at_once(plan)}"
     if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
         others = f"; what does not depend on it: {rest}" if rest else f". Later: {again}"
         return f"Nothing is applied while something is unknown{others}"
@@ -91,6 +93,23 @@ def next_line(plan: Plan, commands: Commands) -> str:
     if Section.ADOPT in found or Section.FORGET in found:
         return f"No object changes. To record what is ours: {apply}"
     return "Nothing to apply."
+
+
+def _at_once(plan: Plan) -> str:
+    """Consent that several changes lack alike stands in one line at the top of the files."""
+    return "".join(
+        f"\nConsent to {code} for all {number:_} of them, at the top of the files:\n  {entry}"
+        for code, number, entry in shared_consents(plan.changes)
+    )
+
+
+_TYPED = re.compile(r"reconciler |allow: \[")
+
+
+def to_be_typed(line: str) -> tuple[str, str]:
+    """The words of a line that says what to do now, and the command or the entry after them."""
+    found = _TYPED.search(line)
+    return (line[: found.start()], line[found.start() :]) if found else (line, "")
 
 
 def heading(document: Document) -> str:

@@ -10,11 +10,12 @@ from reconciler.report.document import Document, Finding, findings
 from reconciler.report.drawing import drawn
 from reconciler.report.effects import effects
 from reconciler.report.entries import Entry, Section
-from reconciler.report.headline import heading, totals, what_next
+from reconciler.report.headline import heading, to_be_typed, totals, what_next
 from reconciler.report.html_parts import change, finding, name_of
 from reconciler.report.judgements import standing, worst_first
 from reconciler.report.markup import Markup, element, escaped, prose, together
 from reconciler.report.picture import picture
+from reconciler.report.probe_html import clients
 from reconciler.report.visible import inert
 
 WORDS: Mapping[Section, str] = {
@@ -55,6 +56,7 @@ def report(shown: Shown, controls: Markup | None) -> Markup:
         _findings(shown, "What is wrong", Severity.ERROR),
         _stops(shown.entries, anchors),
         _outcome(document),
+        clients(document.probe) if document.probe else None,
         _happening(shown.entries, anchors),
         _findings(shown, "Worth knowing", Severity.WARNING, Severity.NOTE),
         _drawing(document, anchors),
@@ -75,8 +77,8 @@ def _header(document: Document) -> Markup:
 
 
 def _command(line: str) -> Markup:
-    words, found, command = line.partition("reconciler ")
-    return together(words, element("code", found + command) if found else None)
+    words, command = to_be_typed(line)
+    return together(words, element("code", command) if command else None)
 
 
 def _findings(shown: Shown, title: str, *severities: Severity) -> Markup | None:

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from reconciler.core.amount import Amounts
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.core.diff import Consequence, FieldChange
+from reconciler.core.kind import FieldInfo
 from reconciler.core.plan import FORMAT, Plan, PlannedChange
 from reconciler.core.records import Owned
-from reconciler.core.rule import Verdict
+from reconciler.core.rule import Other, Verdict
 from reconciler.core.wire import Step, Target
 from reconciler.report.document import Document
 
@@ -126,14 +127,19 @@ def change_data(change: PlannedChange) -> dict[str, Any]:
     }
 
 
+def info_data(info: FieldInfo) -> dict[str, Any]:
+    """What a reader needs to write values of a field as a file holds them."""
+    return {"unit": info.unit, **some(units=info.units, left_out=info.left_out), **present(default=info.default)}
+
+
 def _field(field: FieldChange) -> dict[str, Any]:
     info = field.info
     return {
         "path": field.path,
         **present(live=field.live, desired=field.desired),
         "class": field.field_class.value,
-        "unit": info.unit,
-        **present(default=info.default, ordered=None if info.ordered else False),
+        **info_data(info),
+        **present(ordered=None if info.ordered else False),
         **some(nested_unordered=list(info.nested_unordered), filled=field.filled),
     }
 
@@ -148,12 +154,17 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "address": verdict.address,
         **present(span=span_data(verdict.span), fix=verdict.fix, to=verdict.to, consented=verdict.consented),
         **some(path=verdict.path, consentable=verdict.consentable, quantities=dict(verdict.quantities)),
-        **some(bounds=_bounds(verdict.bounds)),
+        **some(bounds=_bounds(verdict.bounds), others=[_other(one) for one in verdict.others]),
     }
+
+
+def _other(one: Other) -> dict[str, Any]:
+    return {"address": one.address, **present(owner=one.owner)}
 
 
 def _consequence(consequence: Consequence) -> dict[str, Any]:
     return {"message": consequence.message,
+            **some(code=consequence.code),
             **some(quantities=dict(consequence.quantities), bounds=_bounds(consequence.bounds)),
             **some(detail=dict(consequence.detail))}  # fmt: skip
 

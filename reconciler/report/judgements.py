@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.core import consent
 from reconciler.core.diff import Action, Consequence
-from reconciler.core.kind import Unit
+from reconciler.core.kind import FieldInfo
 from reconciler.core.plan import PlannedChange
 from reconciler.core.rule import Outcome, Verdict
+from reconciler.core.selection import together
 from reconciler.report.paper import Paper, Role
 from reconciler.report.partitions import partition_lines
-from reconciler.report.values import counted, show_bytes, show_yaml
+from reconciler.report.values import counted, show, show_volume
 from reconciler.report.visible import visible
 
 _WORDS = {
@@ -111,8 +112,34 @@ def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
     """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; where no file can say it, the option that does."""
     if not is_declared(change):
         return f"--allow {shlex.quote(f'{verdict.code}={verdict.address}')}"
-    unit: Unit = next((field.info.unit for field in change.fields if field.path == verdict.path), "text")
-    return consent.entry(verdict.code, "" if verdict.to is None else show_yaml(verdict.to, unit))
+    return consent.entry(verdict.code, _value(verdict, change))
+
+
+def _value(verdict: Verdict, change: PlannedChange) -> str:
+    """That a consent must name, as a file holds it."""
+    return "" if verdict.to is None else show(verdict.to, _info(verdict.path, change))
+
+
+def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, int, str]]:
+    """The code, how many changes lack consent to it, and the entry that gives it to all of them."""
+    lacking: dict[tuple[str, str], dict[str, None]] = {}
+    for change in changes:
+        for verdict in change.verdicts:
+            if verdict.blocks and verdict.consentable:
+                lacking.setdefault((verdict.code, _value(verdict, change)), {})[verdict.address] = None
+    for (code, to), addresses in lacking.items():
+        if len(addresses) > 1 and (on := together(addresses)):
+            yield code, len(addresses), consent.entry(code, to, on)
+
+
+def _info(path: str, change: PlannedChange) -> FieldInfo:
+    """About a path at, inside or around what changes."""
+    around = {field.path: field.info for field in change.fields}
+    inside = (
+        info.inside(path[len(above) + 1 :].split(".")) for above, info in around.items() if path.startswith(f"{above}.")
+    )
+    below = {field.removeprefix(f"{path}."): info for field, info in around.items() if field.startswith(f"{path}.")}
+    return around.get(path) or next(inside, FieldInfo(nested=below))
 
 
 def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -> list[str]:
@@ -166,7 +193,7 @@ def total(same: Iterable[Verdict | Consequence]) -> str:
         total.update(one.quantities)
         inexact.update(one.bounds)
     said = (
-        (of, show_bytes(number) if of == "bytes" else counted(number, _singular(of))) for of, number in total.items()
+        (of, show_volume(number) if of == "bytes" else counted(number, _singular(of))) for of, number in total.items()
     )
     return f"Together: {', '.join(('up to ' if of in inexact else '') + many for of, many in said)}." if total else ""
 

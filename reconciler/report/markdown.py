@@ -19,9 +19,10 @@ from reconciler.report.effects import many
 from reconciler.report.entries import Entry, Section, entries
 from reconciler.report.fields import paths
 from reconciler.report.gfm import code, fenced, folded, markup, prose
-from reconciler.report.headline import heading, totals, what_next
+from reconciler.report.headline import heading, to_be_typed, totals, what_next
 from reconciler.report.judgements import sentence, worst_first
 from reconciler.report.markdown_parts import along, details, happening, names_of, verdicts, warnings
+from reconciler.report.probe_markdown import clients
 from reconciler.report.values import counted
 from reconciler.report.visible import inert, visible
 
@@ -96,8 +97,8 @@ def _last_lines(outcome: str) -> list[str]:
 
 def _command(line: str) -> str:
     """What is to be typed is code: `Next: reconciler apply …`."""
-    words, found, command = line.partition("reconciler ")
-    return prose(words) + (code(found + command) if found else "")
+    words, command = to_be_typed(line)
+    return prose(words) + (code(command) if command else "")
 
 
 def _fitting(head: str, sections: Sequence[Section_], foot: str, limit: int) -> str:
@@ -143,6 +144,8 @@ def _sections(document: Document) -> Iterator[Section_]:
     )
     rest = [entry for entry in changes if entry.section not in _STOPPED]
     yield "#### What it does to messages and clients", [Piece(line) for entry in rest for line in happening(entry)]
+    if document.probe:
+        yield "#### What clients feel, before and after", [Piece(*one) for one in clients(document.probe)]
     known = [Piece(line) for entry in rest for line in warnings(entry)]
     yield "#### Worth knowing", [*(_finding(one) for one in found if one.standing != "error"), *known]
     yield "#### Changes", [piece for section in Section for piece in _changes(section, rest, document)]

@@ -10,10 +10,10 @@ from pydantic_core import from_json
 from reconciler.core.amount import Amount
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
-from reconciler.core.kind import FieldInfo
+from reconciler.core.kind import FieldInfo, of_units
 from reconciler.core.plan import FORMAT, Plan, PlannedChange
 from reconciler.core.records import Owned
-from reconciler.core.rule import Outcome, Reaction, Verdict
+from reconciler.core.rule import Other, Outcome, Reaction, Verdict
 from reconciler.core.wire import Call, Step, Target, Version
 
 Data = Mapping[str, Any]
@@ -94,7 +94,8 @@ def _change_of(data: Data) -> PlannedChange:
 def _field_of(data: Data) -> FieldChange:
     info = FieldInfo(
         unit=data["unit"], default=data.get("default"), ordered=data.get("ordered", True),
-        nested_unordered=tuple(data.get("nested_unordered", ())),
+        nested_unordered=tuple(data.get("nested_unordered", ())), left_out=data.get("left_out", ""),
+        nested=of_units(data.get("units", {})),
     )  # fmt: skip
     return FieldChange(
         path=data["path"],
@@ -110,8 +111,12 @@ def _verdict_of(data: Data) -> Verdict:
     reaction = Reaction[data.get("reaction", "does").upper()]
     return Verdict(
         **{**data, "outcome": Outcome(data["outcome"]), "reaction": reaction, "span": _span_of(data.get("span")),
-           "bounds": _bounds_of(data)}
+           "bounds": _bounds_of(data), "others": tuple(_other_of(one) for one in data.get("others", ()))}
     )  # fmt: skip
+
+
+def _other_of(data: Data) -> Other:
+    return Other(data["address"], data.get("owner"))
 
 
 def _bounds_of(data: Data) -> dict[str, Amount]:

@@ -16,9 +16,11 @@ from reconciler.report.schema_parts import (
     COUNT,
     COUNTS,
     FLAG,
+    INFO,
     POSITION,
     TEXT,
     TEXTS,
+    UNIT,
     VALUE,
     VERSION,
     Schema,
@@ -109,16 +111,16 @@ def changes() -> dict[str, Schema]:
             span=ref("span"), reason=TEXT, adopts=FLAG, blocked_by=ADDRESS, record=ref("record"),
         ),
         "field": fixed(
-            {"path": TEXT, "class": one_of(FieldClass),
-             "unit": {"enum": ["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]}},
-            live=VALUE, desired=VALUE, default=VALUE, ordered=FLAG, nested_unordered=TEXTS, filled=TEXT,
+            {"path": TEXT, "class": one_of(FieldClass), "unit": UNIT},
+            live=VALUE, desired=VALUE, ordered=FLAG, nested_unordered=TEXTS, filled=TEXT, **INFO,
         ),
         "verdict": fixed(
             {"code": CODE, "name": TEXT, "outcome": one_of(Outcome), "message": TEXT, "address": ADDRESS,
              "reaction": one_of_texts(*(one.name.lower() for one in Reaction))},
             path=TEXT, span=ref("span"), fix=TEXT, to=VALUE, consentable=FLAG, consented=TEXT, quantities=COUNTS, bounds=AMOUNTS,
+            others={"type": "array", "items": fixed({"address": ADDRESS}, owner=TEXT)},
         ),
-        "consequence": fixed({"message": TEXT}, quantities=COUNTS, bounds=AMOUNTS, detail=CONFIG),
+        "consequence": fixed({"message": TEXT}, code=TEXT, quantities=COUNTS, bounds=AMOUNTS, detail=CONFIG),
         "record": fixed(
             {"topology": TEXT, "fields": CONFIG, "revision": COUNT},
             source=TEXT, git_revision=TEXT, filled=CONFIG, left=TEXTS, protected=FLAG, knows=TEXT, start=CONFIG, seen=CONFIG,
@@ -148,11 +150,17 @@ def _saved() -> Schema:
         },
         moved={"type": "array", "items": fixed({"from": TEXT, "to": TEXT}, reason=TEXT, until=TEXT)},
         guards={"type": "array", "items": fixed({"kind": TEXT, "upto": COUNT, "reason": TEXT}, until=TEXT)},
+        allow={
+            "type": "array",
+            "items": fixed({"code": TEXT, "on": TEXT, "reason": TEXT}, to=VALUE, until=TEXT, upto=CONFIG),
+        },
+        ignore_drift={"type": "array", "items": fixed({"address": TEXT, "reason": TEXT}, path=TEXT, until=TEXT)},
     )
     return fixed(
         {
             "made_by": TEXT, "empty": FLAG, "blocked": COUNT, "exit_code": COUNT, "terms": terms, "declared": declared,
-            "place": fixed({}, account=TEXT, domain=TEXT, cluster=TEXT, id=TEXT, server=TEXT, at=TEXT, bucket=TEXT, streams=CONFIG),
+            "place": fixed({}, account=TEXT, domain=TEXT, cluster=TEXT, id=TEXT, server=TEXT, at=TEXT, bucket=TEXT,
+                           reached={"type": "integer"}, streams=CONFIG),
             "seen": {"type": "object", "additionalProperties": CONFIG}, "state": TEXT,
         },
         source=TEXT, git_revision=TEXT,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.core.diff import FieldChange
+from reconciler.core.probe import Foresight
 from reconciler.core.rehearsal import Missing, Rehearsal, Restarted
-from reconciler.core.resource import Json
-from reconciler.report.json import change_data, json_text, plan_data
+from reconciler.report.json import change_data, json_text, plan_data, present
 from reconciler.report.outcome import outcome_text
 from reconciler.report.outcome_json import outcome_data
 from reconciler.report.paper import Paper
+from reconciler.report.probe import Row, probe_data, rows
 from reconciler.report.table import table
 from reconciler.report.values import counted, show
 from reconciler.report.visible import inert, visible
@@ -67,15 +68,15 @@ def _restarted(after: Restarted) -> Iterator[str]:
     if after.gone:
         yield from (f"  {visible(address)} is gone" for address in after.gone)
     if after.rewritten:
-        rows = [[address, name, f"{_value(was)} → {_value(now)}"] for address, name, was, now in after.rewritten]
+        rows = [[address, one.path, _sides(one)] for address, one in after.rewritten]
         yield from table(rows, indent=2)
     yield from (f"  a plan there wants to {change.action} {visible(change.address)}" for change in after.left)
     if not (after.gone or after.rewritten or after.left):
         yield "  everything is there, and as it was"
 
 
-def _value(value: Any) -> str:
-    return "absent" if value is None else show(value)
+def _sides(one: FieldChange) -> str:
+    return " → ".join("absent" if value is None else show(value, one.info) for value in (one.live, one.desired))
 
 
 def shown(one: Rehearsal) -> Iterator[Diagnostic]:
@@ -87,10 +88,19 @@ def shown(one: Rehearsal) -> Iterator[Diagnostic]:
         yield _finding(change.address, f"is still to be changed ({change.action}) when it is planned again")
     for address in one.lacking:
         yield _finding(address, "could not be rehearsed, since what it is about could not be made again")
+    yield from (_unforetold(row) for row in rows(one.probe, Foresight.UNFORETOLD)) if one.probe else ()
 
 
 def _finding(address: str, message: str) -> Diagnostic:
     return Diagnostic(severity=Severity.ERROR, code="RV103", name="rehearsal-failed", message=message, address=address)
+
+
+def _unforetold(row: Row) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code="RV104", name="effect-not-foretold", address=row.address,
+        message=f"clients feel what the plan does not foretell: {row.operation}: {row.before} → {row.after}",
+        fix="judge this difference yourself before you apply, and report it: the plan should have said it",
+    )  # fmt: skip
 
 
 def _verdict(one: Rehearsal) -> str:
@@ -100,7 +110,9 @@ def _verdict(one: Rehearsal) -> str:
         return "Not rehearsed: what the plan is about could not be made again, as named above."
     if one.refused:
         return "What is not refused went well."
-    return "The rehearsal went well. What messages and clients do to it, no rehearsal shows; the plan counts that."
+    if one.probe:
+        return "The rehearsal went well."
+    return "The rehearsal went well. What clients will feel, --probe plays; what it does to messages, the plan counts."
 
 
 def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
@@ -109,8 +121,8 @@ def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
         "version": after.version,
         "gone": list(after.gone),
         "rewritten": [
-            {"address": address, "path": name, **_present(before=was, after=now)}
-            for address, name, was, now in after.rewritten
+            {"address": address, "path": one.path, **present(before=one.live, after=one.desired)}
+            for address, one in after.rewritten
         ],
         "left": [change_data(change) for change in after.left],
     }
@@ -126,9 +138,5 @@ def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
         "refused": one.refused,
         "lacking": one.lacking,
         **({"restarted": restarted} if restarted else {}),
+        **({"probe": probe_data(one.probe)} if one.probe else {}),
     })  # fmt: skip
-
-
-def _present(**said: Json) -> dict[str, Json]:
-    """What is absent has no key."""
-    return {name: value for name, value in said.items() if value is not None}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from reconciler.core.effect import Side
+from reconciler.core.probe import Foresight
 from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema
 from reconciler.report.rehearsal import FORMAT
@@ -17,6 +19,7 @@ from reconciler.report.schema_parts import (
     VERSION,
     Schema,
     fixed,
+    one_of,
     schema_text,
 )
 
@@ -26,6 +29,17 @@ def rehearsal_schema() -> str:
     restarted = {
         "version": VERSION, "gone": _all(ADDRESS), "left": _all(change),
         "rewritten": _all(fixed({"address": ADDRESS, "path": TEXT}, before=VALUE, after=VALUE)),
+    }  # fmt: skip
+    felt = fixed(
+        {
+            "address": ADDRESS, "operation": TEXT, "side": one_of(Side), "before": TEXT, "after": TEXT,
+            "foresight": one_of(Foresight), "codes": _all(TEXT), "reason": TEXT,
+        }
+    )  # fmt: skip
+    probe = {
+        "foretold": FLAG, "operations": COUNT, "objects": _all(ADDRESS), "messages": COUNT, "consented": _all(ADDRESS), "felt": _all(felt),
+        "unshown": _all(fixed({"address": ADDRESS, "code": TEXT, "message": TEXT})),
+        "unplayed": _all(fixed({"what": TEXT, "why": TEXT})),
     }  # fmt: skip
     said = {
         "format": {"const": FORMAT}, "version": VERSION, "nodes": COUNT, "fine": FLAG,
@@ -39,7 +53,7 @@ def rehearsal_schema() -> str:
             "$id": "rehearse.schema.json",
             "title": "reconciler rehearse",
             "description": "What carrying a plan out on throw-away servers showed.",
-            **fixed(said, restarted=fixed(restarted)),
+            **fixed(said, restarted=fixed(restarted), probe=fixed(probe)),
         }
     )
 

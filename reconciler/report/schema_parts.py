@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
+
+from reconciler.core.kind import Unit
 
 Schema = dict[str, Any]
 
@@ -28,6 +30,13 @@ CODE: Schema = {"type": "string", "pattern": "^[A-Z]{2}[0-9]{3}$"}
 VERSION: Schema = {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}
 ADDRESS: Schema = {"type": "string", "pattern": "^[a-z_]+(/[^/]+)+$"}
 VALUE: Schema = {"not": {"type": "null"}}
+UNIT: Schema = {"enum": list(get_args(Unit))}
+INFO: dict[str, Schema] = {
+    "default": VALUE,
+    "left_out": TEXT,
+    "units": {"type": "object", "additionalProperties": UNIT},
+}
+"""What helps to read values of a field, beside its unit: what absence means, and the units inside."""
 """Raw: durations in nanoseconds, sizes in bytes; absence is a missing key."""
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -23,7 +23,15 @@ def render(document: Document) -> str:
         return diagnostics.report(document.diagnostics, document.paper) + inert(lines_visible(document.summary))
     found = diagnostics.report(document.diagnostics, document.paper)
     done = "".join(f"{visible(line)}\n" for line in document.outcome.splitlines())
-    return inert("\n".join(filter(None, (_plan(document, document.plan), found, done))))
+    return inert("\n".join(filter(None, (_plan(document, document.plan), found, done, _felt(document)))))
+
+
+def _felt(document: Document) -> str:
+    if document.probe is None:
+        return ""
+    from reconciler.report.probe import probe_lines  # noqa: PLC0415 - only a rehearsal plays clients
+
+    return "".join(f"{line}\n" for line in probe_lines(document.probe, document.paper))
 
 
 def joined(documents: Sequence[Document]) -> str:

@@ -12,7 +12,7 @@ from reconciler.core.wire import Version
 from reconciler.report.json import json_text
 from reconciler.report.judgements import sentence
 from reconciler.report.paper import Paper, Role
-from reconciler.report.values import counted, show_bytes
+from reconciler.report.values import counted, show_volume
 from reconciler.report.visible import inert, visible
 
 TITLES = {
@@ -90,7 +90,7 @@ def _at_stake(quantities: Mapping[str, int]) -> str:
     """` (1_200 messages, 3MiB, 2 consumers)`"""
     said = [counted(quantities[name], noun) for name, noun in NOUNS.items() if name in quantities]
     if "bytes" in quantities:
-        said.insert(1, show_bytes(quantities["bytes"]))
+        said.insert(1, show_volume(quantities["bytes"]))
     return f" ({', '.join(said)})" if said else ""
 
 

@@ -2,92 +2,59 @@
 
 from __future__ import annotations
 
-import json
-import re
-
-from reconciler.core import consent
 from reconciler.core.diff import FieldChange
-from reconciler.core.kind import FieldInfo, Unit
+from reconciler.core.kind import FieldInfo
 from reconciler.core.resource import Json
+from reconciler.core.units import show_bytes
+from reconciler.core.written import written
 from reconciler.report.visible import visible
 
-_DURATIONS = (
-    ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000),
-    ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1),
-)  # fmt: skip
+
+def show(value: Json, info: FieldInfo) -> str:
+    """One value in one line, as it stands in a file; control characters are made visible."""
+    return visible(written(value, info))
+
+
 _SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
-_BARE = re.compile(r"[\w.*>$/:@+{}(),=-]+", re.ASCII)
 
 
-def show(value: Json, unit: Unit = "text") -> str:
-    """One value in one line; control characters are made visible."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return _number(value, unit)
-    if isinstance(value, str):
-        return show_text(value)
-    if isinstance(value, list) and all(isinstance(item, (str, int)) for item in value):
-        return " ".join(show(item, "duration" if unit == "durations" else "text") for item in value) or "[]"
-    return visible(json.dumps(value, ensure_ascii=False))
-
-
-def _number(value: int, unit: Unit) -> str:
-    if unit == "duration":
-        return show_duration(value)
-    if value < 0 and unit in ("bytes", "count"):
-        return "no limit"
-    return show_bytes(value) if unit == "bytes" else f"{value:_}" if unit == "count" else str(value)
-
-
-def show_text(text: str) -> str:
-    """Bare where that is unmistakable, else in quotes."""
-    return text if _BARE.fullmatch(text) else visible(json.dumps(text, ensure_ascii=False))
-
-
-def show_duration(nanoseconds: int) -> str:
-    if nanoseconds <= 0:
-        return "0s" if nanoseconds == 0 else str(nanoseconds)
-    parts, rest = [], nanoseconds
-    for unit, size in _DURATIONS:
-        number, rest = divmod(rest, size)
-        if number:
-            parts.append(f"{number}{unit}")
-    return "".join(parts)
-
-
-def show_bytes(size: int) -> str:
-    """The largest unit that divides it; odd sizes stay exact and get a hint of their magnitude."""
+def show_volume(size: int) -> str:
+    """How much is stored: every byte, and a hint of the magnitude where that is no round number."""
     for unit, factor in _SIZES:
-        if size >= factor and size % factor == 0:
-            return f"{size // factor:_}{unit}"
-    for unit, factor in _SIZES:
-        if size >= factor * 10:
+        if size >= factor * 10 and size % factor:
             return f"{size:_} (about {size / factor:.3g} {unit})"
-    return f"{size:_}"
+    return show_bytes(size)
 
 
 def show_absent(info: FieldInfo) -> str:
-    """What stands for a field left out: the word default, and the value where it is known."""
-    if info.default is None or info.default in ("", [], {}):
-        return "default"
-    return f"default ({show(info.default, info.unit)})"
+    """What stands for a field left out; `none` where nothing does."""
+    if info.left_out or info.default is None or info.default in ("", [], {}):
+        return info.left_out or "none"
+    return "no limit" if _is_unlimited(info.default, info) else show(info.default, info)
 
 
-def show_side(value: Json, info: FieldInfo) -> str:
-    return show_absent(info) if value is None else show(value, info.unit)
+def _is_unlimited(value: Json, info: FieldInfo) -> bool:
+    return isinstance(value, int) and value < 0 and info.unit in ("count", "bytes")
+
+
+def show_side(value: Json, info: FieldInfo, source: str = "default") -> str:
+    """A value; what stands for an absent one, and where that comes from."""
+    if value is not None:
+        return f"{show(value, info)} (no limit)" if _is_unlimited(value, info) else show(value, info)
+    absent = show_absent(info)
+    return absent if absent == "none" else f"{absent} ({source})"
 
 
 def show_live(change: FieldChange) -> str:
-    """What stands there now. Where the server has no value although it fills one in, the field is `none`."""
-    return "none" if change.live is None and change.filled else show_side(change.live, change.info)
+    """What stands there now."""
+    return show_side(change.live, change.info)
 
 
 def show_wanted(change: FieldChange) -> str:
     """What is wanted, and where that comes from if the file leaves it out: `1_000 (default)`, `10m (from consumer_limits)`."""
-    if not change.filled:
-        return show_side(change.desired, change.info)
-    return f"{'none' if change.desired is None else show(change.desired, change.info.unit)} ({change.filled})"
+    if change.desired is None or not change.filled:
+        return show_side(change.desired, change.info, change.filled or "default")
+    return f"{show(change.desired, change.info)} ({change.filled})"
 
 
 def show_seconds(seconds: float) -> str:
@@ -105,17 +72,3 @@ def noun(number: int, word: str) -> str:
 def counted(number: int, word: str) -> str:
     """`1 stream`, `1_200 streams`"""
     return f"{number:_} {noun(number, word)}"
-
-
-def show_yaml(value: Json, unit: Unit = "text") -> str:
-    """One value as it would stand in a file, also between braces."""
-    if isinstance(value, str):
-        return visible(consent.quoted(value))
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return show_duration(value) if unit == "duration" else _exact_bytes(value) if unit == "bytes" else f"{value:_}"
-    return visible(json.dumps(value, ensure_ascii=False))
-
-
-def _exact_bytes(size: int) -> str:
-    shown = show_bytes(size)
-    return shown.split(" ")[0].replace("_", "")

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from reconciler.core.resource import Json
 from reconciler.server.line import Line
-from reconciler.server.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
+from reconciler.server.pipeline import ForNow, NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
 
 TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
 """err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
@@ -54,6 +54,11 @@ class Refusal:
     def is_for_want_of_a_server(self) -> bool:
         return self.err_code == NO_PEERS and "offline" in self.description
 
+    @property
+    def is_for_want_of_disk(self) -> bool:
+        """No err_code says so. Before 2.14 a server keeps to itself why it could not make a consumer's store."""
+        return "no space left on device" in self.description or self.description.startswith("error creating store")
+
     def __str__(self) -> str:
         return f"{self.description} ({self.err_code})"
 
@@ -76,6 +81,11 @@ class Stored:
 
 Answer = Mapping[str, Json] | Refusal | NoAnswer
 Put = Stored | Conflict | Refusal | NoAnswer
+
+
+def lasts(why: str | None) -> bool:
+    """Is a write forbidden, and not only for now?"""
+    return why is not None and not isinstance(why, ForNow)
 
 
 def passes(said: Refusal | NoAnswer) -> bool:
@@ -136,6 +146,11 @@ class JetStream:
         self.timeout = timeout
         self._hurried: Callable[[], bool] = lambda: True
         self._forbidden: Unless = always
+        self.reached: dict[str, int] = {}
+        """By bucket, the highest revision a write of ours was given: one that comes later is higher, unless the bucket came
+        back older than it was. Shared by all that work for the same run."""
+        self.went_back: set[str] = set()
+        """Buckets that did."""
         self._stale: Stale = lambda _endpoint, _body, _said: False
         self.prefix = api_prefix(domain, prefix)
 
@@ -155,10 +170,16 @@ class JetStream:
         return cls(pipeline, domain=domain, prefix=prefix, timeout=within)
 
     def writing_unless(self, forbidden: Unless) -> JetStream:
-        """The same, but each write is sent only if nothing forbids it in that very moment."""
-        guarded = copy.copy(self)
-        guarded._forbidden = forbidden
+        """The same, but each write is sent only if nothing forbids it in that very moment, this or what did before."""
+        guarded, before = copy.copy(self), self._forbidden
+        guarded._forbidden = lambda: before() or forbidden()
         return guarded
+
+    def for_a_run(self) -> JetStream:
+        """The same, but how far buckets had come before says nothing: between two runs somebody may have made them anew."""
+        other = copy.copy(self)
+        other.reached, other.went_back = {}, set()
+        return other
 
     def doubting(self, stale: Stale) -> JetStream:
         """The same, but what is refused although we know better is asked again, until patience is over."""
@@ -251,7 +272,7 @@ class JetStream:
     def _was_not_done(self, said: object) -> bool:
         """By the server's own word, or since nobody got it; and it still may be."""
         if isinstance(said, NoAnswer):
-            return self._persists and said.why in PASSING and self._forbidden() is None
+            return self._persists and said.why in PASSING and not lasts(self._forbidden())
         return isinstance(said, Refusal) and (said.err_code in NOTHING_DONE or said.is_for_want_of_a_server)
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
@@ -294,8 +315,11 @@ class JetStream:
         if expected_revision is not None:
             sent["Nats-Expected-Last-Subject-Sequence"] = str(expected_revision)
         subject = self.entry_subject(bucket, key)
+        reached = 0
 
         async def publish() -> Answer:
+            nonlocal reached
+            reached = self.reached.get(bucket, 0)
             reply = await self.pipeline.request(
                 subject, value, within=self.timeout, headers=sent or None, unless=self._forbidden
             )
@@ -310,7 +334,16 @@ class JetStream:
             return Conflict(expected_revision or 0, said.description)
         if isinstance(said, Refusal | NoAnswer):
             return said
-        return self._acknowledged(bucket, said)
+        stored = self._acknowledged(bucket, said)
+        if isinstance(stored, Stored):
+            self._reaches(bucket, stored.revision, reached)
+        return stored
+
+    def _reaches(self, bucket: str, revision: int, before: int) -> None:
+        """`before`: how far it had come when this write was sent."""
+        if revision <= before:
+            self.went_back.add(bucket)
+        self.reached[bucket] = max(revision, self.reached.get(bucket, 0))
 
     def _acknowledged(self, bucket: str, ack: Mapping[str, Json]) -> Put:
         wrong_domain = self.domain is not None and ack.get("domain") != self.domain

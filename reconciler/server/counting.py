@@ -1,6 +1,7 @@
 """Where a time or sequence lies in a stream, and how many messages follow: asked of the leader, counted without a consumer.
 
-STREAM.MSG.GET with `start_time` finds the first message in one request, on every supported version. A direct batch read
+STREAM.MSG.GET with `start_time` finds the first message in one request. Where messages were deleted, nats-servers before 2.12
+pass over it or stop short of it; the messages' own times tell it on every version. A direct batch read
 says how many there are from it on (`Nats-Num-Pending`), on streams with `allow_direct`; from the beginning on, so does
 STREAM.INFO by its subjects.
 """
@@ -10,9 +11,10 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-from reconciler.core.wire import Holes, MessagesFrom, Oldest
+from reconciler.core.wire import Holes, Largest, MessagesFrom, MessagesSince, Oldest
 from reconciler.server.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, encoded
 
 PAGE = 100_000
@@ -20,6 +22,9 @@ PAGE = 100_000
 
 READ = 256
 """Messages that are read at most for their size."""
+
+AT_ONCE = 16
+"""Places that are looked at together in the search for a time."""
 
 
 async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any] | Refusal | NoAnswer:
@@ -35,6 +40,26 @@ async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any]
     if number is None and question.start == 1:
         number = await _everything(js, question)
     return {"first": first} | ({} if number is None else {"messages": number})
+
+
+async def messages_since(js: JetStream, question: MessagesSince) -> dict[str, Any] | Refusal | NoAnswer:
+    """The times of messages grow with their sequences: in a few rounds there is one place left."""
+    info = await js.read(f"STREAM.INFO.{question.stream}")
+    if isinstance(info, Refusal | NoAnswer):
+        return info
+    since, low, high = datetime.fromisoformat(question.since), info["state"]["first_seq"], info["state"]["last_seq"] + 1
+    while low < high:
+        places = range(low, high, -(-(high - low) // AT_ONCE))
+        wanted = ({"seq": place, "next_by_subj": ">"} for place in places)
+        answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{question.stream}", one) for one in wanted))
+        for place, said in zip(places, answers, strict=True):
+            if isinstance(said, NoAnswer) or (isinstance(said, Refusal) and said.err_code != NO_MESSAGE):
+                return said
+            if isinstance(said, Refusal) or datetime.fromisoformat(said["message"]["time"]) >= since:
+                high = place
+                break
+            low = int(said["message"]["seq"]) + 1
+    return await messages_from(js, MessagesFrom(stream=question.stream, start=low))
 
 
 async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int) -> int | None:
@@ -87,6 +112,22 @@ async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | 
     if size >= question.bytes:
         return {"first": sequences[-1] + 1, "messages": number, "bytes": size}
     return {"first": None}
+
+
+async def largest(js: JetStream, question: Largest) -> dict[str, Any] | Refusal | NoAnswer:
+    info = await js.read(f"STREAM.INFO.{question.stream}")
+    if isinstance(info, Refusal | NoAnswer):
+        return info
+    last, first = int(info["state"]["last_seq"]), int(info["state"]["first_seq"])
+    sequences = range(max(first, last - question.newest + 1), last + 1)
+    subject, sizes = f"STREAM.MSG.GET.{question.stream}", []
+    for said in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
+        if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+            continue
+        if isinstance(said, Refusal | NoAnswer):
+            return said
+        sizes.append(sum(len(b64decode(said["message"].get(part) or "")) for part in ("hdrs", "data")))
+    return {"read": len(sizes), "larger": sum(one > question.above for one in sizes), "largest": max(sizes, default=0)}
 
 
 def _stored(message: Mapping[str, Any], *, in_file: bool) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Strayed
+from reconciler.core.kind import FieldInfo
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Entry, Step
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
@@ -22,6 +23,8 @@ class Forms:
     """(raw live configuration, set, unset) → the whole body to send."""
     wrong: Callable[[Step, Config, Config | None, Config], Sequence[str]] = lambda _step, _sent, _before, _echo: ()
     """(step, configuration sent, raw one before or None, raw echoed one) → what is not as predicted, in words."""
+    fields: Callable[[Step], Mapping[str, FieldInfo]] = lambda _step: {}
+    """About the fields of what a step changes, by the server's names."""
     stored: Callable[[tuple[str, ...]], Entry | None] = lambda _on: None
     """(bucket, key) → the entry as the plan was made from it."""
 
@@ -73,12 +76,13 @@ OUR_OWN = frozenset({"pause_until"})
 """What a replacement does itself before it deletes."""
 
 
-def changes_since(step: Step, live: Config) -> tuple[Strayed, ...]:
+def changes_since(run: Run, step: Step, live: Config) -> tuple[Strayed, ...]:
     """Fields whose live value is not the planned-from one. Metadata of the server's own says nothing about intent."""
     before = step.before or {}
     new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
+    infos = run.forms.fields(step)
     return tuple(
-        Strayed(path=name, planned=planned, now=found, wanted=step.set.get(name))
+        Strayed(path=name, planned=planned, now=found, wanted=step.set.get(name), info=infos.get(name, FieldInfo()))
         for name in (*before, *sorted(set(new) - before.keys()))
         if (found := _value(live, name))
         != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
@@ -89,7 +93,7 @@ def unlike_planned(run: Run, step: Step, info: Mapping[str, Json]) -> Unsuccessf
     """Why what is there must be left as it is; `info`: what the server says of it just before it is deleted."""
     if why := run.last_look(step, info):
         return Unsuccessful(why, nothing_done=True)
-    changed = changes_since(step, info["config"])
+    changed = changes_since(run, step, info["config"])
     return strayed(step, changed) if changed else None
 
 

@@ -7,6 +7,7 @@ renewal was sent and ends a little earlier, so whoever was suspended finds it ov
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -16,9 +17,10 @@ from dataclasses import dataclass
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
 from reconciler.core.records import BUCKET
-from reconciler.server.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Stored, passes
+from reconciler.server.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored, passes
+from reconciler.server.pipeline import ForNow
 from reconciler.server.read_kv import entry
-from reconciler.server.room import VANISHES, way_out
+from reconciler.server.room import STORES_NOTHING, VANISHES, way_out
 
 GIVEN_BACK = VANISHES
 """Who takes the lease before that expects the marker's revision."""
@@ -55,6 +57,12 @@ def now() -> float:
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
+WENT_BACK = (
+    f"bucket {BUCKET} went back while this ran: its server has lost what was written last, as after a power cut. What is noted "
+    "there of this run may be gone; the next plan shows what is left to do"
+)
+
+
 @dataclass(slots=True)
 class _Lease:
     revision: int
@@ -63,6 +71,22 @@ class _Lease:
     """When the first renewal was sent of those that nobody answered since."""
     refused: str = ""
     """What was said to the last renewal, and what to do about it."""
+
+
+@dataclass(slots=True)
+class _Unmoved:
+    """Somebody else's lease while nobody renews it."""
+
+    revision: int = 0
+    since: float = 0.0
+
+    def see(self, revision: int) -> None:
+        if revision != self.revision:
+            self.revision, self.since = revision, now()
+
+    @property
+    def seconds(self) -> float:
+        return now() - self.since if self.revision else 0.0
 
 
 MEND = (
@@ -86,16 +110,31 @@ class Leases:
         self._js, self._holders, self._terms, self._stop = js, holders, terms, stop
         self._held: dict[str, _Lease] = {}
         self._lost: str | None = None
+        self._confirmed_at = js.pipeline.connection
+        """The connection over which the leases were last renewed."""
+        self._hurry = asyncio.Event()
         self.waited = False
         """Somebody else had one of them."""
         self.number = 0
         """Unlike that of every other run in this account, and higher than those before: a revision of the bucket."""
 
     def lost(self) -> str | None:
+        if self._lost is None and BUCKET in self._js.went_back:
+            self._lost = WENT_BACK
         for topology, lease in self._held.items():
             if self._lost is None and now() >= lease.until:
                 self._lost = f"the lease of topology {topology} was not renewed in time{lease.refused}"
         return self._lost
+
+    def hinders(self) -> str | None:
+        """Why no write may be sent; for now also where nobody asked yet over this connection: a server that was away may
+        come back with a bucket in which the lease, and what we wrote since, is not."""
+        if (lost := self.lost()) is not None:
+            return lost
+        if self._confirmed_at is self._js.pipeline.connection:
+            return None
+        self._hurry.set()
+        return ForNow("the lease is to be renewed first, over this connection")
 
     async def take(self, tell: Callable[[str], None]) -> Unavailable | None:
         """All of them, in an order that everybody keeps to, so that two never wait for one another."""
@@ -107,10 +146,10 @@ class Leases:
         return None
 
     async def _take(self, topology: str, deadline: float, tell: Callable[[str], None]) -> Unavailable | None:
-        told = ""
+        told, unmoved = "", _Unmoved()
         while True:
             before = now()
-            there = await self._look(topology)
+            there: Found | Put = await self._look(topology)
             if isinstance(there, Free | Ours):  # ours: the answer to an earlier try was lost
                 said = await self._put(topology, there.revision)
                 if isinstance(said, Stored):
@@ -121,22 +160,32 @@ class Leases:
                 )  # who came in between may be gone by the next look
                 if why := _never(said):
                     return Unavailable(why, way_out(said, MEND))
-            elif isinstance(there, Held) and str(there.holder) != told:
-                told, self.waited = str(there.holder), True
-                tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
+                there = said
+            elif isinstance(there, Held):
+                unmoved.see(there.revision)
+                if str(there.holder) != told:
+                    told, self.waited = str(there.holder), True
+                    tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
             elif isinstance(there, Refusal | NoAnswer) and (why := _never(there)):
                 return Unavailable(why)
             if self._stop.is_set():
                 return Unavailable("the run was stopped before it had the lease")
             if now() >= deadline:
-                raise CannotContinue(_still_held(topology, there, self._terms))
+                outlasts = unmoved.seconds > self._terms.ttl
+                raise CannotContinue(_still_held(topology, there, self._terms, outlasts=outlasts))
             await asyncio.sleep(0.2)
 
     async def keep(self) -> None:
         """Renews until cancelled or lost; sooner again when a renewal did not come through."""
         while self.lost() is None:
+            self._hurry.clear()
+            over = await self._js.pipeline.connected()
             renewed = await asyncio.gather(*map(self._renew, tuple(self._held)))
-            await asyncio.sleep(self._terms.every if all(renewed) else self._terms.every / 10)
+            if all(renewed) and over is self._js.pipeline.connection:
+                self._confirmed_at = over
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._terms.every if all(renewed) else self._terms.every / 10):
+                    await self._hurry.wait()
         self._stop.set()
 
     async def _renew(self, topology: str) -> bool:
@@ -217,6 +266,8 @@ def _refused(said: Put) -> str:
     """Behind "not renewed in time"; what a conflict means is seen in the bucket."""
     if why := _never(said):
         return f": {why}; {way_out(said, MEND)}"
+    if isinstance(said, NoAnswer) and said.why is Silence.TIMEOUT:
+        return f": {said}. Where anything else is answered, {STORES_NOTHING}"
     return f": {said}" if isinstance(said, NoAnswer | Refusal) else ""
 
 
@@ -228,14 +279,20 @@ def _never(said: Put | Refusal | NoAnswer) -> str | None:
     return str(said) if isinstance(said, Refusal | NoAnswer) and not passes(said) else None
 
 
-def _still_held(topology: str, there: Found | Refusal | NoAnswer, terms: Terms) -> Diagnostic:
+def _still_held(topology: str, there: Found | Put, terms: Terms, *, outlasts: bool) -> Diagnostic:
+    """`outlasts`: nobody renewed it for longer than a lease lasts, and the server did not remove it."""
+    fix = "Apply again; others may be applying one after the other, or bucket reconciler has no leader."
     if isinstance(there, Held):
         message = f"Topology {topology} is being applied by {there.holder}, and still was after {terms.patience:g} s."
         fix = "Wait for it and apply again. If that process is gone and the lease stays: reconciler unlock PATHS"
+        if outlasts:
+            message += " Nobody renewed its lease meanwhile, and yet the server has not removed it."
+            fix = f"Most likely {STORES_NOTHING}. Then apply again. Otherwise: reconciler unlock PATHS"
     else:
         why = f": {there}" if isinstance(there, Refusal | NoAnswer) else ""
         message = f"The lease of topology {topology} could not be taken within {terms.patience:g} s{why}."
-        fix = "Apply again; others may be applying one after the other, or bucket reconciler has no leader."
+        if isinstance(there, NoAnswer) and there.why is Silence.TIMEOUT:
+            fix = f"Most likely {STORES_NOTHING}. Then apply again."
     message += " Nothing was changed."
     return Diagnostic(severity=Severity.ERROR, code="LE202", name="lease-held", message=message, fix=fix)
 

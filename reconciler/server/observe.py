@@ -6,7 +6,7 @@ Reading writes nothing. What could not be read becomes an unknown scope with its
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.core import intents
@@ -18,6 +18,9 @@ from reconciler.core.wire import (
     Entry,
     Facts,
     Holes,
+    Largest,
+    MessagesFrom,
+    MessagesSince,
     Oldest,
     Peers,
     Question,
@@ -29,10 +32,10 @@ from reconciler.core.wire import (
     is_copier,
 )
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, NoAnswer, Refusal, Silence
-from reconciler.server.counting import holes, messages_from, oldest
+from reconciler.server.counting import holes, largest, messages_from, messages_since, oldest
 from reconciler.server.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.peers import peers
-from reconciler.server.queue_steps import queued_from
+from reconciler.server.queues import queued_from
 from reconciler.server.read_kv import entries, subject_counts
 from reconciler.server.target import leader_versions, target
 
@@ -87,11 +90,12 @@ async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Contain
     doubted = _remembered(found) - {*counted}
     again = [name for name in streams.items if name in doubted and (consumers_of is None or name in consumers_of)]
     consumers |= await _consumers(js, streams.items, again, unknown)
+    copiers = _of_servers(consumers)
     return Snapshot(
         target=target(js, info, who, streams.items, versions),
         streams=streams.items,
-        consumers=_of_people(consumers),
-        copiers=_of_servers(consumers),
+        consumers=_without(consumers, copiers),
+        copiers=copiers,
         entries=found,
         unknown=unknown,
         denied=frozenset(denied),
@@ -103,11 +107,12 @@ async def with_consumers(js: JetStream, snapshot: Snapshot, of: Collection[str])
     """The same account, with the consumers of these streams too."""
     streams, unknown = dict(snapshot.streams), dict(snapshot.unknown)
     found = await _consumers(js, streams, _counted(streams, of), unknown)
+    copiers = _of_servers(found)
     return replace(
         snapshot,
         streams=streams,
-        consumers={**snapshot.consumers, **_of_people(found)},
-        copiers={**snapshot.copiers, **_of_servers(found)},
+        consumers={**snapshot.consumers, **_without(found, copiers)},
+        copiers={**snapshot.copiers, **copiers},
         unknown=unknown,
     )
 
@@ -115,10 +120,10 @@ async def with_consumers(js: JetStream, snapshot: Snapshot, of: Collection[str])
 Consumers = Mapping[str, Mapping[str, Mapping[str, Json]]]
 
 
-def _of_people(found: Consumers) -> Consumers:
-    copied = _of_servers(found)
-    without = {stream: {n: one for n, one in found[stream].items() if n not in own} for stream, own in copied.items()}
-    return {**found, **without}
+def _without(found: Consumers, copiers: Consumers) -> Consumers:
+    """Those that people made."""
+    rest = {stream: {n: one for n, one in found[stream].items() if n not in own} for stream, own in copiers.items()}
+    return {**found, **rest}
 
 
 def _of_servers(found: Consumers) -> Consumers:
@@ -136,15 +141,13 @@ async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
 async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal | NoAnswer:
     if isinstance(question, SubjectCounts):
         return await subject_counts(js, question.stream, question.filter)
-    if isinstance(question, QueuedFrom):
-        return await queued_from(js, question)
-    if isinstance(question, Peers):
-        return await peers(js, question)
-    if isinstance(question, Holes):
-        return await holes(js, question)
-    if isinstance(question, Oldest):
-        return await oldest(js, question)
-    return await messages_from(js, question)
+    return await _ANSWERING[type(question)](js, question)
+
+
+_ANSWERING: Mapping[type[Question], Callable[..., Awaitable[dict[str, Json] | Refusal | NoAnswer]]] = {
+    MessagesFrom: messages_from, MessagesSince: messages_since, QueuedFrom: queued_from, Peers: peers, Holes: holes,
+    Oldest: oldest, Largest: largest,
+}  # fmt: skip
 
 
 def _refuse_nothing(js: JetStream, info: Answer, streams: Streams) -> None:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import nats.errors
+from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport, Transport
@@ -74,6 +75,12 @@ class _Waiting:
     replies: list[Reply] = field(default_factory=list)
 
 
+class ForNow(str):
+    """A reason that may be none in a moment."""
+
+    __slots__ = ()
+
+
 Unless = Callable[[], str | None]
 """Why a request is not to be sent after all, asked in the last moment before; None: it is."""
 
@@ -89,6 +96,15 @@ def always() -> str | None:
 
 Window = int | AbstractAsyncContextManager[object]
 """How many requests may be under way at once; or what each of them has to enter, which several connections may share."""
+
+
+class _AtOnce(asyncio.Queue[Msg]):
+    """In place of the queue from which a task of nats-py's would fetch what arrived: of thousands of answers, that costs
+    as much as to read them."""
+
+    def __init__(self, arrived: Callable[[Msg], None]) -> None:
+        super().__init__()
+        self.put_nowait = arrived  # type: ignore[assignment, method-assign]
 
 
 class Pipeline:
@@ -116,12 +132,21 @@ class Pipeline:
         """Of the server at the other end of the line; nats-py has no public name for it."""
         return self.nc._server_info.get("server_id")
 
+    @property
+    def connection(self) -> Client:
+        """The one in use now; another one after it was lost."""
+        return self._line.nc
+
+    async def connected(self) -> Client:
+        """The same, after an attempt to have one again where it was lost."""
+        await self._connected()
+        return self._line.nc
+
     async def open(self) -> None:
         # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
         self.nc._error_cb = self._heard
-        subscription = await self.nc.subscribe(
-            self._inbox + "*", cb=self._arrived, pending_msgs_limit=0, pending_bytes_limit=0
-        )
+        subscription = await self.nc.subscribe(self._inbox + "*", pending_msgs_limit=0, pending_bytes_limit=0)
+        subscription._pending_queue = _AtOnce(self._arrived)
         # A refusal of the inbox must be known before anything is written whose answer would be lost. nats-py's first
         # ping may overtake the subscription; the second cannot.
         await self.nc.flush()
@@ -209,7 +234,9 @@ class Pipeline:
         if unless is not always and not await self._takes_more(within):
             return NoAnswer(Silence.UNSENT, f"{subject}: the connection took nothing within {within:g} s")
         why = unless()
-        return None if why is None else NoAnswer(Silence.UNSENT, why)
+        if why is None:
+            return None
+        return NoAnswer(Silence.OFFLINE if isinstance(why, ForNow) else Silence.UNSENT, why)
 
     async def _takes_more(self, within: float) -> bool:
         """Waits until the socket has all that was written before: what is left with us would go out unasked."""
@@ -238,12 +265,12 @@ class Pipeline:
             self._sweeper = loop.call_later(SWEEP, self._sweep)
         return token, waiting
 
-    async def _arrived(self, msg: Msg) -> None:
+    def _arrived(self, msg: Msg) -> None:
         waiting = self._waiting.get(msg.subject[len(self._inbox) :])
         if waiting is None or waiting.future.done():
             return
         reply = Reply(msg.data, msg.headers or {})
-        if reply.status == "503":
+        if reply.headers and reply.status == "503":
             _settle(waiting, NoAnswer(Silence.NO_RESPONDERS, waiting.subject))
             return
         waiting.replies.append(reply)

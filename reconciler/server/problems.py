@@ -9,7 +9,9 @@ from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.events import Strayed
 from reconciler.core.resource import Json
 from reconciler.core.wire import Call, Step
+from reconciler.core.written import written
 from reconciler.server.api import NoAnswer, Refusal
+from reconciler.server.room import FULL_DISK
 
 CORRECT = "Correct what the server names and plan again. The plan should have said so before: please report it."
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
@@ -72,7 +74,11 @@ def refused(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
         message = f"Could not {deed(step)}: {said}. Nothing was done."
         return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
     message = f"The server refused to {deed(step)}: {said}."
-    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, FIXES.get(said.err_code, CORRECT)), True)
+    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, _fix(said)), True)
+
+
+def _fix(said: Refusal) -> str:
+    return f"{FULL_DISK}; then apply again." if said.is_for_want_of_disk else FIXES.get(said.err_code, CORRECT)
 
 
 def changed(step: Step, what: Sequence[str]) -> Unsuccessful:
@@ -85,12 +91,12 @@ def gone(step: Step) -> Unsuccessful:
 
 
 def strayed(step: Step, found: Sequence[Strayed]) -> Unsuccessful:
-    said = [f"{one.path} was {_shown(one.planned)} and is {_shown(one.now)} now" for one in found]
+    said = [f"{one.path} was {_shown(one.planned, one)} and is {_shown(one.now, one)} now" for one in found]
     return replace(changed(step, said), strayed=tuple(found))
 
 
-def _shown(value: Json) -> str:
-    return "absent" if value is None else str(value)
+def _shown(value: Json, one: Strayed) -> str:
+    return "absent" if value is None else written(value, one.info)
 
 
 def unreadable(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:

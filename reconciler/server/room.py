@@ -21,13 +21,25 @@ AMPLE = 1 << 30
 """Bytes that count as room where the bucket has no bound of its own."""
 FULL = frozenset({10077, 10047, 10002})
 """The stream stores nothing more; the server or the account has no storage left."""
+FULL_DISK = (
+    "make room on the server's disk, which is full (its log says more where it is not), and start that server again if it "
+    "still stores nothing then"
+)
+STORES_NOTHING = (
+    f"the server that leads bucket {BUCKET} answers and stores nothing, as it does once its disk was full: see its log, make "
+    "room, and start it again"
+)
 VANISHES = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
 """A marker that vanishes by itself."""
 
 
 def way_out(said: Put | Refusal | NoAnswer, otherwise: str) -> str:
     """What to do about a write that was refused."""
-    if not isinstance(said, Refusal) or said.err_code not in FULL:
+    if not isinstance(said, Refusal):
+        return otherwise
+    if said.is_for_want_of_disk:
+        return FULL_DISK
+    if said.err_code not in FULL:
         return otherwise
     return (
         f"give bucket {BUCKET} room: raise max_bytes of stream KV_{BUCKET}, or the account's storage; or delete its keys "

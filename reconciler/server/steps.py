@@ -47,7 +47,7 @@ async def _update(run: Run, step: Step) -> Result:
     if isinstance(live, Refusal | NoAnswer):
         return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
     before = live["config"]
-    if changed := changes_since(step, before):
+    if changed := changes_since(run, step, before):
         return problems.strayed(step, changed)
     config = run.forms.patch(before, step.set, step.unset)
     return await _carried(run, _Write(step, config, before, "update"))
@@ -64,6 +64,14 @@ class _Write:
         wrong = run.forms.wrong(self.step, self.config, self.before, echo["config"])
         return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)
 
+    async def answered(self, run: Run, echo: Mapping[str, Json]) -> Result:
+        """To the first update of a consumer since its start a server answers with what was before, though it was made."""
+        result = self.judged(run, echo)
+        if isinstance(result, Succeeded) or self.before is None or len(self.step.on) == 1:
+            return result
+        live = await run.js.read(info_of(self.step))
+        return self.judged(run, live) if isinstance(live, Mapping) else result
+
     async def send(self, run: Run) -> Answer:
         name, step = ".".join(self.step.on), self.step
         if len(step.on) == 1:
@@ -78,16 +86,15 @@ class _Write:
             seen = self.judged(run, live)
             if isinstance(seen, Succeeded) or self.before is None:
                 return seen if isinstance(seen, Succeeded) else None
-            return (
-                problems.strayed(self.step, strayed) if (strayed := changes_since(self.step, live["config"])) else None
-            )
+            changed = changes_since(run, self.step, live["config"])
+            return problems.strayed(self.step, changed) if changed else None
         return problems.gone(self.step) if is_missing(live) and self.before is not None else None
 
 
 async def _carried(run: Run, write: _Write) -> Result:
     said: Answer | Result = await settled.written(run.js, lambda: write.send(run), lambda: write.look(run))
     if isinstance(said, Mapping):
-        return write.judged(run, said)
+        return await write.answered(run, said)
     return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(write.step, said)
 
 

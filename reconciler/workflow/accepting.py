@@ -1,7 +1,7 @@
 """`drift --accept`: writes what is live into the files where it stands; comments and layout stay.
 
-Only fields: what is missing, made anew or somebody else's is for people to decide. Each file is written once, and put back
-as it was if it should not be read as wanted then.
+Only fields: what is missing, made anew or somebody else's is for people to decide. The files are written once, all of them or
+none, and only if they will be read as wanted then.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ from pydantic import ValidationError
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.diff import Change
 from reconciler.core.drift import FieldDrift, Item, Written
-from reconciler.core.kind import Context, Kind
+from reconciler.core.kind import Context, Kind, about
 from reconciler.core.pages import PAGES
 from reconciler.core.resource import Address, Declared, Json, Resource
+from reconciler.core.written import in_units
+from reconciler.documents.complain import listed
 from reconciler.documents.edit import edited
+from reconciler.documents.files import Disk
 from reconciler.documents.splices import CannotEdit
+from reconciler.documents.syntax import decode
+from reconciler.documents.whole import write_whole
 from reconciler.kinds import REGISTRY
 from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import PlanOptions
-from reconciler.workflow.sections import in_units
 
 MARK = b"\xef\xbb\xbf"
 
@@ -37,6 +41,14 @@ class Accepted:
     """What could not be written, and why."""
     left: Looked
     """What is adrift with the files as they are now."""
+
+
+class _Unsayable(Exception):
+    """Live values that no file can say of such an object."""
+
+    def __init__(self, fields: Sequence[str], kind: Kind) -> None:
+        super().__init__(f"no file can say {listed(fields)} of {kind.name.replace('_', ' ')}s")
+        self.fix = f"put it back (--restore), or leave it as found: unmanaged: [{', '.join(fields)}]"
 
 
 @dataclass(slots=True)
@@ -55,14 +67,17 @@ class _Editing:
         return mark, data[len(mark) :].decode()
 
     def write(self) -> None:
-        for file, data in self.now.items():
-            if data != self.before[file]:
-                file.write_bytes(data)
+        write_whole({file: data for file, data in self.now.items() if data != self.before[file]})
 
-    def undo(self) -> None:
-        for file, data in self.before.items():
-            with contextlib.suppress(OSError):  # what could not be written is as it was
-                file.write_bytes(data)
+
+@dataclass(frozen=True)
+class _AsEdited(Disk):
+    """The disk as it will be."""
+
+    now: Mapping[Path, bytes]
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        return decode(str(path), self.now[path]) if path in self.now else super().read(path)
 
 
 def accept(found: Looked, paths: Sequence[Path], options: PlanOptions) -> Accepted:
@@ -74,6 +89,8 @@ def accept(found: Looked, paths: Sequence[Path], options: PlanOptions) -> Accept
             continue
         try:
             _edit(editing, item, found)
+        except _Unsayable as unsayable:
+            refused.append(_refused(item, str(unsayable), unsayable.fix))
         except (CannotEdit, OSError, UnicodeDecodeError) as why:
             refused.append(_refused(item, (why.strerror if isinstance(why, OSError) else None) or str(why)))
         else:
@@ -82,16 +99,14 @@ def accept(found: Looked, paths: Sequence[Path], options: PlanOptions) -> Accept
 
 
 def _again(editing: _Editing, found: Looked, paths: Sequence[Path], options: PlanOptions) -> Looked:
-    """Written, and read once more beside the same account."""
+    """Read once more beside the same account, and written if it is read as wanted."""
+    loaded = load(paths, _AsEdited(editing.now))
+    if loaded.topology is None:
+        raise CannotContinue(_not_as_wanted(loaded.diagnostics))
     try:
         editing.write()
     except OSError as error:
-        editing.undo()
         raise CannotContinue(_not_written(error)) from None
-    loaded = load(paths)
-    if loaded.topology is None:
-        editing.undo()
-        raise CannotContinue(_not_as_wanted(loaded.diagnostics))
     return looked(loaded.topology, found.snapshot, options)
 
 
@@ -133,26 +148,30 @@ def _values(item: Item, desired: Resource, live: Resource, kind: Kind) -> Iterat
             others = ", ".join(one.path for one in fields if not one.counts)
             raise CannotEdit(f"{top} also differs where nobody drifted ({others})")
         value = rendered.get(top)
-        yield top, None if value is None else in_units(value, kind.fields[top].unit if top in kind.fields else "text")
+        yield top, None if value is None else in_units(value, about(kind.fields, top))
 
 
 def _without_derived(values: dict[str, Json], change: Change, kind: Kind, found: Looked) -> dict[str, Json]:
     """Leave out what the server makes of the other values by itself, such as ack_wait of a backoff."""
+    if change.live is None:
+        return values
     said = change.terms.model_dump(mode="json", exclude_unset=True)
-    new = {name for name, value in values.items() if value is not None and name not in said}
-    if not new or change.live is None:
-        return values
-    rest = {name: value for name, value in {**said, **values}.items() if name not in new and value is not None}
-    try:
-        spec = kind.spec.model_validate(rest)
-    except ValidationError:
-        return values
     above = Address(kind.place.within, change.address.names[:-1]) if kind.place.within else None
     parent = found.world.live.get(above) if above else None
     context = Context(target=found.snapshot.target, parent=parent, snapshot=found.snapshot)
-    settled = kind.settle(Declared(address=change.address, spec=spec), context).config
-    made = {name for name in new if name in settled and settled[name] == change.live.config.get(name)}
-    return {name: value for name, value in values.items() if name not in made}
+    sayable = kind.spec.model_fields.keys()
+    kept = dict(values)
+    new = [name for name, value in values.items() if value is not None and name not in said]
+    for name in sorted(new, key=lambda one: one in sayable):  # what no file can say must come from what it can
+        rest = {key: value for key, value in {**said, **kept}.items() if key in sayable - {name} and value is not None}
+        with contextlib.suppress(ValidationError):
+            spec = kind.spec.model_validate(rest)
+            settled = kind.settle(Declared(address=change.address, spec=spec), context).config
+            if name in settled and settled[name] == change.live.config.get(name):
+                del kept[name]
+    if lost := sorted(kept.keys() - sayable):
+        raise _Unsayable(lost, kind)
+    return kept
 
 
 def _metadata(fields: Iterable[FieldDrift], said: Mapping[str, str]) -> Json:
@@ -168,10 +187,10 @@ def _metadata(fields: Iterable[FieldDrift], said: Mapping[str, str]) -> Json:
     return keys or None
 
 
-def _refused(item: Item, why: str) -> Diagnostic:
+def _refused(item: Item, why: str, fix: str = "edit it by hand") -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name, address=item.address, span=item.span,
-        message=f"the file was not edited here: {why}", fix="edit it by hand",
+        message=f"the file was not edited here: {why}", fix=fix,
     )  # fmt: skip
 
 
@@ -179,7 +198,7 @@ def _not_written(error: OSError) -> Diagnostic:
     why = (error.strerror or str(error)).lower()
     return Diagnostic(
         severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name,
-        message=f"Cannot write {error.filename or 'a file'}: {why}. The files were put back as they were.",
+        message=f"Cannot write {error.filename or 'a file'}: {why}. No file was changed.",
         fix="See that it may be written, or edit it by hand.",
     )  # fmt: skip
 
@@ -188,6 +207,6 @@ def _not_as_wanted(found: Sequence[Diagnostic]) -> Diagnostic:
     said = found[0].message if found else "nothing could be read"
     return Diagnostic(
         severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name, span=found[0].span if found else None,
-        message=f"What is live is nothing that a file can say: {said}. The files were put back as they were.",
+        message=f"What is live is nothing that a file can say: {said}. No file was changed.",
         fix="Edit them by hand, or leave the field as found: `unmanaged`.",
     )  # fmt: skip

@@ -32,7 +32,9 @@ def looked(
     """How everything declared or owned here stands, from a snapshot already taken."""
     options = options or PlanOptions()
     origin = options.came_from or came_from(topology)
-    part = Part(today=options.today, source=origin.repository, only=options.only, exclude=options.exclude)
+    part = Part(
+        today=options.day(snapshot.target), source=origin.repository, only=options.only, exclude=options.exclude
+    )
     found = look(topology, snapshot, registry, part)
     shown = replace(found.drift, read=counted(snapshot, found.world))
     return Looked(drift=shown, world=found.world, snapshot=snapshot, topology=topology, origin=origin)

@@ -12,13 +12,15 @@ from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.kind import Registry
 from reconciler.core.records import BUCKET, Owned
 from reconciler.core.resource import Address, Json
-from reconciler.core.wire import Scope, Snapshot
+from reconciler.core.topology import Topology
+from reconciler.core.wire import Scope, Snapshot, Version
 from reconciler.documents.file_names import file_names
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.sections import Writer
+from reconciler.workflow.validate import ALONE, offline
 
 NOBODYS = "exported"
 """The name of a topology for what nobody owns yet."""
@@ -122,11 +124,26 @@ def account(
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected)
-    chosen = tuple(address for address in writer.addresses if selected(str(address), only, exclude))
-    left_out = (*_unread(snapshot), *_broken(writer, only, exclude), *_idle(writer, only, exclude))
+    wanted = [address for address in writer.addresses if selected(str(address), only, exclude)]
+    broken = {address: str(why) for address, found in writer.live.items() if (why := found.state.get("broken"))}
+    broken |= _unfit(writer, wanted, snapshot.target.version, registry)
+    twins = _twins([address for address in wanted if address not in broken], registry)
+    left_out = [
+        *(_not_exported(address, why, REPAIR) for address, why in sorted(broken.items())),
+        *(_not_exported(one, f"a file holds one of this name: {other}", f"export it by itself: --only {one}")
+          for one, other in twins.items()),
+    ]  # fmt: skip
     return _Account(
-        writer=writer, chosen=chosen, records=records, left_out=left_out, unowned=unowned or NOBODYS
-    )  # fmt: skip
+        writer=writer,
+        chosen=tuple(address for address in wanted if address not in broken and address not in twins),
+        records=records,
+        left_out=(
+            *_unread(snapshot),
+            *(one for one in left_out if selected(one.address or "", only, exclude)),
+            *_idle(writer, only, exclude),
+        ),
+        unowned=unowned or NOBODYS,
+    )
 
 
 def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
@@ -145,13 +162,32 @@ def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _broken(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
-    for address, found in sorted(writer.live.items()):
-        if (why := found.state.get("broken")) and selected(str(address), only, exclude):
-            yield Diagnostic(
-                severity=Severity.WARNING, code="XX905", name="not-exported", address=str(address),
-                message=f"left out of the file: {why}", fix="repair or delete its record, with all members stopped",
-            )  # fmt: skip
+def _unfit(writer: Writer, wanted: Sequence[Address], version: Version, registry: Registry) -> dict[Address, str]:
+    """Entries that hold what no member can work with: anybody may write one, and every file that says so is refused."""
+    entries = [one for one in wanted if registry.of(one).primary(one).type == "entry"]
+    declared = tuple(writer.declared(one) for one in entries)
+    found: dict[Address, str] = {}
+    for told in offline(Topology(name=NOBODYS, resources=declared), version, registry, ALONE):
+        if told.is_error and told.address:
+            found.setdefault(Address.parse(told.address), told.message)
+    return found
+
+
+def _twins(wanted: Sequence[Address], registry: Registry) -> dict[Address, Address]:
+    """A static and an elastic group may share a name, of which a file has one: those that give way, and to what."""
+    first: dict[tuple[str, ...], Address] = {}
+    places = {address: (registry.of(address).place.section, *address.names) for address in wanted}
+    return {address: first[place] for address, place in places.items() if first.setdefault(place, address) != address}
+
+
+REPAIR = "repair or delete its record, with all members stopped"
+
+
+def _not_exported(address: Address, why: str, fix: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="XX905", name="not-exported", address=str(address),
+        message=f"left out of the file: {why}", fix=fix,
+    )  # fmt: skip
 
 
 def _idle(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:

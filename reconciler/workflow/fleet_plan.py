@@ -54,7 +54,7 @@ async def _plan(target: Target, options: PlanOptions, requests: asyncio.Semaphor
 
 
 async def _within(target: Target, made: TargetPlan, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
-    files, window = Filled(values=target.values), SharedWindow(requests)
+    files, window = Filled(values=target.values, needed=target.own), SharedWindow(requests)
     async with both(target.topology, target.options(), files, window) as here:
         found = (await planned(here.topology, here.snapshot, here.js, options)).plan
         return replace(made, plan=replace(found, diagnostics=(*here.loaded.diagnostics, *found.diagnostics)))

@@ -12,7 +12,8 @@ from reconciler.core.journal import Run
 from reconciler.core.lease import Held
 from reconciler.core.records import BUCKET
 from reconciler.server import journal, unlocking
-from reconciler.server.api import NO_STREAM, JetStream, NoAnswer, Refusal
+from reconciler.server.api import NO_STREAM, JetStream, NoAnswer, Refusal, Silence
+from reconciler.server.room import STORES_NOTHING, way_out
 
 
 async def history(js: JetStream, topology: str | None = None) -> list[Run]:
@@ -87,7 +88,9 @@ async def unlock(js: JetStream, shown: Held) -> None:
     """Returns when nobody holds it any more."""
     now = await unlocking.remove(js, shown)
     if isinstance(now, Refusal | NoAnswer):
-        raise _problem(f"The lease could not be removed: {now}.", f"Allow publishing to $KV.{BUCKET}.>.")
+        is_dead = isinstance(now, NoAnswer) and now.why is Silence.TIMEOUT
+        fix = f"Most likely {STORES_NOTHING}." if is_dead else way_out(now, f"allow publishing to $KV.{BUCKET}.>")
+        raise _problem(f"The lease could not be removed: {now}.", fix)
     if isinstance(now, Held):
         message = f"It was left alone: topology {now.holder.topology} is being applied by {now.holder} now."
         fix = "Look again with `reconciler unlock`."

@@ -45,6 +45,9 @@ class Held:
             stream: {name: dict(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()
         }
         self.entries = {bucket: dict(entries) for bucket, entries in snapshot.entries.items()}
+        self._newest = {
+            bucket: max((one.revision for one in held.values()), default=0) for bucket, held in self.entries.items()
+        }
         self.bound: dict[str, Any] = {}
 
     def stream(self, name: str, body: Config) -> None:
@@ -71,8 +74,12 @@ class Held:
 
     def entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
         held = self.entries.setdefault(bucket, {})
-        revision = 1 + max((entry.revision for entry in held.values()), default=0)
-        held[key] = Entry(value, revision, deleted)
+        self._newest[bucket] = self._newest.get(bucket, 0) + 1
+        held[key] = Entry(value, self._newest[bucket], deleted)
+
+    def forget_entries(self, bucket: str) -> None:
+        self.entries.pop(bucket, None)
+        self._newest.pop(bucket, None)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(target=self.target, streams=self.streams, consumers=self.consumers, entries=self.entries)
@@ -125,7 +132,7 @@ def _update_stream(held: Held, step: Step) -> None:
 def _delete_stream(held: Held, step: Step) -> None:
     held.streams.pop(step.on[0], None)
     held.consumers.pop(step.on[0], None)
-    held.entries.pop(step.on[0].removeprefix("KV_"), None)
+    held.forget_entries(step.on[0].removeprefix("KV_"))
 
 
 def _create_consumer(held: Held, step: Step) -> None:

@@ -15,6 +15,7 @@ from reconciler.core.topology import Topology
 from reconciler.core.wire import Entry, Scope, Snapshot
 from reconciler.documents.edit import edited
 from reconciler.documents.splices import CannotEdit
+from reconciler.documents.whole import write_whole
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import moving, owners
@@ -152,7 +153,7 @@ def write(made: Preview) -> SourceSpan:
         data = file.read_bytes()
         mark = data[:3] if data.startswith(b"\xef\xbb\xbf") else b""
         text = edited(place.file, data[len(mark) :].decode(), ["streams", stream, "groups", group], changes)
-        file.write_bytes(mark + text.encode())
+        write_whole({file: mark + text.encode()})
     except (CannotEdit, OSError) as why:
         said = why.strerror if isinstance(why, OSError) else str(why)
         raise _cannot("GR194", f"{place.file} was left as it is: {said}.", "Edit it by hand.", place) from None

@@ -88,7 +88,8 @@ def _about(topology: Topology, patterns: list[str], registry: Registry) -> Itera
         if getattr(spec, "external", False):
             continue
         kind, kept = registry.of(address), retention.get(address.stream, "")
-        replaced = bool(spec.allow) or any(fnmatchcase(str(address), pattern) for pattern in patterns)
+        replaced = bool(spec.allow) or any(one.reaches(address, spec.labels) for one in topology.allow)
+        replaced = replaced or any(fnmatchcase(str(address), pattern) for pattern in patterns)
         moved = moves.get(address) if kind.renames else None
         yield _May(
             address=address, kind=kind, spec=spec, retention=kept, replaced=replaced,

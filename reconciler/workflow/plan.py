@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from reconciler.core import remembered
@@ -18,9 +18,11 @@ from reconciler.core.resource import Json
 from reconciler.core.right_place import check_place
 from reconciler.core.rule import View
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Facts, Question, Snapshot, Unanswered
+from reconciler.core.wire import Facts, Question, Snapshot, Target, Unanswered
 from reconciler.documents.revision import Origin, origin
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.consumer.ahead import ahead
+from reconciler.kinds.consumer.replacement import left_behind
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask, observe
 
@@ -34,9 +36,13 @@ class PlanOptions:
     allow: tuple[tuple[str, str], ...] = ()
     take_over: tuple[str, ...] = ()
     """Owners whose resources become this topology's."""
-    today: date = field(default_factory=date.today)
+    today: date | None = None
+    """None: as the server's clock has it; ours may be wrong by years, and `until` ends what was agreed to."""
     came_from: Origin | None = None
     """Where the files come from; None: as git says where they are."""
+
+    def day(self, target: Target) -> date:
+        return self.today or target.day or datetime.now(UTC).date()
 
 
 Again = Callable[[Snapshot, JetStream], Awaitable["Planned"]]
@@ -84,7 +90,7 @@ async def planned(
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
     known = snapshot.unknown_bucket(BUCKET) is None
-    origin_ = options.came_from or came_from(topology)
+    origin_, today = options.came_from or came_from(topology), options.day(snapshot.target)
     world = narrow(
         reconcile(
             topology,
@@ -92,7 +98,7 @@ async def planned(
             owned.records,
             registry,
             ledger_known=known,
-            today=options.today,
+            today=today,
             take_over=options.take_over,
         )
     )
@@ -113,7 +119,7 @@ async def planned(
         view,
         registry,
         Options(
-            today=options.today,
+            today=today,
             allow=options.allow,
             only=options.only,
             exclude=options.exclude,
@@ -125,7 +131,13 @@ async def planned(
     shown = replace(
         made,
         read=counted(snapshot, world),
-        diagnostics=(*([unread] if unread else ()), *owned.problems, *made.diagnostics),
+        diagnostics=(
+            *([unread] if unread else ()),
+            *owned.problems,
+            *left_behind(snapshot),
+            *ahead(snapshot),
+            *made.diagnostics,
+        ),
     )
     return Planned(plan=shown, snapshot=snapshot, origin=origin_, topology=topology, options=options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from reconciler.core.kind import FieldInfo
 from reconciler.core.resource import Config, Json, ServerDefault
 from reconciler.core.wire import Entry, Snapshot, Step
 from reconciler.kinds.primitives import consumer_config, stream_config
@@ -28,7 +29,11 @@ def forms(snapshot: Snapshot) -> Forms:
         bucket, key = on
         return snapshot.entries.get(bucket, {}).get(key)
 
-    return Forms(patch=stream_config.update_body, wrong=wrong, stored=stored)
+    return Forms(patch=stream_config.update_body, wrong=wrong, fields=_fields, stored=stored)
+
+
+def _fields(step: Step) -> Mapping[str, FieldInfo]:
+    return stream_config.FIELD_INFOS if len(step.on) == 1 else consumer_config.FIELD_INFOS
 
 
 def _left_paused(sent: Config, echo: Config) -> Config:

@@ -11,12 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from reconciler.core.diff import FieldChange
 from reconciler.core.events import Finished
+from reconciler.core.kind import about
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.rehearsal import TIERS, Missing, Rehearsal, Restarted
-from reconciler.core.resource import Json
+from reconciler.core.resource import Address, Json
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Target
+from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream, Pauses
 from reconciler.server.observe import observe
 from reconciler.server.session import session
@@ -36,7 +39,7 @@ PATIENCE = 20.0
 def rehearse(topology: Topology, live: Snapshot, options: PlanOptions, program: Program, then: str | None) -> Rehearsal:
     """On the account's own version; `then` names one that starts on the same stores afterwards."""
     version = str(live.target.version)
-    cast = _cast(topology, live)
+    cast = cast_for(topology, live)
     with stage(cast, program(version)) as built:
         made, finished, missing, after = _on(built, lambda js: _act(js, topology, live, options))
         left = _left(_on(built, lambda js: _plan(js, topology, options)).plan, made)
@@ -57,7 +60,7 @@ def _unlimited(target: Target) -> Iterator[Missing]:
         yield Missing(TIERS, "servers of our own cannot be given them; a plan against the account judges by them")
 
 
-def _cast(topology: Topology, live: Snapshot) -> Cast:
+def cast_for(topology: Topology, live: Snapshot) -> Cast:
     """As many nodes as anything wants replicas, and three where the account lives in a cluster."""
     replicas = [info["config"].get("num_replicas") or 1 for info in live.streams.values()]
     replicas += [getattr(one.spec, "num_replicas", None) or 1 for one in topology.resources]
@@ -94,12 +97,12 @@ async def _act(
     js: JetStream, topology: Topology, live: Snapshot, options: PlanOptions
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
     missing = await recreate(js, live)
-    made = await planned(topology, await _seen(js), js, options)
+    made = await planned(topology, await seen(js), js, options)
     events = [event async for event in apply(made, js) if isinstance(event, Finished)]
-    return made.plan, events[0], missing, await _seen(js)
+    return made.plan, events[0], missing, await seen(js)
 
 
-async def _seen(js: JetStream) -> Snapshot:
+async def seen(js: JetStream) -> Snapshot:
     """What the stage holds; what is silent for a while is not gone."""
     pauses = Pauses(PATIENCE)
     while (found := await observe(js)).unknown and await pauses.rest():
@@ -108,7 +111,7 @@ async def _seen(js: JetStream) -> Snapshot:
 
 
 async def _plan(js: JetStream, topology: Topology, options: PlanOptions) -> Planned:
-    return await planned(topology, await _seen(js), js, options)
+    return await planned(topology, await seen(js), js, options)
 
 
 def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:
@@ -141,9 +144,10 @@ def _objects(snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
 
 def _rewritten(
     was: Mapping[str, Mapping[str, Json]], now: Mapping[str, Mapping[str, Json]]
-) -> Iterator[tuple[str, str, Json, Json]]:
+) -> Iterator[tuple[str, FieldChange]]:
     for address in sorted(was.keys() & now.keys()):
-        before, after = was[address], now[address]
+        before, after, fields = was[address], now[address], REGISTRY.of(Address.parse(address)).fields
         for name in sorted((before.keys() | after.keys()) - {"metadata"}):
             if before.get(name) != after.get(name):
-                yield address, name, before.get(name), after.get(name)
+                info = about(fields, name)
+                yield address, FieldChange(path=name, live=before.get(name), desired=after.get(name), info=info)

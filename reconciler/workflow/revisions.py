@@ -18,6 +18,7 @@ from reconciler.documents.discover import Discovered, Home, discover
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.git_tree import GitTree
 from reconciler.documents.values import Filled, OrItsName
+from reconciler.kinds import REGISTRY
 from reconciler.workflow.files import load, topology_of
 from reconciler.workflow.review import Pair, Review, as_applied, review
 from reconciler.workflow.validate import versions
@@ -44,11 +45,15 @@ def review_files(
     """Topologies of the working tree, or of revision `head`, beside those of the commit both grew from."""
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
     older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
-    then, now = (discover(paths, Filled(tree, OrItsName(values))) for tree in (older, newer))
+    mentioned: set[str] = set()
+    whole = [Filled(tree, OrItsName(values), values, mentioned) for tree in (older, newer)]
+    then, now = (discover(paths, tree, REGISTRY) for tree in whole)
     elsewhere = list(_of_submodules(now, older))
     same = _untouched(then, older, now, newer)
     before, after = _read(then, Filled(older, values), same), _read(now, Filled(newer, values), same)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
+    if then.files or now.files:
+        wrong = wrong or whole[-1].unused()
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
     found = [review(pair, today, server) for pair in pairs(before.files, after.files)]

@@ -15,10 +15,11 @@ from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.intents import intents
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
-from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen, state
+from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen, state, went_back
 from reconciler.core.standing import Outlook, outlook
 from reconciler.core.wire import Snapshot
 from reconciler.documents.revision import Origin
+from reconciler.documents.whole import write_whole
 from reconciler.kinds import REGISTRY
 from reconciler.report.saved import saved_from_json, saved_json
 from reconciler.server.api import JetStream
@@ -76,7 +77,7 @@ def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
 
 def save(saved: Saved, path: Path) -> None:
     """Raises OSError where it cannot be written."""
-    path.write_text(saved_json(saved), encoding="utf-8")
+    write_whole({path: saved_json(saved).encode()})
 
 
 def read(path: Path) -> Saved:
@@ -94,6 +95,8 @@ async def review(saved: Saved, js: JetStream) -> Reviewed:
     snapshot = await observe(js)
     if why := elsewhere(saved.place, Place.of(snapshot)):
         raise _another_target(why)
+    if why := went_back(saved.place, Place.of(snapshot)):
+        raise _went_back(why)
     return _reviewed(saved, await _again(saved, snapshot, js, _options(saved)), snapshot)
 
 
@@ -111,6 +114,8 @@ async def looked_again(what: Planned | Reviewed, js: JetStream) -> Reviewed:
     if isinstance(what, Reviewed):
         return await review(what.saved, js)
     saved, snapshot = keep(what), await observe(js)
+    if why := went_back(saved.place, Place.of(snapshot)):
+        raise _went_back(why)
     if what.again:
         return _reviewed(saved, (await what.again(snapshot, js)).plan, snapshot)
     return _reviewed(saved, await _again(saved, snapshot, js, replace(what.options, came_from=what.origin)), snapshot)
@@ -141,6 +146,12 @@ def _options(saved: Saved) -> PlanOptions:
 
 def _origin(saved: Saved) -> Origin:
     return Origin(repository=saved.source, revision=saved.git_revision)
+
+
+def _went_back(why: str) -> CannotContinue:
+    message = f"This plan was made from more than is remembered now: {why}. Nothing was changed."
+    fix = "plan again: what was applied since may show as adoptions, or as to be done once more; look at it before you apply"
+    return CannotContinue.because("LE108", "bucket-went-back", message, fix=fix)
 
 
 def _another_target(why: str) -> CannotContinue:

@@ -12,9 +12,7 @@ from reconciler.core.kind import Context, Kind, Registry
 from reconciler.core.reconcile import recognised
 from reconciler.core.resource import Address, Config, Declared, Json, Resource
 from reconciler.core.wire import Snapshot
-from reconciler.kinds.primitives.values import show_bytes, show_duration
-
-SHOWN = {"duration": show_duration, "bytes": show_bytes}
+from reconciler.core.written import in_units
 
 Chosen = Callable[[Address], bool]
 Beside = Mapping[Address, Config]
@@ -51,6 +49,12 @@ class Writer:
                 found[kind.place.section] = own
         return found
 
+    def declared(self, address: Address) -> Declared:
+        """As it is read back from a file."""
+        kind = self._registry.of(address)
+        said = {name: value for name, value in self._entry(address, kind).items() if name in kind.spec.model_fields}
+        return Declared(address=address, spec=kind.spec.model_validate(said))
+
     def _nest(self, parents: dict[str, Any], address: Address) -> None:
         """A child of a stream that is not part of the file stands under that stream as someone else's."""
         kind = self._registry.of(address)
@@ -75,9 +79,7 @@ def _entry(resource: Resource, kind: Kind, context: Context, beside: Config) -> 
     said = _without_filled(said, resource, kind, context)
     if left := _beyond_words(rendered, said, resource, kind, context):
         said["unmanaged"] = left
-    shown = {
-        name: in_units(value, kind.fields[name].unit) if name in kind.fields else value for name, value in said.items()
-    }
+    shown = {name: in_units(value, kind.fields[name]) if name in kind.fields else value for name, value in said.items()}
     shown |= {name: value for name, value in beside.items() if name not in shown}
     return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
 
@@ -109,10 +111,3 @@ def _fillable(kind: Kind, said: Mapping[str, Json], resource: Resource, context:
 
 def _settled(said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:
     return kind.settle(Declared(address=resource.address, spec=kind.spec.model_validate(said)), context)
-
-
-def in_units(value: Json, unit: str) -> Json:
-    if unit == "durations":
-        return [show_duration(item) for item in value]
-    show = SHOWN.get(unit)
-    return show(value) if show and isinstance(value, int) else value

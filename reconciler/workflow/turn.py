@@ -67,7 +67,7 @@ async def turn(
 ) -> AsyncIterator[Turn]:
     """Waits for whoever is applying the same; losing the lease sets `stop`. Where the account's bucket cannot be used,
     a turn without any of this."""
-    plan = planned.plan
+    plan, js = planned.plan, js.for_a_run()
     if not (plan.steps or plan.records):
         yield Turn(js=js)
         return
@@ -85,7 +85,7 @@ async def turn(
                 raise CannotContinue(indispensable(leases))
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return
-        guarded = js.writing_unless(leases.lost)
+        guarded = js.writing_unless(leases.hinders)
         undisturbed = is_undisturbed(planned.snapshot, [one.topology for one in holders], leases.number)
         yield Turn(
             js=guarded,

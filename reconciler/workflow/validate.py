@@ -21,6 +21,8 @@ from reconciler.workflow.files import load
 
 OFFLINE = frozenset({"spec", "neighbours"})
 """What can be judged without looking at a server."""
+ALONE = frozenset({"spec"})
+"""What can be judged of a resource where others could not be read."""
 
 
 def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topology | None, list[Diagnostic]]:
@@ -41,11 +43,12 @@ def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = D
 
 
 def _judged(loaded: Loaded, server: Version | None) -> Loaded:
-    if loaded.topology is None:
+    topology, needing = (loaded.topology, OFFLINE) if loaded.topology else (loaded.readable, ALONE)
+    if topology is None:
         return loaded
     found = dict.fromkeys(loaded.diagnostics)
-    for version in versions(loaded.topology, server):
-        found |= dict.fromkeys(offline(loaded.topology, version, REGISTRY))
+    for version in versions(topology, server):
+        found |= dict.fromkeys(offline(topology, version, REGISTRY, needing))
     return replace(loaded, diagnostics=tuple(ordered(found)))
 
 
@@ -62,10 +65,13 @@ def nowhere(topology: Topology, version: Version) -> Target:
     return Target(version=version, cluster=expect.cluster or "(offline)", domain=expect.domain, account=expect.account)
 
 
-def offline(topology: Topology, version: Version, registry: Registry) -> Iterator[Diagnostic]:
+def offline(
+    topology: Topology, version: Version, registry: Registry, needing: frozenset[str] = OFFLINE
+) -> Iterator[Diagnostic]:
     """What there is to say of creating everything on an empty cluster of this version, without looking at a server."""
     older = able_to_stand(topology, version, registry)
-    yield from (unless_live(verdict, older).diagnostic() for verdict in _verdicts(topology, version, registry))
+    for verdict in _verdicts(topology, version, registry, needing):
+        yield unless_live(verdict, older).diagnostic()
 
 
 Said = Callable[[], Collection[tuple[str, str, str]]]
@@ -95,11 +101,13 @@ def unless_live(verdict: Verdict, older: Said) -> Verdict:
 UNLESS_LIVE = "A plan refuses this unless it is live already."
 
 
-def _verdicts(topology: Topology, version: Version, registry: Registry) -> Iterator[Verdict]:
+def _verdicts(
+    topology: Topology, version: Version, registry: Registry, needing: frozenset[str] = OFFLINE
+) -> Iterator[Verdict]:
     snapshot = Snapshot(target=nowhere(topology, version))
     world = reconcile(topology, snapshot, {}, registry, ledger_known=True)
     view = View(
         target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes
     )
-    for verdicts in judged_all(world, view, registry, needing=OFFLINE).values():
+    for verdicts in judged_all(world, view, registry, needing=needing).values():
         yield from verdicts

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.core.resource import Address
+from reconciler.core.written import in_units
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
 
@@ -99,5 +100,6 @@ def as_file(case: Case, body: Body) -> str:
     home = sections
     if kind.place.within:
         home = sections.setdefault("streams", {}).setdefault(case.at.stream, {"external": True})
-    home[kind.place.section] = {case.at.name: dict(body)}
+    said = {name: in_units(value, kind.fields[name]) if name in kind.fields else value for name, value in body.items()}
+    home[kind.place.section] = {case.at.name: said}
     return dump("drawn", sections)

@@ -226,6 +226,8 @@ class Drawing:
             return _complete(Case(at=at, body=body))
         raw = {"storage": "memory", "subjects": ["$KV.@b.>"], "max_msgs_per_subject": self._one((1, 5)), "discard": "new",
                "allow_rollup_hdrs": True, "deny_delete": True, "allow_direct": True}  # fmt: skip
+        if self._chance(0.5):
+            raw |= _as_stream({name: value for name, value in self._one(drawn).items() if name in ALONE})
         live = Live(on=("KV_@b",), body=raw)
         return _complete(Case(at=at, body=self._some(body, 4), live=(live,), edits=True))
 
@@ -235,6 +237,23 @@ class Drawing:
         if self._chance(0.5):
             return _complete(Case(at=Address.of("stream", "@S"), body={}, live=(own,), removes=True))
         return _complete(Case(at=Address.of("consumer", "@S", "c"), body={}, live=(own, consumer), removes=True))
+
+
+ALONE = frozenset(
+    {"history", "ttl", "max_value_size", "limit_marker_ttl", "allow_msg_ttl", "deny_delete", "allow_direct"}
+)
+"""Fields of a bucket that any other bucket may have beside its own."""
+
+STREAM_NAMES = {
+    "history": "max_msgs_per_subject", "ttl": "max_age", "max_value_size": "max_msg_size",
+    "limit_marker_ttl": "subject_delete_marker_ttl",
+}  # fmt: skip
+
+
+def _as_stream(bucket: Body) -> dict[str, Any]:
+    """A bucket's fields as its stream has them; markers need values with a time to live."""
+    implied = {"allow_msg_ttl": True} if "limit_marker_ttl" in bucket else {}
+    return {STREAM_NAMES.get(name, name): value for name, value in bucket.items() if value is not None} | implied
 
 
 def _said(body: Body) -> dict[str, Any]:

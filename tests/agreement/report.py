@@ -40,6 +40,7 @@ def table(tallies: Sequence[Tally], times: int) -> str:
     codes = sorted({code for tally in tallies for code in tally.stricter})
     rows = {
         "cases": [t.cases for t in tallies],
+        "could not be made": [t.kinds[Kind.UNBORN] for t in tallies],
         "agreements": [t.kinds[Kind.AGREED] for t in tallies],
         "  refused alike": [sum(t.agreed.values()) for t in tallies],
         "nothing to write": [t.kinds[Kind.NOTHING] for t in tallies],
@@ -63,7 +64,9 @@ def problems(tallies: Sequence[Tally], times: int, *, every_version: bool) -> li
     """What must not be, in words; the most frequent disagreements first."""
     found = list(_disagreements(tallies))
     found += [f"{t.version}: {row} was {side} too seldom" for t in tallies for row, side in t.missing(times)]
+    found += [f"{t.version}: {t.kinds[Kind.UNBORN]} cases could not be made" for t in tallies if t.is_barren]
     if every_version:
+        found += [f"{t.version}: no loss that we foretold was seen after a restart" for t in tallies if not t.doomed]
         found += [f"err_code {code} was never answered" for code in unreached(tallies)]
         found += [f"{code} could be left out and no case would notice" for code in unneeded(tallies)]
     return found

@@ -16,6 +16,7 @@ KV: Body = {
 OBJECTS: Body = {
     "storage": "memory", "subjects": ["$O.@b.C.>", "$O.@b.M.>"], "discard": "new", "allow_rollup_hdrs": True, "allow_direct": True,
 }  # fmt: skip
+MEMORY: Body = {"storage": "memory"}
 SHAPES = {"kv_bucket": ("KV_@b", KV), "object_store": ("OBJ_@b", OBJECTS)}
 MIRRORED = Live(on=("OBJ_@b",), body={"storage": "memory", "mirror": {"name": "KV_@o"}})
 QUEUE: Body = {
@@ -32,6 +33,12 @@ def edited(kind: str, base: Body | None = None, *, live: Sequence[Live] = (), **
     name, shape = SHAPES[kind]
     raw = {key: value for key, value in {**shape, **(base or {})}.items() if value is not None}
     return Case(at=Address.of(kind, "@b"), body=edit, live=(*live, Live(on=(name,), body=raw)), edits=True)
+
+
+def strayed(kind: str, body: Body = MEMORY, **raw: Any) -> Case:
+    """Declared plainly, beside a live one that somebody set otherwise."""
+    name, shape = SHAPES[kind]
+    return Case(at=Address.of(kind, "@b"), body=body, live=(Live(on=(name,), body={**shape, **raw}),))
 
 
 def either(kind: str, *bodies: Body, live: Sequence[Live] = ()) -> list[Case]:
@@ -75,6 +82,46 @@ BOTH = tuple(
             either(kind, {"description": "x" * 4096}),
             (),
             (),
+        ),
+        *(
+            (
+                f"{field} set by somebody",
+                codes,
+                [strayed(kind, **{field: True, **others})],
+                [edited(kind, max_bytes=1000)],
+                since,
+                (),
+            )
+            for field, codes, others, since in (
+                ("sealed", 10052, {}, ()),
+                ("deny_purge", 10052, {"allow_rollup_hdrs": False}, ()),
+                ("allow_msg_counter", 10052, {"discard": "old"}, (2, 12)),
+                ("allow_msg_schedules", 10052, {"discard": "old"}, (2, 12)),
+            )
+        ),
+        (
+            "retention set by somebody",
+            10052,
+            [strayed(kind, retention="workqueue")],
+            [edited(kind, max_bytes=1000)],
+            (),
+            (),
+        ),
+        (
+            "writes put off by somebody",
+            10052,
+            [strayed(kind, {}, storage="file", persist_mode="async")],
+            [edited(kind, max_bytes=1000)],
+            (2, 12),
+            (),
+        ),
+        (
+            "consumers bounded by somebody",
+            10052,
+            [strayed(kind, max_consumers=5)],
+            [edited(kind, max_bytes=1000)],
+            (),
+            (2, 12),
         ),
         ("replicas later", 10074, [edited(kind, num_replicas=3)], [edited(kind, max_bytes=1000)], (2, 14), ()),
     )
@@ -130,6 +177,34 @@ ROWS = (
         either("kv_bucket", {"limit_marker_ttl": S}),
     ),
     row(
+        "kv_bucket, deletions denied",
+        10052,
+        [edited("kv_bucket", deny_delete=False)],
+        [edited("kv_bucket", {"deny_delete": False}, deny_delete=None), new("kv_bucket", deny_delete=False)],
+    ),
+    row(
+        "kv_bucket, values with a time to live",
+        10052,
+        [
+            edited("kv_bucket", {"allow_msg_ttl": True}, allow_msg_ttl=None),
+            edited(
+                "kv_bucket",
+                {"allow_msg_ttl": True, "subject_delete_marker_ttl": S},
+                allow_msg_ttl=None,
+                limit_marker_ttl=None,
+            ),
+        ],
+        [
+            edited("kv_bucket", allow_msg_ttl=True),
+            edited(
+                "kv_bucket",
+                {"allow_msg_ttl": True, "subject_delete_marker_ttl": S},
+                limit_marker_ttl=None,
+                allow_msg_ttl=True,
+            ),
+        ],
+    ),
+    row(
         "kv_bucket, too young",
         10025,
         either(
@@ -140,6 +215,13 @@ ROWS = (
         (),
         since=(2, 12),
         until=(2, 14),
+    ),
+    row("object_store, sealed", 10052, [new("object_store", sealed=True)], [edited("object_store", sealed=True)]),
+    row(
+        "object_store, deletions denied by somebody",
+        10052,
+        [strayed("object_store", deny_delete=True), strayed("object_store", allow_msg_ttl=True)],
+        [edited("object_store", ttl=H)],
     ),
     row(
         "object_store, mirror promoted",

@@ -63,6 +63,11 @@ class Tally:
     def cases(self) -> int:
         return sum(number for kind, number in self.kinds.items() if kind is not Kind.UNBORN)
 
+    @property
+    def is_barren(self) -> bool:
+        """What could not be made is judged by nobody."""
+        return self.kinds[Kind.UNBORN] > 0.1 * self.cases
+
     def missing(self, times: int) -> list[tuple[str, str]]:
         """Sides of rows seen too seldom."""
         at = Version.parse(self.version)

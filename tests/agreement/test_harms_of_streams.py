@@ -25,7 +25,7 @@ def test_a_first_sequence_written_later_means_nothing(account: Account) -> None:
     assert talk(account, work) == (100, 2)
 
 
-@shows("ST206")
+@shows("ST206", "KV206", "OB206")
 @on_every_version
 @pytest.mark.parametrize("field", ["sealed", "deny_delete", "deny_purge"])
 def test_there_is_no_way_back(account: Account, field: str) -> None:

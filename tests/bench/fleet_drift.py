@@ -121,9 +121,10 @@ def _values(column: pa.Array) -> list[Any]:
 
 
 def same(folder: Path) -> None:
-    """Both have written the very same rows."""
+    """Both have written the very same rows, and found what strayed."""
     one, other = (pq.read_table(folder / name, schema=ARROW).to_pylist() for name in ("plain.parquet", "spark"))
     assert sorted(map(repr, one)) == sorted(map(repr, other)), f"{len(one)} rows, {len(other)} on Spark"
+    assert any(row["drifted"] for row in one), "nothing strayed"
 
 
 def _memory() -> list[tuple[str, float]]:

@@ -14,13 +14,14 @@ from collections.abc import Awaitable, Callable
 from reconciler.server.api import JetStream
 from tests.support.accounts import Pool
 from tests.support.binaries import NEWEST
-from tests.support.jetstream import make_stream, talk
+from tests.support.jetstream import done, make_stream, talk
 
 REQUESTS, WINDOW, ROUNDS = 10_000, 64, 3
 
 
 async def ours(js: JetStream) -> None:
-    await asyncio.gather(*(js.request("STREAM.INFO.S") for _ in range(REQUESTS)))
+    for answer in await asyncio.gather(*(js.request("STREAM.INFO.S") for _ in range(REQUESTS))):
+        done(answer)
 
 
 async def theirs(js: JetStream) -> None:

@@ -82,7 +82,8 @@ class Runner:
     def _wanted(self, step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
         if (said := step.get("if")) is None:
             return True
-        name, _, wanted = said.partition(" == ")
+        name, equals, wanted = said.partition(" == ")
+        assert equals, f"`{said}` is more than this runner knows"
         return values.get(name, "") == wanted.strip("'")
 
     def _filled(self, text: str, values: Mapping[str, str]) -> str:

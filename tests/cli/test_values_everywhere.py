@@ -41,7 +41,7 @@ def test_what_is_live_is_adopted_as_the_filled_file_has_it(shell: Shell, account
                                       f"Next: reconciler plan --value region=eu topology.yaml --server {account.url}\n")  # fmt: skip
     assert shell("unlock", file, *said, *login).out == "Nobody is applying here: no lease is held.\n"
     shown = shell("groups", "plan-members", "ORDERS_eu/g", file, *said, "--add", "b", *login)
-    assert "members  a → a b" in shown.out
+    assert "members  [a] → [a, b]" in shown.out
 
 
 @pytest.mark.parametrize("arguments", [

@@ -40,7 +40,11 @@ def test_a_plan_with_changes_is_fine_and_two_when_asked(shell: Shell, account: A
 
 def test_the_next_command_repeats_everything_but_the_login(shell: Shell, account: Account) -> None:
     ran = shell("plan", shell.write(SMALL), "--only", "stream/*", *target(account))
-    assert ran.out.endswith(f"\nNext: reconciler apply topology.yaml --only 'stream/*' --server {account.url}\n")
+    following = f"\nNext: reconciler apply topology.yaml --only 'stream/*' --server {account.url}\n"
+    assert ran.out.endswith(following)
+    login = f"nats://{account.user}:{account.password}@"
+    within = shell("plan", shell.write(SMALL), "--only", "stream/*", "--server", account.url.replace("nats://", login))
+    assert within.out.endswith(following)
 
 
 GROUPED = """reconciler: 1
@@ -111,6 +115,8 @@ def test_partial_applies_the_rest_and_still_exits_4(shell: Shell, account: Accou
     ran = shell("apply", shell.write(worse), "--yes", "--partial", *target(account))
     assert ran.code == 4
     assert ran.out.endswith("1 change left out.\n")
+    rest = SMALL + "  B: {subjects: [b]}\n"
+    assert shell("plan", shell.write(rest), "--exit-code", *target(account)).code == 0
 
 
 def test_export_then_plan_is_empty(shell: Shell, account: Account) -> None:

@@ -95,12 +95,13 @@ def kv_fields() -> Fields:
         "sources": st.just([{"name": "KV_origin"}]),
         "limit_marker_ttl": st.sampled_from([S, 5 * M]),
         "allow_msg_ttl": st.just(True),
+        "deny_delete": flag,
     }
 
 
 def object_fields() -> Fields:
     """Every field of an object store."""
-    return _bucket_fields()
+    return {**_bucket_fields(), "sealed": flag}
 
 
 def drawn_fields(kind: str, version: Version) -> Fields:
@@ -228,13 +229,17 @@ def _legal_bucket(body: Body) -> Body:
     return body
 
 
+def _new(body: Body) -> Body:
+    """Nothing that is new can be sealed."""
+    return {key: value for key, value in body.items() if key != "sealed"}
+
+
 @st.composite
 def _stream_case(draw: st.DrawFn, number: int, version: Version) -> tuple[dict[Address, Body], dict[Address, Body]]:
     name = f"s{number}"
     stream = Address.of("stream", name)
     body = draw(_configuration("stream", version))
-    new = {key: value for key, value in body.items() if key != "sealed"}  # which no new stream can be
-    first = {stream: _legal("stream", new, name, version)}
+    first = {stream: _legal("stream", _new(body), name, version)}
     then = {stream: _legal("stream", draw(_changed(body, "stream", version)), name, version)}
     for index in range(draw(st.integers(0, 2))):
         consumer = Address.of("consumer", name, f"c{index}")
@@ -254,7 +259,7 @@ def _bucket_case(draw: st.DrawFn, number: int, version: Version) -> tuple[dict[A
     name = f"b{number}"
     address, body = Address.of(kind, name), draw(_configuration(kind, version))
     other = draw(_changed(body, kind, version))
-    return {address: _legal(kind, body, name, version)}, {address: _legal(kind, other, name, version)}
+    return {address: _legal(kind, _new(body), name, version)}, {address: _legal(kind, other, name, version)}
 
 
 SHARED = ("a", "b.*", "c", "d.>")

@@ -46,6 +46,26 @@ def _streams(number: int, hands: list[list[str]], start: int) -> Wishes:
 
 
 @st.composite
+def copy_exchanges(draw: st.DrawFn, number: int) -> tuple[Wishes, Wishes]:
+    """Two to five streams that copy each other in one order before and in another one after, and exchange subjects."""
+    players = draw(st.integers(2, 5))
+    return draw(_copying(number, players)), draw(_copying(number, players))
+
+
+@st.composite
+def _copying(draw: st.DrawFn, number: int, players: int) -> Wishes:
+    """Whoever copies comes later in some order, so that there is no cycle."""
+    wishes = _streams(number, draw(_hands(players, number)), 0)
+    order = draw(st.permutations(sorted(wishes)))
+    for place, address in enumerate(order[1:], 1):
+        if origins := draw(st.sets(st.sampled_from(order[:place]), max_size=2)):
+            wishes[address]["sources"] = [{"name": one.name} for one in sorted(origins)]
+            if draw(st.booleans()):
+                del wishes[address]["subjects"]
+    return wishes
+
+
+@st.composite
 def filter_exchanges(
     draw: st.DrawFn, number: int, retentions: Sequence[tuple[str, str]] = (("workqueue", "workqueue"),)
 ) -> tuple[Wishes, Wishes]:

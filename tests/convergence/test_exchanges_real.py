@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reconciler.core.events import Finished
 from reconciler.core.topology import Topology
 from tests.convergence.drawing import Wishes, topology
-from tests.convergence.exchanges import filter_exchanges, interest_exchanges, subject_exchanges
+from tests.convergence.exchanges import copy_exchanges, filter_exchanges, interest_exchanges, subject_exchanges
 from tests.convergence.running import Real, remaining
 from tests.support.accounts import Account
 from tests.support.topologies import read
@@ -53,14 +53,14 @@ def left(real: Real, wanted: Topology) -> list[str]:
 
 
 @on_every_version
-@pytest.mark.parametrize("exchanges", [subject_exchanges, filter_exchanges, interest_exchanges])
+@pytest.mark.parametrize("exchanges", [subject_exchanges, copy_exchanges, filter_exchanges, interest_exchanges])
 def test_servers_accept_every_step_of_an_exchange(
     account: Account, exchanges: Callable[[int], st.SearchStrategy[tuple[Wishes, Wishes]]]
 ) -> None:
     first, then = drawn(exchanges, 100)
     with Real(account) as real:
         carried_out(real, first)
-        carried_out(real, then)
+        assert carried_out(real, then).done
         assert left(real, then) == []
 
 
@@ -119,6 +119,20 @@ SCENES = {
         "streams: {W: {subjects: [q.>], retention: workqueue, consumers: {one: {ack_policy: explicit, filter_subject: 'q.*', "
         "pause_until: '2091-01-01T00:00:00Z'}}}}",
     ),
+    "the one that copied is copied, and takes over the subjects": (
+        "streams: {A: {subjects: [a]}, B: {sources: [{name: A}]}}",
+        "streams: {A: {sources: [{name: B}]}, B: {subjects: [a]}}",
+    ),
+    "a chain of three is turned round": (
+        "streams: {A: {subjects: [a]}, B: {subjects: [b], sources: [{name: A}]}, C: {subjects: [c], sources: [{name: B}]}}",
+        "streams: {A: {subjects: [a], sources: [{name: B}]}, B: {subjects: [b], sources: [{name: C}]}, C: {subjects: [c]}}",
+    ),
+    "two that copy others copy each other's origin": (
+        "streams: {A: {subjects: [a], sources: [{name: B}]}, B: {subjects: [b]}, "
+        "C: {subjects: [c], sources: [{name: D}]}, D: {subjects: [d]}}",
+        "streams: {A: {subjects: [a]}, B: {subjects: [b], sources: [{name: C}]}, "
+        "C: {subjects: [c]}, D: {subjects: [d], sources: [{name: A}]}}",
+    ),
     "a bucket comes where a stream had its subjects": (
         "streams: {A: {subjects: ['$KV.b.>', a]}, B: {subjects: [b]}}",
         "streams: {A: {subjects: [b]}, B: {subjects: [a]}}\nkv_buckets: {b: {}}",
@@ -138,9 +152,11 @@ def test_a_run_cut_off_after_any_step_is_finished_by_the_next(
 ) -> None:
     before, wanted = (read(tmp_path_factory.mktemp("files"), text) for text in (first, then))
     carried_out(real, before)
+    cut_off = 0
     for steps in range(1, len(real.plan(wanted).plan.steps) + 1):
-        carried_out(real, wanted, steps)
+        cut_off += not carried_out(real, wanted, steps).is_success
         carried_out(real, wanted)
         assert left(real, wanted) == [], f"cut off after {steps} steps"
         real.clean()
         carried_out(real, before)
+    assert cut_off

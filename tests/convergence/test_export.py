@@ -29,6 +29,7 @@ def test_an_export_read_back_changes_nothing_and_adopts_all(account: Account, tm
             odd = [c for c in plan.changes if c.action is not Action.ADOPT or c.is_blocked]
             assert not odd, f"{text}\n{odd[:3]}"
             assert not plan.unmanaged
+            assert len(plan.changes) > len(batch) / 2, text
             real.clean()
 
 

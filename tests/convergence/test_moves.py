@@ -41,7 +41,7 @@ def test_replicas_and_placement_change_together(
     real: Real, files: Callable[[str], Topology], first: str, then: str
 ) -> None:
     carried_out(real, files(first))
-    carried_out(real, files(then))
+    assert carried_out(real, files(then)).done
     assert left(real, files(then)) == []
 
 
@@ -50,6 +50,6 @@ def test_a_move_cut_off_half_way_is_finished_by_the_next_apply(
     real: Real, files: Callable[[str], Topology], first: str, then: str
 ) -> None:
     carried_out(real, files(first))
-    carried_out(real, files(then), 1)
+    assert not carried_out(real, files(then), 1).is_success
     carried_out(real, files(then))
     assert left(real, files(then)) == []

@@ -12,6 +12,7 @@ from tests.support.servers import NatsServer
 
 LIMITS = {"max_ack_pending": 400, "max_request_batch": 200, "duplicate_window": "45s"}
 USERS = "accounts {T: {jetstream: {max_ack_pending: 300, max_streams: -1}, users: [{user: t, password: t}]}}"
+REFUSED = "can not be larger then server limit"
 CASES, TOGETHER = 120, 60
 
 
@@ -20,7 +21,7 @@ def test_what_an_unreadable_setting_fills_in_is_never_a_difference(minor: str) -
     findings = Findings()
     with (
         NatsServer(minor, USERS, jetstream={"limits": LIMITS}) as server,
-        Real(Account(server=server, user="t", password="t"), is_ordinary=False) as real,
+        Real(Account(server=server, user="t", password="t"), unforeseeable=REFUSED) as real,
     ):
         cases = drawn(CASES, real.version)
         for start in range(0, CASES, TOGETHER):

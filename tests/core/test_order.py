@@ -80,6 +80,16 @@ def test_streams_that_source_each_other_in_a_ring_are_all_made(compare: Compare)
     assert any(not step.after for step in plan.steps)
 
 
+def test_a_stream_ceases_to_copy_before_another_copies_it_by_way_of_a_third(compare: Compare) -> None:
+    """A server that met both would call it a circle."""
+    between = "BETWEEN: {subjects: [between], sources: [{name: GIVER}]}"
+    plan = compare(
+        f"streams: {{GIVER: {{subjects: [g]}}, TAKER: {{subjects: [t], sources: [{{name: BETWEEN}}]}}, {between}}}",
+        f"streams: {{GIVER: {{subjects: [g], sources: [{{name: TAKER}}]}}, TAKER: {{subjects: [t]}}, {between}}}",
+    ).plan()
+    assert before(plan, "update stream/TAKER") == {"update stream/GIVER"}
+
+
 def test_a_subject_is_let_go_before_another_stream_takes_it(compare: Compare) -> None:
     plan = compare(
         "streams: {A: {subjects: [b]}, B: {subjects: [c]}}", "streams: {A: {subjects: [a]}, B: {subjects: [b]}}"
@@ -141,10 +151,28 @@ def test_what_waits_for_what_waits_names_the_culprit(compare: Compare) -> None:
     assert waiting(plan) == {"stream/B": "stream/A", "consumer/B/c": "stream/A"}
 
 
+UNSEEN: dict[str, Any] = {"unknown": {"stream/A": "its leader is not known"}}
+COPYING = "streams: {A: {subjects: [a]}, B: {sources: [{name: A}]%s}}"
+
+
 def test_an_unknown_stream_stops_what_copies_it(compare: Compare) -> None:
-    unknown: dict[str, Any] = {"unknown": {"stream/A": "its leader is not known"}}
-    plan = compare("streams: {A: {subjects: [a]}, B: {sources: [{name: A}]}}", raw=unknown).plan()
-    assert "create stream/A" not in steps(plan)
+    plan = compare(COPYING % "", raw=UNSEEN).plan()
+    assert (waiting(plan), plan.steps) == ({"stream/B": "stream/A"}, ())
+    added = compare(COPYING % "", "streams: {B: {}}", raw=UNSEEN).plan()
+    assert (waiting(added), added.steps) == ({"stream/B": "stream/A"}, ())
+
+
+def test_an_unknown_stream_stops_its_groups(compare: Compare) -> None:
+    groups = "g: {type: elastic, max_members: 2}, s: {type: static, max_members: 2, members: [m]}"
+    plan = compare(f"streams: {{A: {{subjects: [a], groups: {{{groups}}}}}}}", raw=UNSEEN).plan()
+    assert waiting(plan) == {"elastic_group/A/g": "stream/A", "static_group/A/s": "stream/A"}
+    assert plan.steps == ()
+
+
+def test_what_copies_a_stream_already_does_not_wait_until_that_is_seen(compare: Compare) -> None:
+    gone = {**UNSEEN, "streams": {"A": None}}
+    plan = compare(COPYING % ", description: x", COPYING % "", raw=gone).plan()
+    assert (waiting(plan), list(steps(plan))) == ({}, ["update stream/B"])
 
 
 def test_an_elastic_group_is_made_record_first_and_taken_back_if_its_stream_is_refused(compare: Compare) -> None:

@@ -97,7 +97,7 @@ def test_what_is_live_is_known_even_when_the_rest_is_not(compare: Compare) -> No
 def test_consumers_of_an_unknown_stream_are_unknown(compare: Compare) -> None:
     desired = "streams: {ORDERS: {subjects: [orders.>], consumers: {c: {}}}}"
     scene = compare(desired, raw={"unknown": {"streams": "timeout"}})
-    assert set(actions(scene).values()) == {Action.UNKNOWN}
+    assert actions(scene) == {"stream/ORDERS": Action.UNKNOWN, "consumer/ORDERS/c": Action.UNKNOWN}
 
 
 def test_a_group_is_unknown_when_the_bucket_of_records_is(compare: Compare) -> None:

@@ -36,6 +36,9 @@ RECORDS = st.builds(
     left=st.lists(st.text()).map(tuple),
     protected=st.booleans(),
     knows=st.sampled_from(["", "2.15"]),
+    filled=st.dictionaries(st.text(), VALUES),
+    start=st.sampled_from([{}, {"deliver_policy": "by_start_sequence", "opt_start_seq": 7, "opt_start_time": None}]),
+    seen=st.dictionaries(st.text(), VALUES),
 )
 
 

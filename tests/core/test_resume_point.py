@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.binds import resume_point, same_source
+from reconciler.core.binds import passed, resume_point, same_source
 
 
 def seen(
@@ -17,13 +17,20 @@ def seen(
     stored: int = 30,
     start: int | None = None,
     rested: bool = False,
+    then: int | None = None,
     **told: int,
 ) -> dict[str, Any]:
-    """What was looked at: a source that ends at `last`, a queue that has stored so many, and what the server told."""
+    """What was looked at: a source that ends at `last`, a queue that has stored so many, and what the server told; `then`:
+    where the source ends when it is looked at once more."""
     origin = {"name": "S"} | ({"opt_start_seq": start} if start else {})
     source = {"state": {"last_seq": last}}
     queue = {"config": {"sources": [origin]}, "sources": [{"name": "S", **told}], "state": {"last_seq": stored}}
-    found: dict[str, Any] = {"source": source, "afterwards": source, "queue": queue, "rested": rested}
+    found: dict[str, Any] = {
+        "source": source,
+        "afterwards": source if then is None else {"state": {"last_seq": then}},
+        "queue": queue,
+        "rested": rested,
+    }
     if lowest is not None:
         headers = f"NATS/1.0\r\nNats-Stream-Source: {lowest} s.* 1.s.x s.x\r\n\r\n"
         found["lowest"] = {"hdrs": base64.b64encode(headers.encode()).decode()}
@@ -61,6 +68,18 @@ def test_where_a_new_queue_begins(situation: str) -> None:
 
 def test_a_source_that_ends_before_what_was_taken_in_is_another_one() -> None:
     assert [same_source(seen("S 12", last=end)) for end in (40, 12, 11)] == [True, True, None]
+
+
+def test_a_source_that_is_made_anew_while_it_is_looked_at_is_another_one() -> None:
+    assert same_source(seen("S 12", last=40, then=5)) is None
+
+
+def test_what_the_source_drops_while_it_is_looked_at_is_counted() -> None:
+    looked_at = seen("S 12")
+    looked_at["queue"]["state"]["messages"] = 30
+    looked_at["source"]["state"]["first_seq"] = 12
+    looked_at["afterwards"] = {"state": {"last_seq": 40, "first_seq": 20}}
+    assert passed(looked_at) == 8
 
 
 def test_a_server_that_lists_no_source_does_not_say_that_it_is_another_one() -> None:

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from reconciler.core.kind import Kind, Place, Registry
 from reconciler.core.resource import Json, Spec, Terms
-from reconciler.kinds.primitives.values import Bytes, Count, Duration
+from reconciler.core.units import Bytes, Count, Duration
 
 
 class Placement(Spec):

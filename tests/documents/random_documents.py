@@ -178,12 +178,14 @@ def wrong_for(shape: Shape) -> list[str]:
     return wrong if shape.is_anything else [*wrong, "17", "true", "1.5"]
 
 
-def every_wrong_scalar_is_shown(data: st.DataObject, folder: Folder, registry: Registry) -> None:
-    """Replaces each scalar of a random valid document, one at a time: exactly that scalar must be complained about."""
+def every_wrong_scalar_is_shown(data: st.DataObject, folder: Folder, registry: Registry) -> int:
+    """Replaces each scalar of a random valid document, one at a time: exactly that scalar must be complained about. How
+    many there were."""
     text = valid_text(folder, registry, data.draw(sections(registry, None)))
     root, _problems = read_tree("", text)
     assert root is not None
-    for scalar, shape in places(registry, root):
+    scalars = list(places(registry, root))
+    for scalar, shape in scalars:
         wrong = data.draw(st.sampled_from(wrong_for(shape)))
         broken = replaced(text, scalar, wrong)
         loaded = folder.load(broken, registry)
@@ -194,6 +196,7 @@ def every_wrong_scalar_is_shown(data: st.DataObject, folder: Folder, registry: R
         }
         line, column = scalar.line + 1, scalar.column + 1
         assert (line, column, line, column + len(wrong)) in spans, (broken, wrong, folder.lines(loaded))
+    return len(scalars)
 
 
 def replaced(text: str, scalar: Scalar, wrong: str) -> str:

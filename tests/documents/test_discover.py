@@ -8,6 +8,7 @@ import pytest
 
 from reconciler.documents.discover import discover
 from reconciler.documents.files import DISK
+from tests.documents.kinds import REGISTRY
 
 ORDERS = "reconciler: 1\ntopology: orders\n"
 BILLING = "reconciler: 1\ntopology: billing\n"
@@ -20,7 +21,7 @@ def found(folder: Path, files: dict[str, str]) -> tuple[dict[str, list[str]], li
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    discovered = discover([folder], DISK)
+    discovered = discover([folder], DISK, REGISTRY)
     homes = {
         f"{home.name} in {home.folder.relative_to(folder)}": [str(path.relative_to(folder)) for path in paths]
         for home, paths in discovered.files.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.documents.edit import edited
-from reconciler.documents.splices import CannotEdit
+from reconciler.documents.splices import CannotEdit, plain, texts
+from reconciler.documents.tree import read_tree
 
 BEFORE = """# orders, all of it
 reconciler: 1
@@ -91,6 +93,16 @@ def test_what_stands_in_braces_stays_there() -> None:
     assert edited("t", "g: {n: 2} # x\n", ["g"], {"members": ["a"]}) == "g: {n: 2, members: [a]} # x\n"
 
 
+@pytest.mark.parametrize("braces", ["{}", "{ }", "{\n  }"])
+def test_empty_braces_are_filled(braces: str) -> None:
+    assert edited("t", f"g: {braces} # x\nh: {{}}\n", ["g"], {"sealed": True}) == "g: {sealed: true} # x\nh: {}\n"
+
+
+def test_empty_braces_that_others_share_are_left_to_a_person() -> None:
+    with pytest.raises(CannotEdit):
+        edited("t", "g: &none {}\nh: *none\n", ["g"], {"sealed": True})
+
+
 MAPPED = [{"member": "a", "partitions": [0, 2]}, {"member": "b", "partitions": [1]}]
 
 
@@ -129,10 +141,15 @@ def test_only_the_mappings_that_differ_are_touched() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["g:\n  n: 1\n  members: [a] # me\n", "g: {members: [a], n: 1}\n", "g: {n: 1, members: [a]}\n"]
+    ("text", "left"),
+    [
+        ("g:\n  n: 1\n  members: [a] # me\n", "g:\n  n: 1\n"),
+        ("g: {members: [a], n: 1}\n", "g: {n: 1}\n"),
+        ("g: {n: 1, members: [a]}\n", "g: {n: 1}\n"),
+    ],
 )
-def test_a_key_that_goes_takes_its_line_or_its_comma(text: str) -> None:
-    assert edited("t", text, ["g"], {"members": None}) in ("g:\n  n: 1\n", "g: {n: 1}\n")
+def test_a_key_that_goes_takes_its_line_or_its_comma(text: str, left: str) -> None:
+    assert edited("t", text, ["g"], {"members": None}) == left
 
 
 SHARED = "team: &team [a, b]\ng: {members: *team}\nh: {members: *team}\n"
@@ -184,8 +201,21 @@ def test_any_list_becomes_any_other_and_the_lines_around_it_stay(old: list[str],
     text = edited("t", head + drawn(old, layout) + tail, ["g"], {"members": new})
     assert text.startswith(head)
     assert text.endswith(tail)
+    assert sorted(says(text)["members"]) == sorted(texts(new))  # those that were there keep their order
     again: Any = edited("t", text, ["g"], {"members": new})
     assert again == text
+
+
+def says(text: str) -> dict[str, Any]:
+    """What stands under `g`."""
+    root, problems = read_tree("t", text)
+    assert root is not None and not problems
+    found: dict[str, Any] = plain(root)["g"]
+    return found
+
+
+def owners_of(group: dict[str, Any]) -> dict[str, list[str]]:
+    return {one["member"]: sorted(one["partitions"]) for one in group["member_mappings"]}
 
 
 owned = st.dictionaries(
@@ -215,6 +245,7 @@ def test_any_mappings_become_any_others(old: dict[str, list[int]], new: dict[str
     text = edited("t", head + as_lines(old, layout) + tail, ["g"], {"member_mappings": mapped(new)})
     assert text.startswith(head)
     assert text.endswith(tail)
+    assert owners_of(says(text)) == {name: sorted(texts(numbers)) for name, numbers in new.items()}
     assert edited("t", text, ["g"], {"member_mappings": mapped(new)}) == text
 
 
@@ -223,7 +254,21 @@ def test_mappings_and_members_take_each_others_place(
     owners: dict[str, list[int]], members: list[str], layout: str
 ) -> None:
     head, tail = "# top\ng: # g\n  n: 1 # n\n", "  # below\n  m: [1,  2]\nh: {members: [z]}\n"
-    plain = edited("t", head + as_lines(owners, layout) + tail, ["g"], {"member_mappings": None, "members": members})
-    again = edited("t", plain, ["g"], {"members": None, "member_mappings": mapped(owners)})
+    listed = edited("t", head + as_lines(owners, layout) + tail, ["g"], {"member_mappings": None, "members": members})
+    again = edited("t", listed, ["g"], {"members": None, "member_mappings": mapped(owners)})
+    assert says(listed) == texts({"n": 1, "members": members, "m": [1, 2]})
+    assert says(again) == texts({"n": 1, "m": [1, 2], "member_mappings": mapped(owners)})
     assert again.startswith(head)
     assert again.endswith(tail)
+
+
+@pytest.mark.parametrize("new", [{}, {"f": 5}], ids=["nothing new", "something new"])
+def test_several_keys_leave_a_mapping_on_one_line(new: dict[str, int]) -> None:
+    """Whichever they are: each takes its comma along, once."""
+    keys = {"b": 1, "c": 2, "d": 3, "e": 4}
+    text = f"a: {{{', '.join(f'{name}: {value}' for name, value in keys.items())}}}\n"
+    for number in range(1, len(keys)):
+        for gone in combinations(keys, number):
+            after = read_tree("x", edited("x", text, ["a"], {**dict.fromkeys(gone), **new}))[0]
+            left = {name: value for name, value in keys.items() if name not in gone}
+            assert after is not None and plain(after) == {"a": texts({**left, **new})}

@@ -37,8 +37,8 @@ def test_a_wrong_duration_is_shown_as_written(folder: Folder) -> None:
 
 def test_values_keep_the_spelling_of_the_file(folder: Folder) -> None:
     assert folder.in_stream("num_replicas: 1e3", "max_age: True") == [
-        "5:19 ST502 num_replicas `1e3` is not a whole number; write for example 1000 or 1_000_000",
-        "6:14 ST502 max_age `True` is a boolean; write a number without quotes",
+        "5:19 ST502 num_replicas `1e3` is not a whole number; write for example 5 or 1_000_000",
+        "6:14 ST502 max_age `True` is not a duration; write 7d, 36h, 90s or nanoseconds",
     ]
 
 

@@ -67,7 +67,7 @@ def test_a_terraform_state_is_read_in_its_units(tmp_path: Path) -> None:
     for words in (
         "max_age: 7d", "no_ack: true", "opt_start_seq: 7", "external: {api: $JS.hub.API}", "deliver_policy: new",
         "ack_wait: 45s", "backoff: [1s, 1m]", 'sample_freq: 30%', "max_ack_pending: 20000", "history: 5", "ttl: 1d",
-        "inactive_threshold: 3600000000000",
+        "inactive_threshold: 1h",
     ):  # fmt: skip
         assert words in found.text
     assert said(found) == ["3 IM101", "8 IM101 stream/ORDERS", "21 IM101"]

@@ -72,8 +72,8 @@ def test_quoted_names_are_taken_as_written(folder: Folder, name: str) -> None:
         (".nan", "is not a number that JSON or the server knows; write a number without quotes"),
         ("-.inf", "is not a number that JSON or the server knows; write a number without quotes"),
         ("1e999", "is a number too large for any field; write a number without quotes"),
-        ("9223372036854775808",
-         "is a number too large for any field (the largest is 2^63 - 1); write a number without quotes"),
+        ("18446744073709551616",
+         "is a number too large for any field (the largest is 2^64 - 1); write a number without quotes"),
     ],
 )  # fmt: skip
 def test_numbers_that_readers_disagree_on_are_asked_about(folder: Folder, written: str, why: str) -> None:

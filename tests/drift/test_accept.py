@@ -12,7 +12,8 @@ import pytest
 import reconciler
 from reconciler.core.diff import FieldClass
 from reconciler.core.drift import Standing
-from reconciler.report.accepted import accepted_json
+from reconciler.report.accepted import accepted_json, accepted_text
+from reconciler.report.paper import Paper
 from reconciler.server.observe import observe
 from reconciler.workflow.accepting import Accepted, accept
 from reconciler.workflow.drift import looked
@@ -110,6 +111,16 @@ def test_a_field_that_is_back_at_its_default_leaves_the_file(owner: Owner) -> No
     assert not made.left.drift.drifted
 
 
+def test_what_lies_inside_a_field_is_written_in_its_unit(owner: Owner) -> None:
+    text = "streams:\n  S:\n    consumer_limits: {inactive_threshold: 2h}\n"
+    owner.apply(text)
+    limits = {"inactive_threshold": 3_600_000_000_000, "max_ack_pending": 5000}
+    owner.meddle(("alice", updating("S", consumer_limits=limits)))
+    made, written = accepted(owner, text)
+    assert "consumer_limits: {inactive_threshold: 1h, max_ack_pending: 5000}" in written
+    assert "inactive_threshold  2h → 1h" in accepted_text(made.written, made.left.drift, Paper(), arguments="")
+
+
 @on_every_version
 @pytest.mark.parametrize(
     "edit", [("max_age: 3d", "max_age: 2d"), ("{team: a}", "{team: c}")], ids=["accepted", "other"]
@@ -132,6 +143,26 @@ def test_a_list_whose_order_says_something_keeps_the_live_order(owner: Owner) ->
     owner.meddle(("alice", updating("S", sources=[{"name": "B"}, {"name": "A"}])))
     made, written = accepted(owner, text.replace("B: {subjects: []}", "B: {}"))
     assert not made.left.drift.drifted, written
+
+
+def test_a_store_that_was_sealed_takes_one_key_in_empty_braces(owner: Owner) -> None:
+    text = "object_stores:\n  FILES: {}\n"
+    owner.apply(text)
+    owner.meddle(("alice", updating("OBJ_FILES", sealed=True)))
+    made, written = accepted(owner, text)
+    assert (made.left.drift.drifted, made.refused) == ((), ())
+    assert "  FILES: {sealed: true}\n" in written
+
+
+def test_what_no_file_can_say_keeps_nothing_else_from_being_written(owner: Owner) -> None:
+    text = "object_stores:\n  FILES: {}\nstreams:\n  S: {max_age: 7d}\n"
+    owner.apply(text)
+    owner.meddle(("alice", updating("OBJ_FILES", max_msgs=5)), ("bob", updating("S", allow_direct=True)))
+    made, written = accepted(owner, text)
+    assert "S: {max_age: 7d, allow_direct: true}" in written
+    assert [(one.address, one.fix) for one in made.refused] == [
+        ("object_store/FILES", "put it back (--restore), or leave it as found: unmanaged: [max_msgs]")
+    ]
 
 
 def test_what_an_anchor_shares_is_left_to_a_person(owner: Owner) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.api import JetStream, Stored
 from tests.drift.account import Owner, asking, author, authors, item, updating
 from tests.support.accounts import Account
 from tests.support.versions import on_every_version
@@ -122,7 +122,7 @@ def test_writes_to_a_kv_bucket_leave_no_trace_of_who_made_them(owner: Owner) -> 
         found = await js.put_entry(
             "elastic-consumer-groups", "S.g", json.dumps(_as_today(record)).encode(), expected_revision=None
         )
-        assert found
+        assert isinstance(found, Stored), found
 
     owner.meddle(("alice", members))
     (field,) = item(owner.drift(topology), "elastic_group/S/g").fields

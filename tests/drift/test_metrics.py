@@ -23,7 +23,7 @@ def test_every_line_is_a_sample_or_says_what_samples_are(tmp_path: Path) -> None
 def test_each_family_is_described_once(tmp_path: Path) -> None:
     text = metrics_text(Gauges(drift=look(tmp_path)))
     families = re.findall(r"^# TYPE (\S+) ", text, flags=re.MULTILINE)
-    assert len(families) == len(set(families)) == text.count("# HELP ")
+    assert len(families) == len(set(families)) == text.count("# HELP ") > 0
 
 
 def test_a_name_with_quotes_backslashes_and_line_ends_stays_one_label(tmp_path: Path) -> None:

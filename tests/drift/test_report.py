@@ -10,12 +10,13 @@ import jsonschema
 import pytest
 
 from reconciler.core.attribution import Actor, Attribution
-from reconciler.core.drift import Drift
+from reconciler.core.drift import Drift, Standing
 from reconciler.report.drift import drift_text
 from reconciler.report.drift_findings import drift_findings
 from reconciler.report.drift_json import drift_json, drift_schema
 from reconciler.report.paper import Paper
 from tests.drift.looking import APPLIED, look, seen
+from tests.drift.test_standing import NEW
 from tests.support.topologies import scene
 
 DAY = 86_400_000_000_000
@@ -43,12 +44,15 @@ def every_sort(folder: Path) -> list[Drift]:
         look(folder / "i", f"{APPLIED}ignore_drift: [{{address: stream/S, reason: r}}]\n", outside={"max_age": DAY}),
         by(look(folder / "j", outside={"max_age": DAY}), Attribution(actor=ALICE)),
         by(look(folder / "k", outside={"max_age": DAY}), Attribution(unknown="nobody listened")),
+        look(folder / "l", record={"seen": NEW}, server="2.15"),
+        look(folder / "m", "streams:\n  T: {external: true}\n", raw={"streams": {"T": {"config": {"name": "T"}}}}),
     ]  # fmt: skip
 
 
 def test_json_of_every_sort_is_as_published(tmp_path: Path) -> None:
-    schema = json.loads(drift_schema())
-    for drift in every_sort(tmp_path):
+    schema, every = json.loads(drift_schema()), every_sort(tmp_path)
+    assert {item.standing for drift in every for item in drift.items} == {*Standing}
+    for drift in every:
         jsonschema.validate(json.loads(drift_json(drift)), schema)
 
 
@@ -108,5 +112,5 @@ def test_findings_stand_at_the_line_of_each_field(tmp_path: Path) -> None:
 
 def test_a_partial_look_is_no_clean_bill(tmp_path: Path) -> None:
     drift = look(tmp_path, raw={"streams": {"S": None}, "unknown": {"stream/S": "no answer"}})
-    assert "?" in drift_text(drift)
+    assert "? stream/S  unknown" in drift_text(drift)
     assert [one.code for one in drift_findings(drift)] == ["DR207"]

@@ -66,6 +66,14 @@ def test_everything_is_as_applied_again_and_what_the_file_changed_since_still_wa
     assert owner.drift(owner.topology(TEXT)).items == ()  # what is remembered is what was applied, not the new file
 
 
+def test_what_nobody_minds_stays_as_it_is(owner: Owner) -> None:
+    owner.apply(TEXT)
+    owner.meddle(("alice", updating("S", max_age=3 * DAY, max_bytes=10 << 30)))
+    owner.carry_out(back(owner, f"{TEXT}ignore_drift: [{{address: stream/S, path: max_bytes, reason: it grows}}]\n"))
+    left = {one.address: [f.path for f in one.fields] for one in owner.drift(owner.topology(TEXT)).drifted}
+    assert left == {"stream/S": ["max_bytes"]}
+
+
 def test_metadata_of_others_stays(owner: Owner) -> None:
     owner.apply(TEXT)
     owner.meddle(("alice", updating("S", metadata={"team": "b", "other": "theirs"})))

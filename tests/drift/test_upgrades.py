@@ -66,7 +66,7 @@ def test_nothing_drifts_when_the_server_is_upgraded(server: NatsServer, after: s
     server.restart(after)
     found = owner.drift(topology)
     assert [(one.address, one.standing, one.fields) for one in found.items] == []
-    assert found.exit_code == 0
+    assert (found.exit_code, found.in_sync) == (0, len(topology.resources))
 
 
 def old_form(value: bytes, *, of: str) -> bytes:

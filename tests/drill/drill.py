@@ -23,7 +23,7 @@ from reconciler.server.execute import execute
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from reconciler.workflow.predict import forms
-from tests.drill.cases import KEYS, PUBLISHED, Case
+from tests.drill.cases import KEYS, PUBLISHED, STEPS, Case
 from tests.drill.wire import wire
 from tests.support.applying import applying, ended
 from tests.support.jetstream import done
@@ -155,6 +155,8 @@ class Drill:
         if len(changes) != 1:
             outcome.wrong.append(f"NOT REPLACED: {planned.plan.changes}")
             return 0
+        if len(planned.plan.steps) != STEPS:
+            outcome.wrong.append(f"{len(planned.plan.steps)} STEPS, AND CUTS AFTER {STEPS}")
         done(await self.js.request("CONSUMER.DELETE.S-g.m"))  # as members do when they see the record gone
         await (self._killed(outcome) if outcome.case.killed else self._some_steps(planned, outcome))
         if outcome.case.restarts:

@@ -28,6 +28,8 @@ def large(streams: int) -> str:
 
 
 LARGE = large(MANY)
+LASTS = {"RECONCILER_LEASE_TTL": "60"}
+"""Longer than a busy machine takes for one of these, or than its server is away."""
 
 
 async def told_of(nc: Client) -> Callable[[], Awaitable[None]]:
@@ -99,6 +101,7 @@ def test_a_server_killed_in_the_middle_is_reported_and_the_next_apply_finishes(
     stopped = "Not everything could be applied" in ran.out or "Stopped (the lease" in ran.out
     assert (ran.code == 1) == stopped, ran.out[-2000:]
     mortal.start()
+    assert ran.code != 0 or someone.ask(total) == 2 * MANY, ran.out[-2000:]
     again = someone("apply", file, "--yes")
     assert again.code == 0, again
     assert (someone.ask(total), someone.has_nothing_to_do(file)) == (2 * MANY, True)
@@ -107,12 +110,11 @@ def test_a_server_killed_in_the_middle_is_reported_and_the_next_apply_finishes(
 def test_a_server_that_restarts_in_the_middle_is_waited_for(shell: Shell, mortal: NatsServer) -> None:
     someone = Someone(shell, Alone(mortal), ("--server", mortal.url))
     file = someone.write(large(2 * MANY))
-    lasts = {"RECONCILER_LEASE_TTL": "60"}  # longer than a server of a busy machine is away
 
     async def restarted() -> Ran:
         nc = await someone.place.connect()
         some_are_made = await told_of(nc)
-        running = await start(shell, "apply", file, "--yes", *someone.login, **lasts)
+        running = await start(shell, "apply", file, "--yes", *someone.login, **LASTS)
         output = asyncio.ensure_future(running.communicate())
         await some_are_made()
         mortal.kill()
@@ -130,7 +132,7 @@ def test_two_appliers_at_once_both_end_in_order(someone: Someone) -> None:
     file = someone.write(LARGE.replace("S04", "T04") + "kv_buckets: {CONFIG: {}}\n")
 
     async def both() -> list[Ran]:
-        processes = [await start(someone.shell, "apply", file, "--yes", *someone.login) for _ in range(2)]
+        processes = [await start(someone.shell, "apply", file, "--yes", *someone.login, **LASTS) for _ in range(2)]
         outputs = await asyncio.gather(*(process.communicate() for process in processes))
         return [
             readable(Ran(code=process.returncode or 0, out=out.decode(), err=err.decode()))
@@ -138,8 +140,7 @@ def test_two_appliers_at_once_both_end_in_order(someone: Someone) -> None:
         ]
 
     first, second = asyncio.run(both())
-    assert {first.code, second.code} <= {0, 1}, (first.out[-1500:], second.out[-1500:])
-    assert someone("apply", file, "--yes").code == 0
+    assert (first.code, second.code) == (0, 0), (first.out[-1500:], second.out[-1500:])
     assert someone.has_nothing_to_do(file)
 
 
@@ -168,8 +169,7 @@ def test_a_stream_changed_between_plan_and_apply_is_left_alone(someone: Someone)
         return Ran(code=running.returncode or 0, out=out.decode(), err="")
 
     ran = asyncio.run(meanwhile())
-    assert ran.code == 1, ran.out
-    assert "max_age" in ran.out[ran.out.index("Applied") if "Applied" in ran.out else 0 :]
+    assert (ran.code, "AP103 Did not update stream A" in ran.out) == (1, True), ran.out
     live = someone.ask(lambda js: js.request("STREAM.INFO.A"))
     assert done(live)["config"]["max_age"] == 10**12
     assert done(someone.ask(lambda js: js.request("STREAM.INFO.B")))["config"]["max_age"] == 2 * 86400 * 10**9

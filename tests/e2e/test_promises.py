@@ -175,11 +175,13 @@ def test_an_export_of_somebody_elses_objects_can_be_made_anew(
     assert again("export").out == exported.out
 
 
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_behind_the_output_is_one_sentence_and_nothing_is_applied(someone: Someone) -> None:
-    file, full = someone.write(AB), Path("/dev/full")
-    if not full.exists():  # only Linux has a disk that is always full
-        return
-    with full.open("w") as output:
+    file = someone.write(AB)
+    with FULL.open("w") as output:
         done = subprocess.run(
             command("apply", file, "--yes", *someone.login), cwd=someone.shell.folder, stdout=output,
             env=environment(someone.shell.folder), stderr=subprocess.PIPE, text=True, check=False,

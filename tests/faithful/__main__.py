@@ -23,7 +23,9 @@ def main() -> int:
             print(f"nats-server {minor}: {tally}", flush=True)
             total += tally
     print(f"together: {total}")
-    for one in (*total.lost[:20], *total.unseen[:20], *total.offences[:20]):
+    for reason, number in total.unsayable.most_common(20):
+        print(f"  not to be accepted, {number}: {reason}")
+    for one in (*total.lost[:20], *total.unseen[:20], *total.unkept[:20], *total.offences[:20]):
         print(f"  {one}")
     return int(not total.is_faithful)
 

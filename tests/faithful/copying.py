@@ -23,6 +23,7 @@ from reconciler.workflow.validate import offline
 from tests.faithful.accounts import Live, On, configurations
 from tests.faithful.drawing import NEIGHBOURS, Drawn
 
+EXPORTED = "exported.yaml"
 TODAY = date(2026, 3, 1)
 CONSENTED = tuple((rule.code, "*") for rule in REGISTRY.rules())
 OPTIONS = PlanOptions(allow=CONSENTED, today=TODAY)
@@ -40,6 +41,10 @@ class Tally:
     """Changes by hand that no plan or no drift names."""
     offences: list[str] = field(default_factory=list)
     """What `validate` or `review` refuse of an exported file, though it is live and unchanged."""
+    unkept: list[str] = field(default_factory=list)
+    """What is adrift after it was accepted into the file."""
+    unsayable: Counter[str] = field(default_factory=Counter)
+    """What could not be accepted, by the reason given."""
     left: int = 0
     """Changed fields that the export itself says are left as found: an object has no value where servers give one now."""
     refused: Counter[str] = field(default_factory=Counter)
@@ -47,9 +52,15 @@ class Tally:
 
     @property
     def is_faithful(self) -> bool:
-        """What no rule lets us make anew is not copied: with many of those a copy would prove little."""
+        """What no rule lets us make anew is not copied, and what no file can say is not kept: with many of those little would
+        be proven."""
         few = sum(self.refused.values()) < self.objects * 0.05 and self.left < self.changes * 0.01
-        return bool(self.objects and self.changes) and few and not (self.lost or self.unseen or self.offences)
+        few = few and self.unsayable.total() < self.changes * 0.1
+        return (
+            bool(self.objects and self.changes)
+            and few
+            and not (self.lost or self.unseen or self.unkept or self.offences)
+        )
 
     def __iadd__(self, other: Tally) -> Tally:
         self.objects += other.objects
@@ -57,6 +68,8 @@ class Tally:
         self.lost += other.lost
         self.unseen += other.unseen
         self.offences += other.offences
+        self.unkept += other.unkept
+        self.unsayable += other.unsayable
         self.left += other.left
         self.refused += other.refused
         return self
@@ -65,7 +78,8 @@ class Tally:
         refused = ", ".join(f"{code} {number}" for code, number in self.refused.most_common())
         return (
             f"{self.objects:_} objects copied, {len(self.lost)} lost; {self.changes:_} changes by hand, "
-            f"{len(self.unseen)} unseen, {self.left} left as found; exported files refused: {len(self.offences)}; "
+            f"{len(self.unseen)} unseen, {self.left} left as found, {len(self.unkept)} not kept by accepting, {self.unsayable.total()} "
+            f"not to be accepted; exported files refused: {len(self.offences)}; "
             f"not to be made anew: {sum(self.refused.values())} ({refused})"
         )
 
@@ -73,7 +87,7 @@ class Tally:
 def exported(live: Live, folder: Path) -> Topology:
     """What `reconciler export` writes, as `reconciler plan` reads it."""
     text = live.run(export(live.js, topology="copied"))
-    file = folder / "exported.yaml"
+    file = folder / EXPORTED
     file.write_text(text)
     loaded = load([file])
     assert loaded.topology, "\n".join(str(one) for one in loaded.diagnostics[:5])

@@ -1,4 +1,5 @@
-"""*Sight*: what is changed by hand after adoption is named by `plan` and by `drift`, field by field."""
+"""*Sight*: what is changed by hand after adoption is named by `plan` and by `drift`, field by field. *Keeping*: `drift --accept`
+writes it into the file, and nothing is adrift then."""
 
 from __future__ import annotations
 
@@ -10,10 +11,11 @@ from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.resource import Address
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
-from reconciler.workflow.drift import looked
+from reconciler.workflow.accepting import accept
+from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.plan import planned
 from tests.faithful.accounts import GROUPS, Live, On, configurations
-from tests.faithful.copying import OPTIONS, Tally, applied, exported, offences
+from tests.faithful.copying import EXPORTED, OPTIONS, Tally, applied, exported, offences
 from tests.faithful.drawing import Drawn
 from tests.primitives.bodies import Body
 
@@ -40,7 +42,21 @@ def sight(live: Live, objects: Sequence[Drawn], folder: Path) -> Tally:
         tally.unseen += odd
         before = configurations(live.snapshot())
         live.touch({one.on: one.touches[turn] for one in made})
-        tally += _looked_at(live, wanted, before, live.snapshot(), first)
+        snapshot = live.snapshot()
+        tally += _looked_at(live, wanted, before, snapshot, first)
+        tally += _kept(looked(wanted, snapshot, OPTIONS), folder / EXPORTED)
+    return tally
+
+
+def _kept(found: Looked, file: Path) -> Tally:
+    tally = Tally()
+    made = accept(found, [file], OPTIONS)
+    unsayable = {one.address for one in made.refused}
+    tally.unsayable.update(one.message for one in made.refused if "no file can say" in one.message)
+    tally.unkept += [f"{one.address}: {one.message}" for one in made.refused if "no file can say" not in one.message]
+    for item in made.left.drift.drifted:
+        if item.address not in unsayable and (fields := [one.path for one in item.fields if one.counts]):
+            tally.unkept.append(f"{item.address}: {fields} are adrift though they were accepted")
     return tally
 
 

@@ -72,6 +72,8 @@ class Outcome:
     lost: int = 0
     code: int | None = None
     was_reached: bool = False
+    was_felt: bool = False
+    """What happened at the point left a trace that nothing else leaves."""
     word: str = ""
     """How it ended: by itself, by the next apply, …"""
     asked: list[Request] = field(default_factory=list)
@@ -286,6 +288,7 @@ class Playing:
         assert self._process is not None
         out = self.outcome
         out.code, out.asked, out.was_reached = self._process.exitcode, between.asked, between.was_reached
+        out.was_felt = out.was_reached and self._was_felt(between)
         self._has_begun = any(one.subject.startswith(BEGUN) for one in between.answered)
         said = self._said()[-SHOWN:]
         wrote = any(one.subject.startswith(LEASE) for one in self._before_the_point(between))
@@ -295,6 +298,8 @@ class Playing:
             out.wrong.append(f"CRASHED: {said}")
         elif out.was_reached and self.case.fault in GOES_ON and wrote and out.code != 0:
             out.wrong.append(f"DID NOT GO ON: {said}")
+        elif out.was_reached and self.case.fault is Fault.KILLED and not out.was_felt:
+            out.wrong.append(f"OUTLIVED ITS END [exit {out.code}]: {said}")
         elif self.case.fault is Fault.NONE and out.code != 0:
             out.wrong.append(f"FAILED BY ITSELF: {said}")
         refused_for_good = self.case.fault is Fault.PERMANENT  # who can have none does without, if nothing is at stake
@@ -305,6 +310,23 @@ class Playing:
         did_nothing = self._gave_way and "Nothing was changed" in second
         if self._second is not None and self._second.exitcode != 0 and not did_nothing:
             out.wrong.append(f"THE SECOND DID NOT FINISH [exit {self._second.exitcode}]: {second}")
+
+    def _was_felt(self, between: Wire) -> bool:
+        assert self.case.at is not None
+        request, failed = self.case.at.request, self.outcome.code != 0
+        was_asked_again = between.seen[request.subject] > request.nth
+        was_kept_away = request not in between.asked  # whether the answer matters is the apply's affair
+        traces = {
+            Fault.KILLED: self.outcome.code == -signal.SIGKILL,
+            Fault.DISCONNECTED: failed or between.connections > 1,
+            Fault.TRANSIENT: was_kept_away,
+            Fault.DELAYED: failed or was_asked_again,
+            Fault.PERMANENT: was_kept_away,
+            Fault.DOUBLED: self._second is not None,
+            Fault.SUSPENDED: self._woken_at is not None,
+            Fault.EDITED: self._edited,
+        }
+        return traces.get(self.case.fault, True)  # a leader that was killed is waited for
 
     def _said(self, which: str = "said") -> str:
         file = self.folder / which
@@ -391,7 +413,7 @@ class Playing:
     async def _converged(self) -> None:
         """A group that resumes may need one more, when it has stored something."""
         planned = await plan(self.wanted, self.js, OPTIONS)
-        if planned.plan.steps:
+        if planned.plan.steps and self.case.scene.has_groups:
             await self._apply(planned)
             planned = await plan(self.wanted, self.js, OPTIONS)
         self.outcome.wrong += [

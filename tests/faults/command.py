@@ -14,7 +14,7 @@ from os import cpu_count
 from tests.faults.case import Outcome
 from tests.faults.kinds import Fault
 from tests.faults.playing import CLUSTER, Chosen, run
-from tests.faults.report import summary, table, wrongs
+from tests.faults.report import idle, summary, table, wrongs
 from tests.support.binaries import MINORS, VERSIONS
 
 
@@ -29,7 +29,9 @@ def main(arguments: Sequence[str]) -> int:
                 print(f"  {line}", flush=True)
             outcomes += found
     print(f"\n{table(outcomes)}\n\n{summary('together', outcomes)}")
-    return 1 if wrongs(outcomes) else 0
+    for line in idle(outcomes):
+        print(f"  PROVES NOTHING: {line}")
+    return 1 if wrongs(outcomes) or idle(outcomes) else 0
 
 
 def _chosen(arguments: Sequence[str]) -> Chosen:

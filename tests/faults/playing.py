@@ -6,7 +6,7 @@ import asyncio
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -45,7 +45,12 @@ class Chosen:
     scenes: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     every: int = 1
-    offset: int = 0
+    """Of each kind of fault; at least one."""
+
+    def some(self, cases: Sequence[Expected]) -> list[Expected]:
+        """From the middle of what they are spread over."""
+        each = [[one for one in cases if one[0].fault is fault] for fault in Fault]
+        return [one for own in each for one in own[(len(own) - 1) % self.every // 2 :: self.every]]
 
 
 def run(setup: str, chosen: Chosen) -> list[Outcome]:
@@ -87,7 +92,7 @@ class _Played:
             for scene, outcome in zip(wanted, smooth, strict=True)
             for case in self._cases(scene, outcome)
         ]
-        picked = cases[self._chosen.offset :: self._chosen.every]
+        picked = self._chosen.some(cases)
         beside = [self._one(case, left) for case, left in picked if case.fault not in DEPOSING]
         outcomes = [*smooth, *await asyncio.gather(*beside)]
         return [*outcomes, *await self._deposed([one for one in picked if one[0].fault in DEPOSING])]

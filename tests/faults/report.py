@@ -40,5 +40,21 @@ def summary(setup: str, outcomes: Sequence[Outcome]) -> str:
     )
 
 
+def idle(outcomes: Sequence[Outcome]) -> list[str]:
+    """Kinds of faults that prove nothing: they happened at few of their points, or left few traces where they happened."""
+    return [text for fault in Fault if (text := _idle(fault, [one for one in outcomes if one.case.fault is fault]))]
+
+
+def _idle(fault: Fault, cases: Sequence[Outcome]) -> str:
+    """Where a request is sent at all depends on what came before, and some things that happen are of no concern."""
+    reached = [one for one in cases if one.was_reached]
+    felt = [one for one in reached if one.was_felt]
+    unseen = sum(one.word == UNSEEN for one in reached)
+    enough = fault is Fault.NONE or (len(reached) >= 0.5 * len(cases) and 0 < len(felt) >= 0.3 * len(reached))
+    if not cases or (enough and unseen <= 0.1 * len(reached)):
+        return ""
+    return f"{fault}: {len(cases)} points, {len(reached)} reached, {len(felt)} felt, {unseen} edits unseen"
+
+
 def wrongs(outcomes: Iterable[Outcome]) -> list[str]:
     return [str(one) for one in outcomes if not one.is_good]

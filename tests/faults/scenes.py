@@ -47,6 +47,10 @@ class Scene:
         """Nothing was ever applied in this account."""
         return not self.before.get("streams")
 
+    @property
+    def has_groups(self) -> bool:
+        return any("groups" in stream for stream in self.wanted["streams"].values())
+
 
 def consumer(**more: Any) -> dict[str, Any]:
     return {"ack_policy": "explicit", "ack_wait": "3s", **more}

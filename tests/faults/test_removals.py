@@ -57,8 +57,9 @@ LEFT = ["KEEP", "KV_elastic-consumer-groups", "KV_reconciler"]
 def test_the_queue_of_a_group_whose_record_is_gone_already_goes_too(account: Account, tmp_path: Path) -> None:
     async def only_the_record(js: JetStream, made: Planned) -> None:
         steps = [step for step in made.plan.steps if step.call is Call.ENTRY_DELETE]
-        async for _ in execute(js, steps, forms=forms(made.snapshot)):
-            pass
+        *_, cut = [event async for event in execute(js, steps, forms=forms(made.snapshot))]
+        assert isinstance(cut, Finished)
+        assert [one.step.on for one in cut.done] == [("elastic-consumer-groups", "KEEP.g")], cut
 
     assert after_a_cut(account, tmp_path, only_the_record) == LEFT
 
@@ -67,8 +68,9 @@ def test_what_goes_with_its_stream_is_ours_until_that_has_gone(account: Account,
     async def stopped_before_the_first_step(js: JetStream, made: Planned) -> None:
         stop = asyncio.Event()
         stop.set()
-        async for _ in apply(made, js, stop=stop):
-            pass
+        *_, cut = [event async for event in apply(made, js, stop=stop)]
+        assert isinstance(cut, Finished)
+        assert (cut.stopped, cut.done) == ("interrupted", ()), cut
 
     assert after_a_cut(account, tmp_path, stopped_before_the_first_step) == LEFT
 

@@ -55,6 +55,7 @@ class Traffic:
         """Six messages each; some consumers have worked on them, and members are at work."""
         await self.nc.subscribe(self._inbox, cb=self._arrived)  # one for all, so that nothing comes too late
         await self.publish(6)
+        assert self.stored or not self.scene.subjects, "nobody stores what is published: nothing could be lost"
         for stream, consumer in self.scene.worked_on:
             messages = await self._received(stream, consumer, 6)
             for number in ACKNOWLEDGED:

@@ -80,6 +80,10 @@ async def nothing_happens(_moment: Moment) -> Goes:
     return Goes.ON
 
 
+async def unseen(_request: Request) -> None:
+    """Nobody looks at it."""
+
+
 @dataclass(slots=True)
 class Wire:
     """Leads one apply to a server, also when it connects again."""
@@ -88,6 +92,8 @@ class Wire:
     """Which port it leads to now."""
     at: Point | None = None
     act: Act = nothing_happens
+    answered_by: Callable[[Request], Awaitable[None]] = unseen
+    """Sees each reply before it is passed on, and holds it for so long."""
     port: int = 0
     asked: list[Request] = field(default_factory=list)
     """What got through to the server, in this order."""
@@ -96,8 +102,10 @@ class Wire:
     seen: Counter[str] = field(default_factory=Counter)
     was_reached: bool = False
     lines: set[asyncio.Task[None]] = field(default_factory=set)
+    connections: int = 0
 
     def serve(self, client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         line = asyncio.create_task(self._led(client, answer))
         self.lines.add(line)
         line.add_done_callback(self.lines.discard)
@@ -193,6 +201,7 @@ class _Line:
         goes = Goes.ON
         if request is not None:
             self._wire.answered.add(request)
+            await self._wire.answered_by(request)
         if request is not None and self._wire.at == (request, Side.REPLY) and not self._wire.was_reached:
             self._wire.was_reached = True
             goes = await self._wire.act(Moment(frame, self._client, self._server, b""))

@@ -120,8 +120,10 @@ def test_whoever_stops_listening_to_it_ends_it() -> None:
 
     found = emitted(endless)
     next(found)
+    meanwhile = {thread.name for thread in threading.enumerate()}
     found.close()
     assert ended.is_set()
+    assert "reconciler" in meanwhile
     assert "reconciler" not in {thread.name for thread in threading.enumerate()}
 
 

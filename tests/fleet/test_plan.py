@@ -147,3 +147,13 @@ def test_the_next_command_line_is_about_the_same_part_in_the_same_place(
     said = shlex.split(last.partition(" (with ")[0])
     assert said[3:9] == [*selected]
     assert said[-1] == "--no-context"
+
+
+def test_a_value_of_a_target_that_its_files_do_not_mention_is_an_error_and_one_of_the_defaults_is_not(
+    account: Account, fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    defaults = {"topology": shop(tmp_path), "values": {"of_others": "x"}}
+    slipped = _said(account, tmp_path, keep="7d", kepe="8d")
+    made = planned(fleet(defaults=defaults, eu=_said(account, tmp_path, keep="7d"), slipped=slipped))
+    assert made["eu"].plan is not None
+    assert "value `kepe` is given and no file mentions `${kepe}`; did you mean `keep`?" in made["slipped"].error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import socket
 import subprocess
 import time
@@ -323,3 +324,18 @@ def test_a_table_of_a_catalog_is_there_though_writing_it_anew_was_cut_off(
     assert two.read("drift_history").count() == 1
     assert [row.target for row in spark.table(f"{schema}.drift_history").collect()] == ["west" if whole else "east"]
     assert [row.tableName for row in spark.sql(f"SHOW TABLES IN {schema}").collect()] == ["drift_history"]
+
+
+def test_a_lock_that_found_no_room_keeps_nobody_waiting(spark: SparkSession, tmp_path: Path) -> None:
+    """A disk that is full takes the name of a file, and nothing into it."""
+    folder = Folder(spark=spark, path=str(tmp_path / "fleet"))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with pytest.raises(CannotContinue) as full, folder.alone():
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (full.value.diagnostics[0].fix or "").startswith("Make room there, or name with --store")
+    with folder.alone():
+        assert [path.name for path in (tmp_path / "fleet").iterdir() if path.suffix != ".crc"] == [".lock"]

@@ -1,4 +1,4 @@
-"""Thirty-three findings in six files of two merged folders, each at its exact line and column, in every format."""
+"""Thirty-four findings in six files of two merged folders, each at its exact line and column, in every format."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ EXPECTED = (
     ("wrong/payments.yaml", 9, 28, "ST501", "start"),
     ("wrong/payments.yaml", 11, 13, "XX503", "billing"),
     ("wrong/payments.yaml", 12, 49, "EG502", "three"),
+    ("wrong/team/émile.yaml", 4, 3, "KV542", '"zähler"'),
     ("wrong/team/émile.yaml", 5, 12, "KV501", "histori"),
     ("wrong/team/émile.yaml", 5, 58, "KV501", "repicas"),
     ("wrong/team/émile.yaml", 7, 5, "XX503", "{address"),

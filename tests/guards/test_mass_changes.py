@@ -93,6 +93,11 @@ def test_a_guard_that_has_ended_guards_nothing_and_says_so(compare: Compare) -> 
     assert (codes(plan), warned(plan)) == ({"XX108"}, ["XX301"])
 
 
+def test_a_guard_counts_on_its_last_day(compare: Compare) -> None:
+    plan = compare(without(6, 10, more=guard(6, until="2026-06-01")), streams(10)).plan()
+    assert (codes(plan), warned(plan)) == (set(), [])
+
+
 def test_a_guard_that_nothing_needs_is_said(compare: Compare) -> None:
     assert warned(compare(guard(6) + streams(3), streams(3)).plan()) == ["XX302"]
 

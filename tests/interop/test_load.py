@@ -175,6 +175,8 @@ def test_no_update_is_lost_while_the_reference_adds_members_and_we_edit(
                 finished = [event async for event in apply(planned, js) if isinstance(event, Finished)][-1]
                 assert all(failed.nothing_done for failed in finished.failed)
                 ours |= {one.revision: one.step for one in finished.done if one.step.call is Call.ENTRY_PUT}
+            while not ours.keys() <= {one.revision for one in stored}:  # noqa: ASYNC110 - as it is republished
+                await asyncio.sleep(0.05)
         return stored, ours
 
     with adding(cg) as added:

@@ -55,7 +55,8 @@ class Judged:
 
     @property
     def refused(self) -> int:
-        """The server's err_code; 0 when it said ok."""
+        """The server's err_code; 0 when it said ok. Silence is neither."""
+        assert not isinstance(self.answer, NoAnswer), self
         return self.answer.err_code if isinstance(self.answer, Refusal) else 0
 
     @property

@@ -14,16 +14,17 @@ FILLED = {
     "first_ts": "2026-06-01T10:00:00Z", "last_ts": "2026-06-01T10:01:40Z",
 }  # fmt: skip
 """One message a second, of 1000 bytes."""
+BY_SIZE = "its buffer of 40KB, by the average size of its messages,"
 
 
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
         ("", "the queue grows without any limit"),
-        (", max_buffered_msg: 70", "its buffer of 70 messages is full 1m after"),
-        (", max_buffered_bytes: 40000", "its buffer of 40000 is full 30s after"),
-        (", max_buffered_msg: 70, max_buffered_bytes: 40000", "its buffer of 40000 is full 30s after"),
-        (", max_buffered_msg: 5", "its buffer of 5 messages is full 0s after"),
+        (", max_buffered_msg: 70", "its buffer of 70 messages is full about 1m after"),
+        (", max_buffered_bytes: 40000", f"{BY_SIZE} is full about 30s after"),
+        (", max_buffered_msg: 70, max_buffered_bytes: 40000", f"{BY_SIZE} is full about 30s after"),
+        (", max_buffered_msg: 5", "its buffer of 5 messages is full about 0s after"),
     ],
 )
 def test_the_limit_that_is_reached_first_decides(limits: str, said: str, tmp_path: Path) -> None:

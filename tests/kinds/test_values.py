@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from reconciler.kinds.primitives.values import (
+from reconciler.core.units import (
     parse_bytes,
     parse_count,
     parse_duration,

@@ -17,7 +17,17 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.resource import Address
 from reconciler.core.rule import View
 from reconciler.core.topology import Moved, Topology
-from reconciler.core.wire import Call, MessagesFrom, Oldest, QueuedFrom, Snapshot, Target, Version
+from reconciler.core.wire import (
+    Call,
+    Largest,
+    MessagesFrom,
+    MessagesSince,
+    Oldest,
+    QueuedFrom,
+    Snapshot,
+    Target,
+    Version,
+)
 from reconciler.kinds import REGISTRY
 from reconciler.server import reach
 from reconciler.server.reach import Api
@@ -38,17 +48,20 @@ def may(wanted: Topology, purpose: Purpose, allow: Iterable[tuple[str, str]] = (
 
 @pytest.mark.parametrize("version", [Version(2, 11, 11), Version(2, 15, 1)], ids=str)
 def test_no_drawn_plan_has_a_step_that_is_not_foreseen(version: Version) -> None:
+    calls: set[Call] = set()
     for case in drawn(100, version):
         empty = Snapshot(target=Target(version=version, peers=1))
         first = topology("drawn", case.first)
         then = topology("drawn", case.then, tuple(case.removed), tuple(case.forget))
         there = apply_offline(plan_offline(first, empty), empty)
         for wanted, snapshot in ((first, empty), (then, there), (moved(first), there)):
-            consented = may(wanted, Purpose.APPLY, CONSENTED)
-            assert not lacking(done(plan_offline(wanted, snapshot).steps), consented)
+            consented, steps = may(wanted, Purpose.APPLY, CONSENTED), plan_offline(wanted, snapshot).steps
+            calls |= {step.call for step in steps}
+            assert not lacking(done(steps), consented)
             assert not lacking(asked(wanted, snapshot), may(wanted, Purpose.PLAN))
             bare = [s for s in steps_without_consent(wanted, snapshot) if s.address]
             assert not lacking(done(bare), may(wanted, Purpose.APPLY))
+    assert calls > {Call.STREAM_CREATE, Call.STREAM_UPDATE, Call.CONSUMER_CREATE, Call.CONSUMER_DELETE}
 
 
 def moved(wanted: Topology) -> Topology:
@@ -102,7 +115,11 @@ def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
             yield from API.needs("asked", ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}"), stream=question.stream)
             yield from API.needs("asked", reach.MEASURE, stream=question.source)
         else:
-            templates = reach.MEASURE if isinstance(question, MessagesFrom | Oldest) else ("STREAM.INFO.{stream}",)
+            templates = (
+                reach.MEASURE
+                if isinstance(question, MessagesFrom | MessagesSince | Oldest | Largest)
+                else ("STREAM.INFO.{stream}",)
+            )
             yield from API.needs("asked", templates, stream=question.stream)
 
 

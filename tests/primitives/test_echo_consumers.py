@@ -37,6 +37,8 @@ class Consumers:
         self.server = server
         self.names = (f"n{i}" for i in count())
         self.accepted: Counter[str] = Counter()
+        self.updated: Counter[str] = Counter()
+        """How many updates were sent, and taken, of each sort."""
         self.mismatches = Mismatches()
         server.create_streams(STREAMS)
         self.strategy = bodies(consumer_fields(server.version), CONSUMER_GROUPS, RECIPES["consumer"])
@@ -75,6 +77,9 @@ def test_settle_predicts_the_echo_of_creates_lists_updates_and_patches(consumers
     consumers.mismatches.none()
     known = {name for name, about in FIELDS.items() if about.since <= consumers.server.version}
     assert known - consumers.accepted.keys() == set(), "every field was drawn and accepted"
+    assert min(consumers.updated["whole"], consumers.updated["patches"]) > consumers.updated["of"] / 10, (
+        consumers.updated
+    )
 
 
 def _updated(consumers: Consumers, stream: str, drawn: list[tuple[Body, Body]]) -> None:
@@ -87,6 +92,7 @@ def _updated(consumers: Consumers, stream: str, drawn: list[tuple[Body, Body]]) 
         updates = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
         replies = consumers.server.consumers(stream, updates, "update")
         for (name, body), reply in zip(updates.items(), replies, strict=True):
+            consumers.updated.update({"whole": bool(reply.config), "of": 1})
             if reply.config:
                 consumers.check(stream, _as_paused(body, made[name]), reply.config)
     finally:
@@ -104,6 +110,7 @@ def _patched(consumers: Consumers, stream: str, drawn: list[tuple[Body, Body]]) 
             for name, echo in made.items()
         }
         for name, reply in zip(sent, consumers.server.consumers(stream, sent, "update"), strict=True):
+            consumers.updated["patches"] += bool(reply.config)
             if reply.config:
                 live = canonical(reply.config)
                 again = as_engine(settled[name], live, FIELD_INFOS)

@@ -29,6 +29,8 @@ class Streams:
         self.server = server
         self.names = (f"N{i}" for i in count())
         self.accepted: Counter[str] = Counter()
+        self.updated: Counter[str] = Counter()
+        """How many updates were sent, and taken, of each sort."""
         self.mismatches = Mismatches()
         server.create_streams(ORIGINS)
         self.strategy = bodies(stream_fields(server.version), STREAM_GROUPS, RECIPES["stream"])
@@ -78,6 +80,7 @@ def test_settle_predicts_the_echo_of_creates_lists_updates_and_patches(streams: 
     streams.mismatches.none()
     known = {name for name, about in FIELDS.items() if about.since <= streams.server.version}
     assert known - streams.accepted.keys() == {"num_replicas"}, "every field was accepted; replicas need a cluster"
+    assert min(streams.updated["whole"], streams.updated["patches"]) > streams.updated["of"] / 2, streams.updated
 
 
 def _updated(streams: Streams, drawn: list[tuple[Body, Body]]) -> None:
@@ -89,6 +92,7 @@ def _updated(streams: Streams, drawn: list[tuple[Body, Body]]) -> None:
             streams.mismatches.expect(canonical(listed[name]), canonical(echo), "in a list")
         updates = {name: named(body, name) for name, (_, body) in zip(made, drawn, strict=False)}
         for (name, body), reply in zip(updates.items(), streams.server.update_streams(updates), strict=True):
+            streams.updated.update({"whole": bool(reply.config), "of": 1})
             if reply.config:
                 streams.check(name, body, reply.config)
     finally:
@@ -106,6 +110,7 @@ def _patched(streams: Streams, drawn: list[tuple[Body, Body]]) -> None:
             for name, echo in made.items()
         }
         for name, reply in zip(sent, streams.server.update_streams(sent), strict=True):
+            streams.updated["patches"] += bool(reply.config)
             if reply.config:
                 live = canonical(reply.config)
                 again = as_engine(settled[name], live, FIELD_INFOS)

@@ -95,7 +95,10 @@ def test_readers_of_what_goes_are_named_with_what_they_miss(account: Account, tm
         verdicts = await planned(js, tmp_path, "streams: {S: {subjects: [s.>], max_msgs: 3}}")
         return verdicts["ST301"].message
 
-    assert talk(account, work).endswith("behind has not processed 3 of them and west 1")
+    assert talk(account, work).endswith(
+        "behind has not processed 3 of them and west 1; it falls on consumer/S/behind (of no topology), "
+        "consumer/S/west (of no topology)"
+    )
 
 
 @on_every_version

@@ -313,9 +313,9 @@ def test_a_source_made_anew_is_not_resumed_from_the_old_ones_numbers(account: Ac
     async def story(group: Group) -> None:
         done(await group.js.request("STREAM.DELETE.S"))
         await make_stream(group.js, "S", subjects=["s.*"])
-        planned = await group.plan(group.wanted)
-        events = [event async for event in apply(planned, group.js) if isinstance(event, Finished)]
-        assert [failed.reason.code for failed in events[-1].failed] == ["AP108"]
+        changes = {change.address: change for change in (await group.plan(group.wanted)).plan.changes}
+        blocking = [verdict.code for verdict in changes["elastic_group/S/g"].verdicts if verdict.blocks]
+        assert blocking == ["EG302"]
         assert (await group.record())["max_members"] == 4
         assert (await group.queue())["state"]["messages"] == 5
 

@@ -104,7 +104,10 @@ def test_what_the_source_dropped_is_lost_with_the_queue_as_said(account: Account
 
 
 @on_every_version
-def test_holes_in_the_source_are_counted_from_the_lowest_one_queued_on(account: Account, tmp_path: Path) -> None:
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "leader"])
+def test_holes_in_the_source_are_counted_from_the_lowest_one_queued_on(
+    account: Account, tmp_path: Path, direct: bool
+) -> None:
     async def story(source: Source) -> None:
         done(await source.js.request("STREAM.MSG.DELETE.S", {"seq": 3}))
         assert await source.gone() == 1
@@ -113,11 +116,7 @@ def test_holes_in_the_source_are_counted_from_the_lowest_one_queued_on(account: 
         await source.drops(filter="s.0")  # 1, 4, 7, 10
         assert await source.gone() == (2 if direct else 4)
 
-    for direct in (True, False):
-        folder = tmp_path / str(direct)
-        folder.mkdir()
-        if direct:
-            played(account, folder, story, "allow_direct: true,")
+    played(account, tmp_path, story, f"allow_direct: {str(direct).lower()},")
 
 
 def test_a_queue_that_went_since_the_account_was_read_has_nothing_to_lose(account: Account, tmp_path: Path) -> None:

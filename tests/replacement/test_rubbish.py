@@ -254,9 +254,14 @@ def test_the_journal_is_told_as_far_as_it_goes(which: str, valid: dict[str, Any]
             assert "\x1b[2J" not in look
         for page in (history_json([last, first]), run_json(last), difference_json(difference)):
             json.loads(page, parse_constant=pytest.fail)
-        assert range(100_000)[: max(journal.chunks_of(first.ended, "chunks"), default=0)] is not None
 
     explore()
+
+
+@pytest.mark.parametrize("said", [10**30, 10**6, -5, True, 1.5, "x", None, [1]])
+def test_no_more_chunks_of_a_run_are_read_than_there_can_be(said: object) -> None:
+    ended = journal.told(text({**ENDED, "chunks": said}))
+    assert len(journal.chunks_of(ended, "chunks")) <= journal.LONGEST
 
 
 @rubbish

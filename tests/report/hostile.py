@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Consequence
+from reconciler.core.effect import Side
 from reconciler.core.plan import Plan
+from reconciler.core.probe import Felt, Foresight, Probe, Unshown
+from reconciler.core.rehearsal import Missing
 from reconciler.core.rule import Outcome
 from reconciler.core.wire import Target, Version
 from reconciler.report.document import Document
@@ -21,6 +24,7 @@ TRICKS = (
     "%0A::set-output name=x::y",
     "| a | b |\n|---|---|\n# Heading\n</details>",
     "\ud800 \ufffe \x00 \x85 \u2028",
+    "\n```\n# Heading\n@everyone\n",
 )
 HUGE = "long and longer, " * 6_000
 
@@ -49,7 +53,24 @@ def hostile(trick: str) -> Document:
         target=Target(version=Version(2, 12), account=trick, cluster=trick, domain=trick),
         unmanaged=(trick,),
     )  # fmt: skip
-    return Document(topology=trick, plan=made, arguments=trick, outcome=trick, explain=lambda _code: trick)
+    return Document(
+        topology=trick, plan=made, arguments=trick, outcome=trick, explain=lambda _code: trick, probe=felt(trick)
+    )
+
+
+def felt(trick: str) -> Probe:
+    """By clients whose subjects and streams have that name."""
+    rows = [
+        Felt(
+            address=f"stream/{trick}", operation=trick, side=Side.READERS, before=trick, after=f"2{trick}", foresight=one,
+            codes=("ST601",), reason=trick,
+        )
+        for one in Foresight
+    ]  # fmt: skip
+    return Probe(
+        operations=9, objects=(f"stream/{trick}", f"stream/2{trick}"), messages=3, felt=tuple(rows), consented=(trick,),
+        unshown=(Unshown(address=trick, code="ST601", message=trick),), unplayed=(Missing(trick, trick),),
+    )  # fmt: skip
 
 
 def many(count: int) -> Plan:

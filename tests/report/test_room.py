@@ -45,12 +45,18 @@ def test_a_stream_that_refuses_soon_stands_before_all_that_drop_their_oldest_now
     rows = (*rings(), stream("eu", "ORDERS", "new", 3.0))
     grid = next(one for one in capacity_part(rows).pieces if isinstance(one, Grid))
     assert [cell.text for cell in grid.rows[0]][1:4] == ["ORDERS", "3 days", "max_bytes, refuses then"]
-    assert told(*rows)[2] == ["`ORDERS` on `eu` is full in 3 days and refuses new messages then."]
+    assert told(*rows)[2] == [
+        "`ORDERS` on `eu` is full in about 3 days at the growth of the last looks, and refuses new messages then."
+    ]
 
 
 def test_the_limit_of_the_account_counts_for_those_that_drop_their_oldest_too() -> None:
     row = stream("eu", "RING", "old", 0.0, days_to_max_bytes=0.0, days_to_account_limit=4.0)
-    assert told(row) == ("4 days", "bad", ["`RING` on `eu` is full in 4 days and refuses new messages then."])
+    assert told(row) == (
+        "4 days",
+        "bad",
+        ["`RING` on `eu` is full in about 4 days at the growth of the last looks, and refuses new messages then."],
+    )
 
 
 def test_what_is_full_by_now_is_not_told_as_full_in_some_time() -> None:
@@ -59,7 +65,7 @@ def test_what_is_full_by_now_is_not_told_as_full_in_some_time() -> None:
     ]
     assert told(*rows)[2] == [
         "`ORDERS` on `eu`, `us` is full and refuses new messages.",
-        "`ORDERS` on `ap`, `in` is full first in 5 days and refuses new messages then.",
+        "`ORDERS` on `ap`, `in` is full first in about 5 days at the growth of the last looks, and refuses new messages then.",
     ]
 
 

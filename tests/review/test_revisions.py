@@ -245,11 +245,18 @@ def test_files_of_a_submodule_are_not_called_new(repository: Repository, tmp_pat
         reviewed("HEAD", None, "o.yaml", "inner/i.yaml")
 
 
-@pytest.mark.parametrize("arguments", [("--base", "nowhere"), ("--base", "HEAD", "no/such/path")])
-def test_what_cannot_be_compared(repository: Repository, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--base", "nowhere"), "git knows no revision `nowhere`"),
+        (("--base", "HEAD", "no/such/path"), "`no/such/path` does not exist"),
+    ],
+    ids=["revision", "path"],
+)
+def test_what_cannot_be_compared(repository: Repository, arguments: tuple[str, ...], why: str) -> None:
     repository.commit({"o.yaml": ORDERS})
     ran = Shell(repository.folder)("review", *arguments)
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out, why in ran.err) == (1, "", True), ran
     assert ran.err.count("\n") <= 3
 
 
@@ -267,3 +274,16 @@ def test_a_new_entry_that_names_nothing_is_told_from_one_that_was_there_before(r
         "before": ["orphan stream/ORDERS_ODL"],
         "new": ["orphan stream/BILLS_ODL", "XX916 stream/BILLS_OLD"],
     }
+
+
+def test_a_value_is_used_where_either_revision_of_any_topology_mentions_it(repository: Repository) -> None:
+    filled = topology("ORDERS: {subjects: ['${region}.orders']}")
+    repository.commit({"a/a.yaml": filled, "b.yaml": topology("B: {subjects: [b]}", "b")})
+    repository.write({"b.yaml": topology("B: {subjects: [b], max_age: 1h}", "b")})
+    found = review_files([Path()], "HEAD", None, today=TODAY, values={"region": "eu"})
+    assert told(found) == {"b": ["update stream/B"]}
+    with pytest.raises(CannotContinue) as raised:
+        review_files([Path()], "HEAD", None, today=TODAY, values={"region": "eu", "regoin": "us"})
+    assert [one.message for one in raised.value.diagnostics] == [
+        "value `regoin` is given and no file mentions `${regoin}`; did you mean `region`?"
+    ]

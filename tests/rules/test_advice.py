@@ -86,7 +86,7 @@ def still(plan: Plan, verdict: Verdict) -> list[str]:
     return [
         one.message for change in plan.changes for one in change.verdicts
         if one.blocks and (one.code, one.address, one.path, one.to) == (verdict.code, verdict.address, verdict.path, verdict.to)
-        and one.consentable
+        and (one.consentable or one.message == verdict.message)  # else it is another objection of the same rule
     ]  # fmt: skip
 
 

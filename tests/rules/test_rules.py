@@ -14,6 +14,7 @@ A case reads:
       - {stream: S, filter: ">", answer: {s.a: 3}}
       - {stream: S, filter: s.a, start: 1, answer: {first: 1, messages: 3}}
       - {stream: S-g, source: S, answer: {gone: 3}}
+      - {stream: S, above: 100, newest: 3, answer: {read: 3, larger: 1, largest: 200}}
       desired: |                # the topology as it is now; lines count from 1
       expect:                   # every verdict of this file's rule, in order; [] is "allowed"
       - {path: storage, outcome: refused, line: 3, at: stream/S}

@@ -44,7 +44,8 @@ class Cut:
 @pytest.mark.parametrize("retention", RETENTIONS)
 def test_what_was_made_again_when_the_new_one_was_refused_is_replaced_after_all(retention: str) -> None:
     cut = Cut(retention)
-    back = (step for step in cut.plan.steps if step.undoes)
+    back = [step for step in cut.plan.steps if step.undoes]
+    assert back, "what is made again"
     live = cut.after(*cut.upto(Call.CONSUMER_DELETE), *back)
     to_do = cut.again(live)
     assert to_do.stopped_changes == ()

@@ -121,6 +121,7 @@ class Session:
 
     def leaks(self, *more: str) -> list[str]:
         """Texts in which a secret stands."""
+        assert self.login.secrets and all(self.login.secrets)
         return [text for text in (*self.said, *more) if any(secret in text for secret in self.login.secrets)]
 
 

@@ -32,6 +32,8 @@ from tests.support.servers import running
 WRONG = "reconciler: 1\ntopology: t\nstreams:\n  A: {subjectz: [a]}\n"
 MOST = 500
 """Steps after which a test has gone astray."""
+FEWEST = 10
+"""Steps that connecting to nobody takes at least; where fewer are counted nothing was tried."""
 
 
 class Stepping(asyncio.SelectorEventLoop):
@@ -205,18 +207,22 @@ def test_files_that_fail_in_any_moment_of_connecting_are_all_that_is_said(kind: 
             assert [one.code for one in played.raised.diagnostics] == ["ST501"], at
             assert played.beside == [], at
             if played.steps < at:  # the account was read, or had failed, before
+                assert at > FEWEST
                 return
     raise AssertionError("it never ended before its files failed")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whoever_cancels_it_in_any_moment_hears_nothing_else(kind: str, file: Path) -> None:
+    cancelled = 0
     with somewhere(kind) as options:
         for at in range(1, MOST):
             played = play(options, file, at, cancelled=True)
             assert isinstance(played.raised, asyncio.CancelledError | CannotContinue), at
             assert played.beside == [], at
+            cancelled += isinstance(played.raised, asyncio.CancelledError)
             if played.steps < at:
+                assert cancelled > FEWEST
                 return
     raise AssertionError("it never ended before it was cancelled")
 

@@ -293,17 +293,17 @@ def test_a_login_is_never_sent_in_clear_where_tls_is_wanted(authority: Authority
     """Otherwise whoever answers in the server's place could have it."""
 
     async def heard() -> bytes:
-        received: list[bytes] = []
+        received = asyncio.get_running_loop().create_future()
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b'INFO {"server_id":"X","version":"2.15.1","max_payload":1000,"auth_required":true}\r\n')
-            received.append(await reader.read())
+            received.set_result(await reader.read())
             writer.close()
 
         async with await asyncio.start_server(answer, "127.0.0.1", 0) as impostor:
             with pytest.raises(CannotContinue, match="the server offers no TLS, so nothing was sent"):
                 await connect(options(f"tls://{address(impostor.sockets[0])}", user="app", password="secret"))
-        return b"".join(received)
+            return bytes(await asyncio.wait_for(received, 20))
 
     assert asyncio.run(heard()) == b""
 

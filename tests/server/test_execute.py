@@ -10,6 +10,7 @@ import pytest
 
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.events import Done, Event, Failed, Finished, Started, Strayed, Waiting
+from reconciler.core.kind import FieldInfo
 from reconciler.core.resource import Config
 from reconciler.core.wire import Call, Entry, Step
 from reconciler.server import entry_steps
@@ -37,7 +38,7 @@ def patch(raw: Config, fields: Config, unset: Iterable[str]) -> Config:
     return body
 
 
-FORMS = Forms(patch=patch, wrong=unlike)
+FORMS = Forms(patch=patch, wrong=unlike, fields=lambda _step: {"max_age": FieldInfo(unit="duration")})
 
 
 async def run(js: JetStream, *steps: Step, **options: Any) -> Finished:
@@ -188,14 +189,17 @@ def test_deleting_what_is_gone_already_is_done(account: Account) -> None:
 
 
 def test_a_delete_spares_what_changed_since_the_plan(account: Account) -> None:
-    delete = Step(id="d", call=Call.STREAM_DELETE, on=("S",), address="stream/S", before={"max_msgs": 1})
+    """And says so in the words of a file."""
+    day = 86_400_000_000_000
+    delete = Step(id="d", call=Call.STREAM_DELETE, on=("S",), address="stream/S", before={"max_age": day})
 
     async def work(js: JetStream) -> Any:
-        await make_stream(js, "S", max_msgs=2)
+        await make_stream(js, "S", max_age=2 * day)
         return await run(js, delete), done(await js.request("STREAM.INFO.S"))
 
     outcome, _ = talk(account, work)
     assert outcome.failed[0].reason.code == "AP103"
+    assert "max_age was 1d and is 2d now" in outcome.failed[0].reason.message
 
 
 @on_every_version
@@ -268,7 +272,7 @@ def test_what_somebody_wrote_into_a_record_is_told_by_its_fields(account: Accoun
     [
         (b"", True, "it existed then and is gone now"),
         (b'{"max":4,"members":["a","b"]}', False, "expected revision 1, but wrong last sequence: 2"),
-        (b"rubbish\xff", False, "and is rubbish\ufffd now"),
+        (b"rubbish\xff", False, 'and is "rubbish\ufffd" now'),
     ],
     ids=["deleted", "written again in the same words", "no record any more"],
 )
@@ -302,7 +306,7 @@ def test_what_is_new_on_a_consumer_is_seen_before_it_is_deleted(account: Account
 
     (failed,) = talk(account, work).failed
     assert failed.reason.code == "AP103"
-    assert "description was absent and is of somebody else now" in failed.reason.message
+    assert 'description was absent and is "of somebody else" now' in failed.reason.message
 
 
 UNDO = Step(

@@ -68,6 +68,29 @@ async def heard(js: JetStream, mirror: str) -> None:
             await asyncio.sleep(0.01)
 
 
+def test_a_mirror_that_lacks_something_is_waited_for(account: Account, tmp_path: Path) -> None:
+    """One that is full takes nothing more, and lacks the rest for ever."""
+
+    async def work(js: JetStream) -> tuple[list[str], bool]:
+        await make_stream(js, "O", subjects=["o"])
+        for _ in range(3):
+            await js.pipeline.nc.request("o", b"x")
+        await applied(js, tmp_path, MIRRORED.replace("{mirror:", "{max_msgs: 1, discard: new, mirror:"))
+        await heard(js, "M")
+        text = PROMOTED.replace("{subjects: [m]", "{max_msgs: 1, discard: new, subjects: [m]")
+        planned = await plan(read(tmp_path / "promoted", text), js, PlanOptions(today=TODAY))
+        waited, stop = list[str](), asyncio.Event()
+        async for event in apply(planned, js, stop=stop):
+            if isinstance(event, Waiting):
+                waited.append(event.text)
+                stop.set()
+        return waited, "mirror" in done(await js.request("STREAM.INFO.M"))["config"]
+
+    waited, is_mirror = talk(account, work)
+    assert waited[0].startswith("waiting for mirror M: ")
+    assert is_mirror
+
+
 def test_a_mirror_lacks_nothing_where_the_newest_messages_of_its_origin_were_deleted(
     account: Account, tmp_path: Path
 ) -> None:
@@ -95,7 +118,9 @@ def test_a_mirror_is_promoted_while_its_origin_is_published_to(account: Account,
         await heard(js, "M")
         publishing = asyncio.create_task(publish(js))
         try:
-            return ended(await applied(js, tmp_path, PROMOTED)).is_success
+            finished = ended(await applied(js, tmp_path, PROMOTED))
+            assert not publishing.done(), "published to all the time"
+            return finished.is_success
         finally:
             publishing.cancel()
 

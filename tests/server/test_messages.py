@@ -100,14 +100,18 @@ def test_what_a_copy_has_not_got_yet_the_leader_gives(account: Account, monkeypa
 
     async def work(js: JetStream) -> None:
         await filled(js, 5, allow_direct=True)
-        honest = messages._batch
+        honest, withheld = messages._batch, 0
 
         async def late(js: JetStream, wanted: Range, after: int) -> list[Message] | None:
+            nonlocal withheld
             found = await honest(js, wanted, after)
-            return None if found is None else [one for one in found if one.sequence <= 3 or after >= 4]
+            had = [one for one in found or () if one.sequence <= 3 or after >= 4]
+            withheld += len(found or ()) - len(had)
+            return None if found is None else had
 
         monkeypatch.setattr(messages, "_batch", late)
         assert await read(js, 0, 5) == [1, 2, 3, 4, 5]
+        assert withheld
 
     talk(account, work)
 

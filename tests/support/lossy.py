@@ -12,7 +12,8 @@ _MESSAGE = re.compile(rb"MSG [^\r\n]+? (\d+)\r\n")
 
 @asynccontextmanager
 async def losing(port: int, *containing: bytes) -> AsyncIterator[int]:
-    """Gives a port that leads one client to `port`; for each of `containing`, the first message with it is lost."""
+    """Gives a port that leads one client to `port`; for each of `containing`, the first message with it is lost. At least
+    one has to be: a wire that loses nothing proves nothing."""
     to_lose, served = list(containing), asyncio.Event()
 
     async def serve(client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
@@ -24,6 +25,7 @@ async def losing(port: int, *containing: bytes) -> AsyncIterator[int]:
     try:
         yield proxy.sockets[0].getsockname()[1]
         await served.wait()
+        assert len(to_lose) < len(containing), f"nothing was lost: no message had {containing[0]!r} in it"
     finally:
         proxy.close()
 

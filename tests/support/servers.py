@@ -34,7 +34,7 @@ class NatsServer(Node):
         name: str | None = None,
         home: Path | None = None,
     ) -> None:
-        super().__init__(binary(minor), config, jetstream=jetstream, name=name, home=home, below=_memory())
+        super().__init__(binary(minor), config, jetstream=jetstream, name=name, home=home, below=memory())
         self._minor = minor
 
     @property
@@ -57,7 +57,7 @@ class NatsServer(Node):
 
 
 @functools.cache
-def _memory() -> Path | None:
+def memory() -> Path | None:
     """A folder in memory: for their disk servers wait longer than for anything else. None: there is none with room."""
     folder = Path("/dev/shm")
     has_room = os.access(folder, os.W_OK) and shutil.disk_usage(folder).free >= ROOM

@@ -25,6 +25,7 @@ from reconciler.core.wire import (
     Call,
     Entry,
     Facts,
+    Largest,
     MessagesFrom,
     Peers,
     Question,
@@ -142,10 +143,14 @@ def _question(
     start: int | str | None = None,
     source: str | None = None,
     peers: int = 0,
+    above: int | None = None,
+    newest: int = 0,
     **_answered: Any,
 ) -> Question:
     if peers:
         return Peers(least=peers)
+    if above is not None:
+        return Largest(stream=stream, above=above, newest=newest)
     if source:
         return QueuedFrom(stream=stream, source=source)
     if start is None:

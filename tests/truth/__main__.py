@@ -36,7 +36,7 @@ def main() -> int:
         ):
             total += tally
     print("\n".join(lines(total)))
-    return int(bool(total.wrong))
+    return int(not total.is_true)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tests.support.topologies import read
 
 PATIENCE = 20
 ALLOWED = tuple(
-    (code, "*") for code in ("ST301", "ST302", "ST304", "KV301", "CO301", "CO312", "XX311", "XX221", "XX231")
+    (code, "*") for code in ("ST301", "ST302", "ST304", "ST312", "KV301", "CO301", "CO312", "XX311", "XX221", "XX231")
 )
 
 
@@ -61,6 +61,10 @@ class Live:
     notes: dict[str, int] = field(default_factory=dict)
     taken: str = ">"
     """What a copy took before."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """Of a group, as it was before the plan."""
+    members: asyncio.Task[None] | None = None
+    """Of a group, which end when its record is gone."""
 
     async def apply(self, topology: Mapping[str, Any], *replacing: str) -> Plan:
         """Everything that is asked is consented to."""

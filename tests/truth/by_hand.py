@@ -36,9 +36,21 @@ BY_HAND = (
         for direct in (True, False)
         for lowered in ({"max_msgs": 90}, {"max_bytes": 4000})
     ),
+    *(
+        Case(  # where messages were deleted, nats-server 2.11 finds another one at a time than the first
+            codes=("ST301",), before=stream({}, storage=storage), messages=SOME, pause=5, young=3.5, later=SOME * 2,
+            deleted=deleted, after=stream({}, storage=storage, max_age="4s"), measure=measuring.trimmed,
+        )
+        for storage in ("file", "memory")
+        for deleted in (tuple(range(12, 24)), tuple(range(2, 30, 2)), tuple(range(11, 31)))
+    ),
     Case(  # the default is a limit
         codes=("KV301",), stream="KV_B", messages=(("$KV.B.a", 1),) * 5, before={"kv_buckets": {"B": {"history": 10}}},
         after={"kv_buckets": {"B": {"history": 1}}}, measure=measuring.bucket_trimmed,
+    ),
+    Case(  # subjects that refuse what is new are trimmed as well
+        codes=("ST301",), before=stream({}, discard="new", max_msgs_per_subject=10), messages=SOME, measure=measuring.trimmed,
+        after=stream({}, discard="new", max_msgs_per_subject=2, discard_new_per_subject=True), replacing=("ST601",),
     ),
     Case(  # what it had passed is given to it from the beginning on
         codes=("CO301",), before=stream({"c": taking("s.b", "s.c")}, retention="workqueue"), messages=SOME,

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from reconciler.core.amount import Amount, exactly
+from reconciler.core.diff import Consequence
 from reconciler.core.plan import Plan
+from reconciler.core.rule import Verdict
 from tests.truth.account import Live, Work
 
 Topology = Mapping[str, Any]
@@ -64,11 +66,24 @@ def said(case: Case, plan: Plan) -> Iterator[tuple[str, Amount]]:
     """Each quantity of the codes in question, and of consequences as `code` says their names."""
     for change in plan.changes:
         for one in (*change.verdicts, *change.consequences):
-            code = getattr(one, "code", "EG move")
+            code = one.code if isinstance(one, Verdict) else consequence(one)
             for name, number in one.quantities.items() if code in case.codes else ():
                 yield f"{code} {name}", one.bounds.get(name, exactly(number))
             if code == "ST301" and code in case.codes:
                 yield from _of_readers(case, one.message)
+                yield from _of_sizes(one.message)
+
+
+def consequence(one: Consequence) -> str:
+    """What the table calls it, by what it counts."""
+    return next((name for name, counted in CONSEQUENCES.items() if one.quantities.keys() <= counted), "")
+
+
+CONSEQUENCES = {
+    "EG move": {"partitions_moved", "messages_moved", "messages_redelivered"},
+    "CO start": {"stored", "skipped"},
+    "CO park": {"unacknowledged"},
+}
 
 
 def _of_readers(case: Case, message: str) -> Iterator[tuple[str, Amount]]:
@@ -80,4 +95,15 @@ def _of_readers(case: Case, message: str) -> Iterator[tuple[str, Amount]]:
             yield f"ST301 {name}", exactly(number) if number is not None else Amount(least or 0, most or upto or 0)
 
 
+def _of_sizes(message: str) -> Iterator[tuple[str, Amount]]:
+    """What the words say of bytes that no quantity bounds, in three digits."""
+    if found := SIZED.search(message):
+        about, *bounds = (float(number.replace("_", "")) * UNITS[unit] for number, unit in ONE.findall(found[0]))
+        least, most = bounds or (about, about)
+        yield "ST301 size", Amount(int(least * 0.995), int(most * 1.005) + 1, round(about))
+
+
+UNITS = {"byte": 1, "bytes": 1, "KiB": 1024, "MiB": 1024**2}
+ONE = re.compile(r"([\d_.]+) (bytes?|KiB|MiB)")
+SIZED = re.compile(rf"messages? \((?:about )?{ONE.pattern}[^()]*\)")
 SAID = r"\b{}(?: has not processed)? (?:at least (\d+) and at most (\d+)|up to (\d+)|(\d+))"

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from reconciler.kinds.primitives.partitions import assign
 from tests.support.drawing import drawn
 from tests.truth import measuring
 from tests.truth.account import Work
@@ -125,6 +126,8 @@ def ages(draw: Draw) -> Case:
     found = draw(base())
     stream = found.pop("stream")
     later = draw(filled())
+    if stream["retention"] != "interest":
+        found["deleted"] = draw(holes(len(found["messages"]) + len(later)))
     return Case(
         codes=("ST301",), before=of(stream), pause=5, young=3.5, later=later, after=of({**stream, "max_age": "4s"}),
         measure=measuring.trimmed, **found,
@@ -288,9 +291,105 @@ def memberships(draw: Draw) -> Case:
         return of({"subjects": ["s.*"], "groups": {"g": group}})
 
     messages = draw(st.lists(st.integers(0, 9).map(lambda key: (f"s.{key}", 5)), min_size=1, max_size=25))
+    half = Work(pulled=len(messages) // 2)
     return Case(
         codes=("EG move",), stream="S-g", before=having(now), after=having(then), messages=tuple(messages),
-        ready=measuring.note_queued, measure=measuring.moved,
+        ready=measuring.note_queued(half), measure=measuring.moved,
+    )  # fmt: skip
+
+
+@st.composite
+def sources_left(draw: Draw) -> Case:
+    """A full stream copies nothing more of its source, which is then taken off."""
+    most = draw(st.integers(1, 5))
+    messages = draw(st.lists(st.just(("o.x", 5)), min_size=most + 3, max_size=most + 20).map(tuple))
+    origin, copy = {"subjects": ["o.>"]}, {"subjects": ["s.>"], "max_msgs": most, "discard": "new"}
+    return Case(
+        codes=("ST305",), stream="O", before={"streams": {"O": origin, "S": {**copy, "sources": [{"name": "O"}]}}},
+        messages=messages, after={"streams": {"O": origin, "S": copy}}, ready=measuring.note_lag, measure=measuring.left_behind,
+    )  # fmt: skip
+
+
+@st.composite
+def streams_made_again(draw: Draw) -> Case:
+    """With a mirror that goes on where it was."""
+    file = {"streams": {"O": {"subjects": ["o.>"]}, "M": {"mirror": {"name": "O"}}}}
+    messages = draw(st.lists(st.just(("o.x", 5)), min_size=1, max_size=10).map(tuple))
+    return Case(
+        codes=("ST312",), stream="M", before=file, messages=messages, after=file, ready=measuring.lose_origin,
+        measure=measuring.skipped_by_copies,
+    )  # fmt: skip
+
+
+@st.composite
+def removed_stores(draw: Draw) -> Case:
+    return Case(
+        codes=("OB310",), stream="OBJ_O", messages=draw(filled("$O.O.C")), before={"object_stores": {"O": {}, "R": {}}},
+        after={"object_stores": {"R": {}}, "removed": gone("object_store/O")}, measure=measuring.removed,
+    )  # fmt: skip
+
+
+@st.composite
+def removed_queues(draw: Draw) -> Case:
+    filters = [{"filter": "s.*", "partitioning_wildcards": [1]}]
+    group = {"type": "elastic", "max_members": 4, "partitioning_filters": filters, "members": ["p", "q"]}
+    stream = {"subjects": ["s.*"]}
+    return Case(
+        codes=("EG310",), stream="S-g", before=of({**stream, "groups": {"g": group}}), messages=draw(filled()),
+        after=of(stream, removed=gone("elastic_group/S/g")), ready=measuring.note_queued(draw(works()), "m"),
+        measure=measuring.queue_removed,
+    )  # fmt: skip
+
+
+@st.composite
+def queues_made_again(draw: Draw) -> Case:
+    """Every message has a subject of its own, which is told again in the new queue."""
+
+    def having(partitions: int) -> dict[str, Any]:
+        filters = [{"filter": "s.*", "partitioning_wildcards": [1]}]
+        group = {"type": "elastic", "max_members": partitions, "partitioning_filters": filters, "members": ["p", "q"]}
+        return of({"subjects": ["s.*"], "groups": {"g": group}})
+
+    messages = tuple((f"s.{key}", 5) for key in range(draw(st.integers(1, 25))))
+    return Case(
+        codes=("EG101",), stream="S-g", before=having(4), after=having(6), messages=messages, replacing=("EG101",),
+        ready=measuring.note_queued(draw(works()), "m"), measure=measuring.queue_made_again,
+    )  # fmt: skip
+
+
+@st.composite
+def removed_members(draw: Draw) -> Case:
+    members = draw(st.lists(st.sampled_from("pqr"), min_size=1, unique=True).map(sorted))
+    stream, group = (
+        {"subjects": [f"{number}.s" for number in range(4)]},
+        {"type": "static", "max_members": 4, "members": members},
+    )
+    partitions = st.integers(0, 3).map(lambda number: (f"{number}.s", 5))
+    return Case(
+        codes=("SG310",), before=of({**stream, "groups": {"g": group}}),
+        messages=draw(st.lists(partitions, min_size=1, max_size=30).map(tuple)),
+        after=of(stream, removed=gone("static_group/S/g")),
+        ready=measuring.note_members(assign(members, 4), {name: draw(works()) for name in members}),
+        measure=measuring.members_removed,
+    )  # fmt: skip
+
+
+@st.composite
+def starts(draw: Draw) -> Case:
+    messages = draw(filled())
+    policies = st.sampled_from(["all", "new", "last", "last_per_subject"]).map(lambda one: {"deliver_policy": one})
+    sequences = st.integers(1, len(messages) + 5).map(
+        lambda start: {"deliver_policy": "by_start_sequence", "opt_start_seq": start}
+    )
+    stream = {"subjects": ["s.>"], "allow_direct": draw(st.booleans())}
+    start = draw(st.one_of(policies, sequences))
+    taking = filtering(draw(subsets())) or (
+        {"filter_subject": "s.>"} if start["deliver_policy"] == "last_per_subject" else {}
+    )
+    c = {"ack_policy": "explicit", **taking, **start}
+    return Case(
+        codes=("CO start",), before=of(stream), messages=messages, deleted=draw(holes(len(messages))),
+        after=of({**stream, "consumers": {"c": c}}), measure=measuring.started,
     )  # fmt: skip
 
 
@@ -298,7 +397,9 @@ KINDS: Mapping[str, tuple[int, Callable[[], st.SearchStrategy[Case]]]] = {
     "limits": (8, limits), "large": (1, too_large_to_read), "ages": (1, ages), "histories": (1, histories),
     "interests": (2, interests), "subjects": (2, subjects), "removals": (1, removals), "buckets": (1, removed_buckets),
     "filters": (6, filters), "consumers": (3, removed_consumers), "again": (2, made_again), "replaced": (4, replacements),
-    "copies": (1, copies), "members": (1, memberships),
+    "copies": (1, copies), "members": (1, memberships), "starts": (2, starts), "stores": (1, removed_stores),
+    "lags": (1, sources_left), "origins": (1, streams_made_again), "queues": (1, removed_queues),
+    "anew": (1, queues_made_again), "statics": (1, removed_members),
 }  # fmt: skip
 """How often each is drawn beside the others, and how."""
 ROUND = [draw for number, draw in KINDS.values() for _ in range(number)]

@@ -46,6 +46,8 @@ async def _lane(account: Account, waiting: list[Case]) -> list[tuple[Case, list[
                     found.append((case, []))
                 except (AssertionError, TimeoutError, NatsTimeout) as error:
                     found.append((case, [Row(f"{type(error).__name__} {error}", exactly(0), 1)]))
+                if live.members:
+                    live.members.cancel()
             for name in done(await js.request("STREAM.NAMES"))["streams"] or ():
                 done(await js.request(f"STREAM.DELETE.{name}"))
     finally:
@@ -57,13 +59,13 @@ async def _lane(account: Account, waiting: list[Case]) -> list[tuple[Case, list[
 async def _played(live: Live, case: Case) -> list[Row]:
     await live.apply(case.before)
     await live.publish(case.messages)
-    for sequence in case.deleted:
-        await live.delete(sequence)
     if case.later:
         await asyncio.sleep(case.pause)  # ages are what this is about
     young = asyncio.get_running_loop().time()
     if case.later:
         await live.publish(case.later)
+    for sequence in case.deleted:
+        await live.delete(sequence)
     for name, work in case.work.items():
         consumers = case.before["streams"][live.stream]["consumers"]
         await live.work(name, consumers[name], work)

@@ -28,11 +28,15 @@ class Line:
 class Tally:
     by: dict[str, Line] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
+    cases: int = 0
+    uncounted: int = 0
+    """Cases of which nothing could be counted, or nothing was said in numbers."""
 
     @classmethod
     def of(cls, minor: str, found: Iterable[tuple[Case, list[Row]]]) -> Tally:
         total = cls()
         for case, rows in found:
+            total.cases, total.uncounted = total.cases + 1, total.uncounted + (not rows)
             for row in rows:
                 total.by.setdefault(_name(row.of), Line()).__iadd__(_line(row))
             if bad := [row for row in rows if not row.holds]:
@@ -43,7 +47,13 @@ class Tally:
         for name, line in other.by.items():
             self.by.setdefault(name, Line()).__iadd__(line)
         self.wrong += other.wrong
+        self.cases, self.uncounted = self.cases + other.cases, self.uncounted + other.uncounted
         return self
+
+    @property
+    def is_true(self) -> bool:
+        """With many cases that nobody counted little would be proven."""
+        return not self.wrong and self.uncounted < 0.1 * self.cases
 
 
 def _name(of: str) -> str:
@@ -72,4 +82,5 @@ def lines(total: Tally) -> Iterator[str]:
             "always" if one.holds else "NOT ALWAYS",
         )
         yield "{:32} {:>7} {:>7} {:>9} {:>9} {:>19} {:>14}".format(*row)
+    yield f"{total.cases} cases, {total.uncounted} of them not counted"
     yield from (f"  {one}" for one in total.wrong[:20])

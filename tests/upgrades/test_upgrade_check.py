@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.core.fates import Fate
 from reconciler.core.wire import Version
-from reconciler.server.api import JetStream, Refusal
+from reconciler.server.api import JetStream, NoAnswer, Refusal
 from reconciler.workflow.upgrade_check import Checked, checked
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import talk
@@ -48,6 +48,7 @@ def test_what_is_not_said_to_be_refused_can_be_updated_there(before: str, after:
 
         async def refused(js: JetStream) -> set[str]:
             asked = {name: await js.request(f"STREAM.UPDATE.{name}", left[name]["config"]) for name in left}
+            assert [answer for answer in asked.values() if isinstance(answer, NoAnswer)] == []
             return {f"stream/{name}" for name, answer in asked.items() if isinstance(answer, Refusal)}
 
         unchangeable = talk(Place(server), refused)

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from reconciler.core.kind import FieldInfo, Registry
+from reconciler.core.kind import FieldInfo, Registry, about
 from reconciler.core.resource import Json
 from reconciler.kinds import REGISTRY
 from reconciler.report.fleet.seen import UNREMEMBERED, Count, Field, Strayed, Target
@@ -60,9 +60,9 @@ def _field(row: Row, registry: Registry) -> Field:
 
 
 def _info(kind: str, path: str, registry: Registry) -> FieldInfo:
-    """As a comparison has it: what is inside a field has no unit of its own."""
+    """As a comparison has it."""
     known = registry.by_name.get(kind)
-    return known.fields.get(path, FieldInfo()) if known else FieldInfo()
+    return about(known.fields, path) if known else FieldInfo()
 
 
 def infos(rows: Iterable[Row], registry: Registry = REGISTRY) -> dict[tuple[str, str], FieldInfo]:

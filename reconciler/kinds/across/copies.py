@@ -9,7 +9,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, stream_name
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.subjects import collide, name_problem
 
 WRITTEN = (Action.CREATE, Action.UPDATE)
 STANDING = (Action.KEEP, Action.ADOPT)
@@ -121,7 +121,9 @@ def origin_missing(change: Change, view: View) -> Iterator[Finding]:
         return
     streams = afterwards(view).streams
     for copy in copies(stream_name(change.address) or "", config_of(change, view)):
-        if copy.origin not in streams and view.snapshot and not view.snapshot.unknown_stream(copy.origin):
+        if copy.origin in streams or any(map(name_problem, (copy.origin, *streams))):
+            continue  # the right name of what cannot be called as it is, may be this one
+        if view.snapshot and not view.snapshot.unknown_stream(copy.origin):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=copy.path,

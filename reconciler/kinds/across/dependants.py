@@ -5,35 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.resource import Address
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.readers import (
     Reader,
     consuming,
     copying,
+    downstream,
     filters_of,
     grouped,
     stored_afterwards,
     stored_now,
 )
+from reconciler.kinds.primitives.dependants import streams
 from reconciler.kinds.primitives.group_record import STATIC_BUCKET
 from reconciler.kinds.primitives.readers import going_unread
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid
 from reconciler.kinds.primitives.surplus import state_of
 
 NAMED = 5
 
 
-def _listed(readers: list[Reader]) -> str:
-    """Each with whose it is, as far as that matters: somebody else must be asked."""
-    said = [f"{one.label}{f' ({whose})' if (whose := _whose(one)) else ''}" for one in readers]
+def _listed(readers: Sequence[Reader]) -> str:
+    said = [f"{one.label}{' (protected)' if one.change and one.is_protected else ''}" for one in readers]
     return ", ".join(said[:NAMED]) + (f" and {len(said) - NAMED} more" if len(said) > NAMED else "")
-
-
-def _whose(reader: Reader) -> str:
-    if reader.change:
-        return "protected" if reader.is_protected else ""
-    return f"of `{reader.owner}`" if reader.owner else "not of this topology"
 
 
 @rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
@@ -81,9 +77,14 @@ def _left_behind(left: list[Reader], change: Change) -> Finding:
     return Finding(
         outcome=outcome,
         quantities={"dependants": len(left)},
+        affects=_addresses(left),
         message=f"what depends on it ({len(left)}) stays behind with nothing to read: {_listed(left)}",
         fix=fix,
     )
+
+
+def _addresses(readers: Sequence[Reader]) -> list[Address]:
+    return [one.address for one in readers if one.address]
 
 
 @rule("XX232", "copying-consumer-removed", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
@@ -103,6 +104,7 @@ def copying_consumer_removed(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         quantities={"dependants": len(using)},
+        affects=streams(using, view),
         message=f"what copies through this consumer would stop: stream {', '.join(using[:NAMED])}",
         fix=f"let it use another consumer first, or allow it for this run: --allow XX232={change.address}",
     )
@@ -118,28 +120,65 @@ def readers_left_dry(change: Change, view: View) -> Found:
 
     No server says so; the reader simply goes silent. What is stored already is still read.
 
-    Instead: keep the subject, or change those filters in the same plan.
+    Those of other topologies, and those of none, count also where they lose a part of what they get: they are named with
+    their owners, and that takes consent. Ephemeral consumers are named alone. Readers of copies that pass on less of it count
+    as well.
+
+    Instead: keep the subject, change those filters in the same plan, or let their owners change them first.
     """
     if change.address.kind != "stream" or not change.touches(*SHAPES_SUBJECTS):
         return None
-    name = change.address.name
-    before, after = stored_now(view).by(name), stored_afterwards(view).by(name)
-    if after is None:
+    each = [_left_dry(name, view) for name in (change.address.name, *_passing_on(change.address.name, view))]
+    dry, less = ([one for found in each for one in found[index]] for index in range(2))
+    if not dry and not less:
         return None
-    dry = [
-        one
-        for one in (*consuming(name, view), *copying(name, view), *grouped(name, view))
-        if not one.is_new and not one.wants_any(after) and (before is None or one.wants_any(before))
-    ]
-    if not dry:
-        return None
+    lost = _lost(change.address.name, view)
+    path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
+    said = [f"nothing new will match the filters of {_listed(dry)}"] if dry else []
+    said += [f"{_listed(less)} will get nothing new of {', '.join(lost[:NAMED])}"] if less else []
     return Finding(
         outcome=Outcome.WARNS,
-        path=next(path for path in SHAPES_SUBJECTS if change.touches(path)),
-        quantities={"readers": len(dry)},
-        message=f"nothing new will match the filters of {_listed(dry)}",
+        path=path,
+        to=change.becomes(path),
+        quantities={"readers": len(dry) + len(less)},
+        message="; ".join(said),
+        affects=_addresses([*dry, *less]),
         fix="keep the subject, or change those filters as well",
     )
+
+
+def _left_dry(stream: str, view: View) -> tuple[list[Reader], list[Reader]]:
+    """Readers of this stream that get nothing new any more, and those of others that lose a part."""
+    before, after = stored_now(view).by(stream), stored_afterwards(view).by(stream)
+    if after is None or before == after:
+        return [], []
+    lost = _lost(stream, view)
+    every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
+    readers = [one for one in every if not one.is_new]
+    dry = [one for one in readers if not one.wants_any(after) and (before is None or one.wants_any(before))]
+    less = [one for one in readers if one.wants_any(after) and one.loses_any(lost, after)]
+    return dry, [one for one in less if view.others(_addresses([one]))]
+
+
+def _lost(stream: str, view: View) -> list[str]:
+    """What it stores of subjects until now, and no more."""
+    before, after = (stored.by(stream) or () for stored in (stored_now(view), stored_afterwards(view)))
+    return [one for one in before if not any(is_subset(one, other) for other in after)]
+
+
+def _passing_on(origin: str, view: View) -> Iterator[str]:
+    """Streams of this topology that copy this one, or one that does, and do not change themselves."""
+    for name in downstream(origin, view):
+        address = next(iter(streams([name], view)), None)
+        own = view.changes.get(address) if address else None
+        if (
+            address
+            and address.kind == "stream"
+            and own
+            and not own.touches(*SHAPES_SUBJECTS)
+            and not view.others([address])
+        ):
+            yield name
 
 
 @rule("XX234", "filter-matches-nothing", needs=("neighbours",), reaction=Reaction.INERT)
@@ -153,7 +192,11 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
     """
     for path, one, stream in _new_filters(change, view):
         stored = stored_afterwards(view).by(stream)
-        if stored is not None and not any(collide(one, subject) for subject in (*stored, *_held(stream, view))):
+        if (
+            stored is not None
+            and is_valid(one)
+            and not any(collide(one, subject) for subject in (*stored, *_held(stream, view)))
+        ):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,

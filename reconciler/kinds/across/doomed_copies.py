@@ -10,6 +10,7 @@ from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, live_streams, stream_name
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
+from reconciler.kinds.across.readers import downstream
 
 STREAMS = tuple(PREFIXES)
 
@@ -35,7 +36,7 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
         return
     if not is_new(change, "mirror", "sources", "subjects", "max_msg_size", "max_value_size") or _wrong(name, view):
         return  # what is refused harms nobody
-    for other in _downstream(name, view):
+    for other in downstream(name, view):
         if wrong := _is_made_wrong(other, view):
             yield Finding(
                 outcome=Outcome.REFUSED,
@@ -48,17 +49,6 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
 def _blamed(change: Change) -> str:
     candidates = ("max_msg_size", "max_value_size", "sources", "mirror", "subjects")
     return next((path for path in candidates if change.touches(path)), "")
-
-
-def _downstream(name: str, view: View) -> Iterator[str]:
-    """Streams that copy this one, directly or by way of others."""
-    copiers, seen, todo = afterwards(view).copiers, {name}, [name]
-    while todo:
-        for copy in copiers.get(todo.pop(), ()):
-            if copy.stream not in seen:
-                seen.add(copy.stream)
-                todo.append(copy.stream)
-                yield copy.stream
 
 
 def _is_made_wrong(name: str, view: View) -> str | None:

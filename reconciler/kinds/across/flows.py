@@ -10,7 +10,7 @@ from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.readers import stored_afterwards
-from reconciler.kinds.across.stored import narrowed, outcome, transformed
+from reconciler.kinds.across.stored import is_clear, narrowed, outcome, transformed
 from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.primitives.subjects import collide, is_subset
 
@@ -119,6 +119,8 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
     config = config_of(change, view)
     transform = config.get("subject_transform")
     if not transform or not (change.action is Action.CREATE or change.touches("subject_transform", "subjects")):
+        return
+    if not is_clear(config):
         return
     name, src = stream_name(change.address) or "", transform.get("src") or ">"
     if not any(copies(name, config)) and not any(collide(one, src) for one in config.get("subjects") or ()):

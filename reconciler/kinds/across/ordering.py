@@ -14,6 +14,7 @@ from reconciler.core.rule import View
 from reconciler.core.stages import Opening, Tie
 from reconciler.kinds.across import (
     consumer_room,
+    copy_handovers,
     filter_handovers,
     interest_handovers,
     replicas,
@@ -22,7 +23,16 @@ from reconciler.kinds.across import (
     subject_handovers,
 )
 
-HANDOVERS = (subject_handovers, filter_handovers, interest_handovers, retention, consumer_room, room, replicas)
+HANDOVERS = (
+    subject_handovers,
+    copy_handovers,
+    filter_handovers,
+    interest_handovers,
+    retention,
+    consumer_room,
+    room,
+    replicas,
+)
 OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.items()}
 
 

@@ -6,6 +6,7 @@ import shlex
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.guards import READ_FIRST, UNREADABLE
+from reconciler.core.records import BUCKET, encode_key
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
 
 
@@ -103,12 +104,33 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     """
     if change.owned:
         return None
+    if again := _there_again(change, view):
+        return again
     verb = "remove" if change.action is Action.DELETE else "change"
     as_it_is = "" if change.action is Action.DELETE else " as it is"
     why, fix = "this topology does not own it", f"declare it{as_it_is} and apply once to adopt it; then {verb} it"
     if not view.ledger_known:
         why, fix = UNREADABLE, READ_FIRST
     return Finding(outcome=Outcome.REFUSED, message=f"{why}, and what is not ours is never destroyed", fix=fix)
+
+
+def _there_again(change: Change, view: View) -> Finding | None:
+    """What this topology had once, and what is live is not known to be that."""
+    address = change.origin or change.address
+    entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address)) if view.snapshot else None
+    if entry is None or not view.ledger_known:
+        return None
+    what = "was removed, or let go, is there again" if entry.deleted else "is live is not what was applied"
+    kind, names = address.kind, " ".join(address.names)
+    by_hand = f"nats {kind} rm {names}" if kind in ("stream", "consumer") else "by hand"
+    adopt = f"declare {address} as it is and apply once to adopt it"
+    gone = f"if it is the one that was to go, delete it ({by_hand}); or {adopt}; then remove it"
+    return Finding(
+        outcome=Outcome.REFUSED,
+        message=f"what {what}: somebody made it anew, or its server, or that of bucket {BUCKET}, came back older than the other, as "
+        "after a power cut. What is not known to be ours is never destroyed",
+        fix=gone if change.action is Action.DELETE else f"{adopt}; then {'move' if change.origin else 'change'} it",
+    )
 
 
 @rule("XX107", "unfinished-replacement", on=(Action.FORGET,), needs=("live",))

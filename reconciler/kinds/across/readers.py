@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,7 +11,8 @@ from reconciler.core.resource import Address, Config
 from reconciler.core.rule import View
 from reconciler.kinds.across.afterwards import GONE, PREFIXES, Copy, afterwards, live_streams
 from reconciler.kinds.across.stored import Stored
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.dependants import consumers, streams
+from reconciler.kinds.primitives.subjects import collide, is_subset, meets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,8 @@ class Reader:
     """One that reads a stream, with the subjects it wants; none: all."""
 
     label: str
+    address: Address | None = None
+    """None: it is no resource, as ephemeral consumers are none."""
     filters: tuple[str, ...] = ()
     change: Change | None = None
     """What this plan does about it; None: it is not of this topology."""
@@ -35,6 +38,10 @@ class Reader:
     def wants_any(self, stored: tuple[str, ...]) -> bool:
         return not self.filters or any(collide(mine, theirs) for mine in self.filters for theirs in stored)
 
+    def loses_any(self, lost: Sequence[str], stored: Sequence[str]) -> bool:
+        """Does it want some of what is lost, and not only the part that is still stored?"""
+        return any(not any(is_subset(one, other) for other in stored) for one in meets(self.filters or (">",), lost))
+
 
 def copying(stream: str, view: View) -> Iterator[Reader]:
     """Mirrors, sourcing streams and the queues of elastic groups."""
@@ -43,9 +50,21 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
         change = after.made_by.get(copy.stream)
         group = elastic_groups(view).get(copy.stream)
         yield Reader(
-            label=_called(copy, view), filters=tuple(copy.filters), change=change, owner=_owner(copy.stream, view),
+            label=_called(copy, view), address=next(iter(streams([copy.stream], view)), None),
+            filters=tuple(copy.filters), change=change, owner=_owner(copy.stream, view),
             is_protected=group is not None and view.protects(group.kind, *group.names),
         )  # fmt: skip
+
+
+def downstream(stream: str, view: View) -> Iterator[str]:
+    """Streams that copy this one, directly or by way of others."""
+    copiers, seen, todo = afterwards(view).copiers, {stream}, [stream]
+    while todo:
+        for copy in copiers.get(todo.pop(), ()):
+            if copy.stream not in seen:
+                seen.add(copy.stream)
+                todo.append(copy.stream)
+                yield copy.stream
 
 
 def _owner(stream: str, view: View) -> str | None:
@@ -91,7 +110,7 @@ def grouped(stream: str, view: View) -> Iterator[Reader]:
         filters = tuple(f"*.{one}" for one in config.get("filters") or (">",))
         owner = view.owner_of(address.kind, *address.names)
         yield Reader(
-            label=f"static group {address.name}", filters=filters, change=view.changes.get(address), owner=owner,
+            label=f"static group {address.name}", address=address, filters=filters, change=view.changes.get(address), owner=owner,
             is_protected=view.protects(address.kind, *address.names),
         )  # fmt: skip
 
@@ -105,12 +124,15 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
             fleeting = not info["config"].get("durable_name")
             label = f"{'ephemeral ' if fleeting else ''}consumer {name}"
             owner = view.owner_of("consumer", stream, name)
-            yield Reader(label=label, filters=filters_of(info["config"]), is_ephemeral=fleeting, owner=owner)
+            address = next(iter(consumers(stream, [name], view)), None)
+            yield Reader(
+                label=label, address=address, filters=filters_of(info["config"]), is_ephemeral=fleeting, owner=owner
+            )
     for name, change in changes.items():
         resource = change.desired or change.live
         if change.action not in GONE and resource:
             yield Reader(
-                label=f"consumer {name}", filters=filters_of(resource.config), change=change,
+                label=f"consumer {name}", address=change.address, filters=filters_of(resource.config), change=change,
                 is_protected=view.protects("consumer", stream, name),
             )  # fmt: skip
 

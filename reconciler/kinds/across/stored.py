@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.resource import Config, Json
+from reconciler.core.wire import SUPPORTED
 from reconciler.kinds.across.afterwards import Copy, copies
-from reconciler.kinds.primitives.subjects import collide, is_subset
+from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid, storable
+from reconciler.kinds.primitives.transforms import problem
 
 DEEPEST = 30
 """Origins of origins that are followed; beyond, anything may be stored."""
@@ -65,7 +67,7 @@ class Stored:
 
     def _find(self, name: str, way: tuple[str, ...]) -> Patterns:
         config = self.streams.get(name)
-        if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config):
+        if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config) or not is_clear(config):
             return None
         found = list(config.get("subjects") or ())
         for copy in copies(name, config):
@@ -98,11 +100,30 @@ class Stored:
             yield from through
 
 
+def is_clear(config: Config) -> bool:
+    """Does it say which subjects it stores? What an impossible subject or transform was meant for is not known."""
+    if len(storable(config)) < len(config.get("subjects") or ()):
+        return False
+    transforms = [config.get("subject_transform"), *(one for said in _copied(config) for one in _renaming(said))]
+    filters = [said["filter_subject"] for said in _copied(config) if said.get("filter_subject")]
+    return all(map(is_valid, filters)) and not any(
+        problem(one.get("src") or "", one.get("dest") or "", SUPPORTED[-1]) for one in transforms if one
+    )
+
+
 def _untouched(name: str, config: Config, found: list[str]) -> list[str]:
     """Whether what is copied goes through the stream's own transform is not relied upon."""
     return found if any(copies(name, config)) else []
 
 
 def _copies_from_elsewhere(config: Config) -> bool:
-    said = [config.get("mirror"), *(config.get("sources") or ())]
-    return any(one and "external" in one for one in said)
+    return any("external" in said for said in _copied(config))
+
+
+def _copied(config: Config) -> list[Json]:
+    """The mirror's origin, and all sources."""
+    return [said for said in (config.get("mirror"), *(config.get("sources") or ())) if said]
+
+
+def _renaming(said: Json) -> Iterable[Json]:
+    return said.get("subject_transforms") or ()

@@ -45,7 +45,7 @@ def _let_go(change: Change, view: View) -> Opening | None:
     """Only what stays its own throughout; what nobody publishes to, where that is nothing."""
     held, wanted = before(change), after(change, view)
     kept = sorted(meets(held, wanted))
-    stays = kept or _parked(change.address, view)
+    stays = kept or parked(change.address, view)
     if stays is None:
         return None
     lost = sorted(subject for subject in held if subject not in kept and not is_parking_subject(subject))
@@ -68,7 +68,8 @@ def _few(subjects: list[str]) -> str:
     return ", ".join(subjects[:3]) + (f" and {len(subjects) - 3} more" if len(subjects) > 3 else "")
 
 
-def _parked(address: Address, view: View) -> list[str] | None:
+def parked(address: Address, view: View) -> list[str] | None:
+    """A subject that nobody publishes to, for a stream that has nothing else for a moment."""
     index = _everything(view)
     subject = parking_subject(
         address.name, lambda free: not any(collide(free, theirs) for _, theirs in index.near(free))

@@ -9,7 +9,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Outcome, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, stream_name
 from reconciler.kinds.primitives.subject_index import SubjectIndex
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.subjects import collide, storable
 
 
 @rule("XX201", "subject-overlap", needs=("neighbours",), err_code=10065)
@@ -26,7 +26,7 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     ):
         return
     name = stream_name(change.address)
-    for index, subject in enumerate(config_of(change, view).get("subjects") or ()):
+    for index, subject in storable(config_of(change, view)).items():
         for other, theirs in captured(view).near(subject):
             if other != name and collide(subject, theirs):
                 yield Finding(
@@ -41,9 +41,9 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
 @lru_cache(maxsize=4)
 def captured(view: View) -> SubjectIndex:
     """Every subject with the stream that will capture it; computed once per view, which is compared by identity."""
-    index = SubjectIndex()
-    for stream, config in afterwards(view).streams.items():
-        for subject in config.get("subjects") or ():
+    index, after = SubjectIndex(), afterwards(view)
+    for stream, config in after.streams.items():
+        for subject in storable(config).values() if stream in after.made_by else config.get("subjects") or ():
             index.add(stream, subject)
     return index
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from reconciler.core.diff import Change
 from reconciler.core.resource import Json
+from reconciler.core.units import show_duration
 from reconciler.kinds.primitives.times import ZERO, between
-from reconciler.kinds.primitives.values import show_duration
 from reconciler.kinds.primitives.words import age, some
 
 TWO_MINUTES = 120_000_000_000

@@ -65,7 +65,8 @@ def overlapping_filters(change: Change, view: View) -> Found:
     Instead: leave out the narrower filter.
     """
     refused = (is_subset,) if view.target.version >= OVERLAPPING_FILTERS else (is_subset, collide)
-    pairs = list(permutations(enumerate(change.becomes("filter_subjects") or ()), 2))
+    valid = [(index, one) for index, one in enumerate(change.becomes("filter_subjects") or ()) if is_valid(one)]
+    pairs = list(permutations(valid, 2))
     for meet, ((index, one), (_, other)) in product(refused, pairs):
         if meet(one, other):
             return Finding(

@@ -8,9 +8,11 @@ from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
 from reconciler.core.resource import Address, Declared, Json, Resource, Terms
 from reconciler.core.wire import Snapshot
 from reconciler.kinds.consumer import losses, position, replacement, starting
+from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps
-from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle
+from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
+from reconciler.kinds.primitives.texts import NAME
 
 OURS = frozenset(Terms.model_fields)
 
@@ -24,8 +26,9 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
     for stream, consumers in snapshot.consumers.items():
         for name, info in consumers.items():
             if info["config"].get("durable_name") and (stream, name) not in placeholders:
+                config = canonical(info["config"])
                 yield Resource(
-                    address=Address("consumer", (stream, name)), config=canonical(info["config"]), state=info
+                    address=Address("consumer", (stream, name)), config=config, stock=stock(config), state=info
                 )
 
 
@@ -36,6 +39,8 @@ def _settle(declared: Declared, context: Context) -> Resource:
         address=declared.address,
         config=settled.config,
         filled=settled.filled,
+        follows=settled.follows,
+        stock=stock(settled.config),
         terms=declared.spec,
         where=declared.where,
     )
@@ -48,7 +53,7 @@ def _render(resource: Resource) -> Mapping[str, Json]:
 CONSUMER = Kind(
     name="consumer",
     family="CO",
-    place=Place("consumers", within="stream"),
+    place=Place("consumers", within="stream", names=NAME),
     spec=ConsumerSpec,
     fields=FIELD_INFOS,
     recognise=_recognise,
@@ -58,10 +63,18 @@ CONSUMER = Kind(
     render=_render,
     primary=lambda address: Raw("consumer", address.names),
     inherits=("consumer_limits", "retention"),
-    questions=lambda change, view: (*losses.questions(change, view), *starting.questions(change)),
+    questions=lambda change, view: (
+        *losses.questions(change, view),
+        *starting.questions(change),
+        *position.questions(change),
+    ),
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,
-    consequences=lambda change, view: (*position.consequences(change, view), *starting.consequences(change, view)),
+    consequences=lambda change, view: (
+        *position.consequences(change, view),
+        *starting.consequences(change, view),
+        *EFFECTS.consequences(change, view),
+    ),
     replace=replacement.how,
     renames=True,
     begins=position.begins,

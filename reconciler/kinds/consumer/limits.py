@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.units import show_duration
 from reconciler.core.wire import Version
 from reconciler.kinds.consumer.around import allowed, consumers_of, max_ack_pending, stream_of
-from reconciler.kinds.primitives.values import show_duration
 
 
 @rule("CO551", "consumer-beyond-limits", needs=("neighbours",), err_code=(10121, 10153))

@@ -26,7 +26,7 @@ def questions(change: Change, _view: View) -> Iterator[Question]:
         move = _move(change)
         for subjects in (move.after, move.both):
             yield from (*_ahead(move, subjects), *_all(move, subjects))
-        if move.flying and not move.widens:
+        if not move.widens:
             yield from _all(move, move.before)
 
 
@@ -99,7 +99,7 @@ def filter_change(change: Change, view: View) -> Found:
     move = _move(change)
     retention = retention_of(move.stream, view)
     staying = move.pending if move.widens else number_of(_ahead(move, move.both), view)
-    skipped = Amount(0, move.pending) if staying is None else exactly(max(0, move.pending - staying))
+    skipped = _skipped(move, staying, view)
     missed = exactly(0) if retention == "workqueue" else _missed(move, staying, view)
     path = next(one.path for one in change.fields if one.top in FILTERS)
     dropped = _let_go(move, view) if retention == "interest" else exactly(0)
@@ -125,6 +125,15 @@ def filter_change(change: Change, view: View) -> Found:
     )
 
 
+def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
+    """Pending, and matching no more: at most all that is stored and does not match."""
+    if staying is not None:
+        return exactly(max(0, move.pending - staying))
+    before, both = (number_of(_all(move, subjects), view) for subjects in (move.before, move.both))
+    most = move.pending if before is None or both is None else min(move.pending, before - both)
+    return Amount(0, max(0, most))
+
+
 def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     """Stored before its position, and matching only now; None: nobody counted."""
     if move.narrows or not move.position:
@@ -132,9 +141,12 @@ def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     stored, ahead = number_of(_all(move, move.after), view), number_of(_ahead(move, move.after), view)
     if stored == 0:
         return exactly(0)
-    if stored is None or ahead is None:
+    both = number_of(_all(move, move.both), view)
+    if stored is None or (ahead is None and both is None):
         return None
-    passed, both = max(0, stored - ahead), number_of(_all(move, move.both), view)
+    if ahead is None or stored == both:
+        return Amount(0, max(0, stored - (both or 0)))
+    passed = max(0, stored - ahead)
     if both is None or staying is None:
         return Amount(0, passed)
     return exactly(max(0, passed - max(0, both - staying)))

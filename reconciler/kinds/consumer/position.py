@@ -15,9 +15,11 @@ from hashlib import sha256
 from reconciler.core.amount import Amount, exactly
 from reconciler.core.binds import after_ack_floor
 from reconciler.core.diff import Action, Change, Consequence
+from reconciler.core.records import BUCKET
 from reconciler.core.resource import Address, Config, Json, Resource
 from reconciler.core.rule import Finding, Outcome, View
-from reconciler.core.wire import Snapshot
+from reconciler.core.wire import Question, Snapshot
+from reconciler.kinds.primitives import rewound
 from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.words import amount, some
 
@@ -32,12 +34,13 @@ NEEDS = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"
 
 def begins(desired: Resource, live: Resource, snapshot: Snapshot) -> tuple[str, ...]:
     """Where it begins means nothing once something was delivered. What no server takes from any consumer is not taken."""
+    if not (live.state.get("delivered") or {}).get("consumer_seq"):
+        return ()
     config, stream = desired.config, snapshot.streams.get(live.address.stream, {})
     needed = NEEDS.get(config.get("deliver_policy", "all"))
     fits = all((name in config) == (name == needed) for name in NEEDS.values())
     queue = (stream.get("config") or {}).get("retention") == "workqueue"
-    moved = (live.state.get("delivered") or {}).get("consumer_seq", 0) > 0
-    return BEGINS if moved and fits and not queue else ()
+    return BEGINS if fits and not queue else ()
 
 
 def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
@@ -60,7 +63,19 @@ def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding
     found = made_anew(change, view, refusal)
     if found.outcome is not Outcome.REPLACES:
         return found
-    return replace(found, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
+    fix = _as_it_was_made(change, refusal.path) + (refusal.fix or "")
+    return replace(found, fix=fix, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
+
+
+def _as_it_was_made(change: Change, path: str) -> str:
+    """Where it begins as only a replacement makes it begin, and nobody remembers one."""
+    start = change.was("opt_start_seq")
+    if path not in BEGINS or not start or change.owned is None or change.owned.applied.get("opt_start_seq") == start:
+        return ""
+    return (
+        f"where an apply made it anew and bucket {BUCKET} came back older, as after a power cut: write deliver_policy: "
+        f"by_start_sequence and opt_start_seq: {start}, apply, and take both out again once something was delivered; otherwise "
+    )
 
 
 def _follows_from_the_switch(change: Change, path: str) -> bool:
@@ -151,16 +166,28 @@ def start(change: Change, view: View) -> Config:
         return {}
     sequence = after_ack_floor(info_of(change))
     if change.intent and is_noted(change):
-        sequence = min(sequence, change.intent.start["opt_start_seq"])
+        sequence = min(sequence, resumed(change, view).get("opt_start_seq", 1))
     return {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence, "opt_start_time": None}
 
 
+def questions(change: Change) -> Iterable[Question]:
+    """Whether the stream still is what it was when the position was noted."""
+    return rewound.questions(change.address.stream, change.intent) if change.intent and is_start_noted(change) else ()
+
+
+def is_start_noted(change: Change) -> bool:
+    return bool(change.intent and "opt_start_seq" in change.intent.start)
+
+
 def resumed(change: Change, view: View) -> Config:
-    """Where the one that is gone stood; as the file says where the stream does not reach that far, and so is another one."""
-    noted = change.intent.start if change.intent else {}
-    stream = view.live.get(Address.of("stream", change.address.stream))
-    last = (stream.state.get("state") or {}).get("last_seq") if stream else None
-    return {} if last is not None and noted and last + 1 < noted["opt_start_seq"] else noted
+    """Where the one that is gone stood; earlier where the stream has lost messages since and numbers others alike, and as
+    the file says where that is from the first one on."""
+    if change.intent is None or not is_start_noted(change):
+        return {}
+    noted = change.intent.start
+    point = rewound.where(noted["opt_start_seq"], change.address.stream, change.intent, view)
+    asked = (change.desired.config if change.desired else {}).get("deliver_policy", "all")
+    return {} if point == 1 < noted["opt_start_seq"] and asked == "all" else {**noted, "opt_start_seq": point}
 
 
 def is_noted(change: Change) -> bool:
@@ -188,10 +215,14 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 def _of_the_rest(change: Change, view: View) -> Iterable[str]:
     if change.live is not None or change.intent is None or not change.intent.start:
         return
-    if known := resumed(change, view):
-        yield f"The new consumer goes on at stream sequence {known['opt_start_seq']}, noted before the old one was deleted"
+    noted, known = change.intent.start.get("opt_start_seq"), resumed(change, view)
+    lost = f"the stream was made anew after the run was cut off, or came back without its last messages, up to {noted}"
+    if not known:
+        yield f"The new consumer starts as declared: {lost}"
+    elif known["opt_start_seq"] == noted:
+        yield f"The new consumer goes on at stream sequence {noted}, noted before the old one was deleted"
     else:
-        yield "The new consumer starts as declared: the stream was made anew after the run was cut off"
+        yield f"The new consumer goes on at stream sequence {known['opt_start_seq']}: {lost}"
 
 
 def _of_all(change: Change, view: View) -> Iterable[str]:

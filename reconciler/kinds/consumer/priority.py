@@ -10,9 +10,10 @@ from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives.checks import ALL, Check, codes, is_new, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS
+from reconciler.kinds.primitives.consumer_fields import GROUP
 from reconciler.kinds.primitives.known import V2_12
 
-NAME = re.compile(r"[A-Za-z0-9/_=-]{1,16}")
+NAME = re.compile(GROUP)
 
 
 def _is_push(config: Config) -> bool:

@@ -10,18 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.core.binds import Bind
+from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Change
 from reconciler.core.intents import Intent, intents
 from reconciler.core.kind import Replacement
+from reconciler.core.records import BUCKET
 from reconciler.core.replacement import started
 from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
 from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.kinds.consumer import position
 from reconciler.kinds.consumer.everywhere import everywhere, staying
-from reconciler.kinds.primitives import calls
+from reconciler.kinds.primitives import calls, rewound
 
 FILTERS = ("filter_subject", "filter_subjects")
+ABOUT = "keeps the messages of consumer NAME while reconciler replaces it"
+"""How a placeholder is described."""
 
 
 def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
@@ -31,6 +35,40 @@ def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
     return {(address.stream, position.placeholder(address.name)) for address in kept}
 
 
+def left_behind(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    """Placeholders of replacements that nobody remembers: bucket reconciler, or the stream, is older than the other."""
+    if snapshot.unknown_bucket(BUCKET):
+        return
+    known = placeholders(snapshot)
+    for stream, consumers in snapshot.consumers.items():
+        for name, info in consumers.items():
+            of = _held_for(info["config"])
+            if of and name == position.placeholder(of) and (stream, name) not in known:
+                yield _left_behind(stream, name, of, of in consumers)
+
+
+def _held_for(config: Config) -> str | None:
+    text = config.get("description")
+    if not text:
+        return None
+    before, _, after = ABOUT.partition("NAME")
+    fits = text.startswith(before) and text.endswith(after)
+    return text[len(before) : len(text) - len(after)] if fits else None
+
+
+def _left_behind(stream: str, name: str, of: str, is_there: bool) -> Diagnostic:
+    remove = f"nats consumer rm {stream} {name}"
+    way = (
+        f"{of} is there and keeps its own messages: {remove}" if is_there else f"make {of} again first, then: {remove}"
+    )
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE107", name="placeholder-left", address=f"consumer/{stream}/{of}",
+        message=f"{name} keeps the messages of consumer {of} while that is replaced, and bucket {BUCKET} knows of no replacement "
+        "under way: one of the two came back older than the other, as after a power cut. It is left alone",
+        fix=f"while nobody applies: {way}",
+    )  # fmt: skip
+
+
 def how(change: Change, view: View) -> Replacement:
     """Wherever the steps end, what was noted before tells where to go on."""
     name, start = change.address.name, position.start(change, view)
@@ -38,6 +76,9 @@ def how(change: Change, view: View) -> Replacement:
     noted = [*_noted(change)] if start and not position.is_noted(change) else []
     bound = {"opt_start_seq": noted[-1].id} if noted else {}  # the one field that only a step knows
     notes = {"placeholder": position.placeholder(name)} if held else {}
+    if start:
+        stream = view.snapshot.streams.get(change.address.stream) if view.snapshot else None
+        notes |= rewound.reached(stream)
     return Replacement(
         before=(*held, *noted),
         swap=(_deleted(change), _made(change, start, bound)),
@@ -79,7 +120,7 @@ def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, s
 def _placeholder(change: Change) -> Step:
     stream, name = change.address.names
     filters = {key: value for key in FILTERS if (value := position.info_of(change)["config"].get(key))}
-    about = f"keeps the messages of consumer {name} while reconciler replaces it"
+    about = ABOUT.replace("NAME", name)
     config = {"ack_policy": "explicit", "description": about, **filters}
     step = calls.create_consumer(change, stream, position.placeholder(name), config)
     return replace(step, effect=f"create a placeholder that {about}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.clients import quantities, who_suffers
+from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.filters import RULES as FILTERS
 from reconciler.kinds.consumer.flow import RULES as FLOW
 from reconciler.kinds.consumer.limits import RULES as LIMITS
@@ -190,6 +191,7 @@ RULES = (
     *PRIORITY,
     *WORK_QUEUE,
     *LIMITS,
+    *EFFECTS.rules(),
     too_young("CO", unknown_fields, unknown_values),
     reserved_metadata("CO"),
 )

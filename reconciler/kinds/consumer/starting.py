@@ -58,6 +58,13 @@ def questions(change: Change) -> Iterator[Question]:
         yield from _counted_from(change, asked)
     if is_made_again(change) and (stood := _recorded_next(change)):
         yield from _counted_from(change, stood)
+        yield from _since_recorded(change)
+
+
+def _since_recorded(change: Change) -> list[MessagesFrom]:
+    """What came after it was recorded has higher numbers than it had then, unless the stream has lost its end since."""
+    written = change.owned.written if change.owned else ""
+    return [MessagesFrom(stream=change.address.stream, start=written)] if written else []
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
@@ -162,7 +169,14 @@ def _stood(change: Change, view: View) -> int | None:
         or _state(change, view).get("last_seq", 0) + 1 < stood
     ):
         return None
+    if any(_is_below(view.facts.get(one), stood) for one in _since_recorded(change)):
+        return None
     return stood if moment(info["created"]) < moment(owned.written) else None
+
+
+def _is_below(answer: Json, stood: int) -> bool:
+    first = answer.get("first") if isinstance(answer, Mapping) else None
+    return first is not None and first < stood
 
 
 def _lost(change: Change, view: View) -> Finding | None:

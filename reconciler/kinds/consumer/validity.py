@@ -143,6 +143,13 @@ IMPOSSIBLE = (
         fix="write the first sequence wanted, from 1 on",
         err_code=10025,
     ),
+    Check(
+        path="opt_start_seq",
+        wrong=lambda c: c.get("opt_start_seq", 0) > 1 << 63,
+        says="opt_start_seq {value} is beyond what a server reads back from its disk",
+        fix="write the first sequence wanted; no stream keeps messages from 2^62 on",
+        reaction=Reaction.DOOMS,
+    ),
 )
 
 
@@ -150,7 +157,7 @@ IMPOSSIBLE = (
 def impossible_number(change: Change, view: View) -> Iterator[Finding]:
     """A number outside of what the field can hold.
 
-    The server refuses it.
+    The server refuses it. An `opt_start_seq` above 2^63 it takes, and the consumer is *gone* at its next start.
 
     Instead: leave the field out for no limit, or write a number in its range.
     """

@@ -68,7 +68,8 @@ def filter_problems(path: str, item: Json) -> Iterator[Finding]:
             f"`{item['filter']}` is not a subject",
             "write tokens between single dots, `>` only at the end",
         )
-    elif not stars and tokens[-1] != ">":
+        return
+    if not stars and tokens[-1] != ">":
         yield _bad(
             f"{path}.filter",
             f"filter `{item['filter']}` has no wildcard to partition by",

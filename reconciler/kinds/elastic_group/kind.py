@@ -9,25 +9,30 @@ from typing import Annotated
 from reconciler.core.diff import Action, Change
 from reconciler.core.intents import intents
 from reconciler.core.kind import Context, FieldInfo, Kind, Place, Raw, declared_config
-from reconciler.core.resource import Address, Declared, Resource, Spec
+from reconciler.core.resource import Address, Declared, Resource, Spec, text_like
 from reconciler.core.rule import View
+from reconciler.core.units import Bytes, Count
 from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.kinds.elastic_group import derived, movement, recreate, recreation, replicas, still_stored
 from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import members_back, members_gone
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.primitives import calls, group_record, group_steps
+from reconciler.kinds.primitives.felt import fixed
 from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.primitives.known import Known
-from reconciler.kinds.primitives.values import Bytes, Count
 
 BUCKET = group_record.ELASTIC_BUCKET
+
+
+PARTITIONED = r"^([^.]+\.)*(\*(\.[^.]+)*|>)$"
+"""Subjects with a `*`, or `>` at their end."""
 
 
 class PartitioningFilter(Spec):
     """Which subjects are partitioned, and by which of their tokens."""
 
-    filter: str
+    filter: Annotated[str, text_like(PARTITIONED, "subjects with a `*`, or with `>` at the end")]
     """Subjects of the source stream, for example `orders.*.*`."""
     partitioning_wildcards: tuple[Count, ...] = ()
     """Numbers of the `*` in the filter, from 1, whose tokens decide the partition; none: the whole subject (from 2.12)."""
@@ -36,11 +41,13 @@ class PartitioningFilter(Spec):
 class ElasticGroupSpec(GroupSpec):
     """An elastic partitioned consumer group as written in a file."""
 
-    partitioning_filters: Annotated[tuple[PartitioningFilter, ...] | None, Known(unit="list", ordered=False)] = None
+    partitioning_filters: Annotated[
+        tuple[PartitioningFilter, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))
+    ] = None
     """What is partitioned and how. Left out: everything, by the whole subject (from 2.12)."""
-    max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1)] = None
+    max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1, felt=fixed(101))] = None
     """How many messages the work queue buffers. Left out: no limit."""
-    max_buffered_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
+    max_buffered_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1, felt=fixed(101))] = None
     """How many bytes the work queue buffers. Left out: no limit."""
 
 
@@ -70,6 +77,9 @@ def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     return (Raw("stream", (derived.stream_name(*address.names),)) for address in (*live, *begun))
 
 
+FOLLOWS = {QUEUE: "as the group needs it", replicas.REPLICAS: "from its stream"}
+
+
 def _settle(declared: Declared, context: Context) -> Resource:
     said = dict(declared_config(declared.spec, OURS))
     filters = said.get("partitioning_filters") or []
@@ -77,6 +87,7 @@ def _settle(declared: Declared, context: Context) -> Resource:
     return Resource(
         address=declared.address,
         config={**group_record.canonical(said), **replicas.wanted(declared.address, context)},
+        follows=FOLLOWS,
         terms=with_membership_left(declared.spec),
         where=declared.where,
     )
@@ -155,9 +166,9 @@ def _remains(address: Address, snapshot: Snapshot) -> bool:
 ELASTIC_GROUP = Kind(
     name="elastic_group",
     family="EG",
-    place=Place("groups", within="stream", tag=("type", "elastic")),
+    place=Place("groups", within="stream", tag=("type", "elastic"), names=group_record.NAME.pattern),
     spec=ElasticGroupSpec,
-    fields={**FIELDS, QUEUE: FieldInfo(unit="text"), replicas.REPLICAS: FieldInfo(unit="count", default=1)},
+    fields={**FIELDS, QUEUE: FieldInfo(left_out="in order"), replicas.REPLICAS: FieldInfo(unit="count", default=1)},
     recognise=_recognise,
     claims=_claims,
     settle=_settle,
@@ -165,7 +176,11 @@ ELASTIC_GROUP = Kind(
     render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k not in OF_THE_QUEUE}),
     derived=lambda address: (Raw("stream", (derived.stream_name(*address.names),)),),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
-    questions=lambda change, _view: (*movement.questions(change), *still_stored.questions(change)),
+    questions=lambda change, _view: (
+        *movement.questions(change),
+        *still_stored.questions(change),
+        *recreate.questions(change),
+    ),
     consequences=lambda change, view: (
         *movement.consequences(change, view),
         *recreation.consequences(change, view),

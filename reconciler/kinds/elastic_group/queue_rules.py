@@ -126,6 +126,7 @@ def _told(name: str, queue: Config, stream: str, group: Config) -> tuple[str, st
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
     return (
-        f"its stream {name} is as no known implementation makes it: {said}. Somebody edited it",
+        f"its stream {name} is as no known implementation makes it: {said}. Somebody edited it, or its server came back with an "
+        "older store",
         "leave it if an implementation unknown here made it; otherwise make the group anew in a planned stop",
     )

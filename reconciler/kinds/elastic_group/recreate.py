@@ -7,7 +7,7 @@ the new queue has stored a message; until then the group is resuming.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.core.binds import Bind
@@ -15,11 +15,11 @@ from reconciler.core.diff import Change
 from reconciler.core.kind import Replacement
 from reconciler.core.resource import Config, Json
 from reconciler.core.rule import View
-from reconciler.core.wire import Call, Step
+from reconciler.core.wire import Call, Question, Step
 from reconciler.kinds.elastic_group import derived
 from reconciler.kinds.elastic_group.members import members_gone
 from reconciler.kinds.elastic_group.still_stored import gone
-from reconciler.kinds.primitives import calls, group_record, group_steps
+from reconciler.kinds.primitives import calls, group_record, group_steps, rewound
 
 BUCKET = group_record.ELASTIC_BUCKET
 MOMENT = 2_000_000_000
@@ -34,7 +34,8 @@ def how(change: Change, view: View) -> Replacement:
     """Also for the rest of a replacement that was cut off before the old queue was gone."""
     marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
     if queue(change, view) is None:
-        return Replacement(before=marker, swap=_new(change, view), notes={"resume": noted(change)})
+        notes = {**(change.intent.notes if change.intent else {}), "resume": resume_at(change, view)}
+        return Replacement(before=marker, swap=_new(change, view), notes=notes)
     point = _resume_point(change, view)
     ended = members_gone(change, view)
     deleted = replace(deletion(change, view), effect=f"delete stream {name(change)}")
@@ -42,6 +43,7 @@ def how(change: Change, view: View) -> Replacement:
         before=(_same_source(change, view), *marker, ended, point),
         swap=(deleted, *_new(change, view, point.id)),
         bound={"notes.resume": point.id},
+        notes=rewound.reached(view.snapshot.streams.get(change.address.stream) if view.snapshot else None),
     )
 
 
@@ -65,7 +67,7 @@ def stands(change: Change, view: View) -> bool:
 
 def made(change: Change, view: View, bound: str = "") -> Step:
     """The new queue, beginning where an earlier run noted, or where this one will find."""
-    stream, point = change.address.stream, noted(change)
+    stream, point = change.address.stream, resume_at(change, view)
     config = derived.body(stream, wanted(change), derived.source(stream, view))
     if point and not bound:
         config["sources"] = [{**config["sources"][0], "opt_start_seq": point}]
@@ -143,6 +145,17 @@ def noted(change: Change) -> int | None:
     """Where an earlier run found that a new queue must begin."""
     point = change.intent.notes.get("resume") if change.intent and change.intent.ready else None
     return point if isinstance(point, int) and point > 0 else None
+
+
+def resume_at(change: Change, view: View) -> int | None:
+    """The same, or earlier where the source has lost messages since and numbers others alike."""
+    point = noted(change)
+    return rewound.where(point, change.address.stream, change.intent, view) if point and change.intent else None
+
+
+def questions(change: Change) -> Iterable[Question]:
+    """Whether the source still is what it was then."""
+    return rewound.questions(change.address.stream, change.intent) if change.intent and noted(change) else ()
 
 
 def wanted(change: Change) -> Config:

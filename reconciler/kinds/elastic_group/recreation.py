@@ -11,6 +11,7 @@ from reconciler.core.binds import told_of_source
 from reconciler.core.diff import Action, Change, Consequence
 from reconciler.core.resource import Json
 from reconciler.core.rule import View
+from reconciler.core.units import show_quantity
 from reconciler.kinds.elastic_group import recreate
 from reconciler.kinds.primitives.times import moment
 from reconciler.kinds.primitives.words import amount, in_words, some
@@ -59,7 +60,8 @@ def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obst
     if point <= last + 1:
         return None
     replaced = (
-        f"it was to begin at message {point} of {stream}, which ends at {last} now: that stream was replaced meanwhile"
+        f"it was to begin at message {point} of {stream}, which ends at {last} now: that stream was replaced meanwhile, or "
+        "came back without its last messages"
     )
     return Obstacle(replaced, anew)
 
@@ -126,10 +128,12 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 
 
 def _of_the_rest(change: Change, view: View) -> Iterable[Consequence]:
-    point = recreate.noted(change)
+    noted, point, stream = recreate.noted(change), recreate.resume_at(change, view), change.address.stream
     if point and recreate.queue(change, view) is None:
-        stream = change.address.stream
-        yield Consequence(message=f"The new queue begins at message {point} of {stream}, noted before the old one went")
+        why = "noted before the old one went"
+        if point != noted:
+            why = f"since {stream} came back without its last messages, up to {noted}, or was made anew"
+        yield Consequence(message=f"The new queue begins at message {point} of {stream}, {why}")
     if change.live is None:
         yield Consequence(message="Its members have ended, and must be started again by their owners")
 
@@ -148,7 +152,7 @@ def _filling(change: Change, view: View) -> str | None:
         return f"{said}the queue grows without any limit until members work"
     messages, bound = room
     after = in_words(int(messages / rate) * 1_000_000_000, "duration")
-    return f"{said}its buffer of {bound} is full {after} after; then it stops taking in until members work"
+    return f"{said}its buffer of {bound} is full about {after} after; then it stops taking in until members work"
 
 
 def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
@@ -159,7 +163,8 @@ def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
     if most := change.becomes("max_buffered_msg"):
         found.append((float(most - queue.get("messages", 0)), some(most, "message")))
     if (most := change.becomes("max_buffered_bytes")) and size:
-        found.append(((most - queue.get("bytes", 0)) / size, in_words(most, "bytes")))
+        left_over = (most - queue.get("bytes", 0)) / size
+        found.append((left_over, f"{show_quantity('bytes', most)}, by the average size of its messages,"))
     left, bound = min(found, default=(0.0, ""))
     return (max(left, 0.0), bound) if found else None
 

@@ -17,7 +17,7 @@ from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives import group_record
 from reconciler.kinds.primitives.calls import replicas_current
 from reconciler.kinds.primitives.stream_config import required_level
-from reconciler.kinds.primitives.words import in_words, some
+from reconciler.kinds.primitives.words import size, some
 
 REPLICAS = "queue_replicas"
 """Not a field of any file: how many the work-queue stream has, and shall have."""
@@ -75,7 +75,7 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
     if change.action is not Action.UPDATE or not change.touches(REPLICAS) or view.snapshot is None:
         return
     name, stream = stream_name(*change.address.names), change.address.stream
-    size = in_words(view.snapshot.streams[name]["state"].get("bytes", 0), "bytes")
+    queued = size(view.snapshot.streams[name]["state"].get("bytes", 0))
     yield Consequence(
-        message=f"Its queue {name} gets as many replicas as {stream}: what is queued ({size}) is copied; members go on"
+        message=f"Its queue {name} gets as many replicas as {stream}: what is queued ({queued}) is copied; members go on"
     )

@@ -11,6 +11,7 @@ from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
 from reconciler.kinds.groups.writer import of_queue, wanted_sources
+from reconciler.kinds.primitives.stream_config import FIELD_INFOS
 from reconciler.kinds.primitives.subjects import is_subset
 from reconciler.kinds.primitives.words import in_words, some
 
@@ -51,7 +52,7 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "leave it as it is; let one implementation alone create this group",
         )  # fmt: skip
     elif set(differing) <= set(LIMITS):
-        said = ", ".join(f"{name} is {in_words(live.get(name, -1))}" for name in differing)
+        said = ", ".join(f"{name} is {in_words(live.get(name, -1), FIELD_INFOS[name].unit)}" for name in differing)
         yield warning(
             "GR122", group.address,
             f"{group.queue_name} has other limits than its record: {said}. Members do not mind; creating the group with "

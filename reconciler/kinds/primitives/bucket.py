@@ -74,7 +74,8 @@ def recognise(shape: Shape, snapshot: Snapshot) -> Iterable[Resource]:
         if shape.is_named_so(name):
             bucket = shape.bucket(name)
             config = own(shape, bucket, canonical(info["config"]))
-            yield Resource(address=Address.of(shape.kind, bucket), config=config, state=info)
+            stock = _stock(shape, bucket, config)
+            yield Resource(address=Address.of(shape.kind, bucket), config=config, stock=stock, state=info)
 
 
 def claims(shape: Shape, snapshot: Snapshot) -> Iterable[Raw]:
@@ -100,6 +101,8 @@ def settle_bucket(shape: Shape, declared: Declared, context: Context) -> Resourc
         address=declared.address,
         config=settled.config,
         filled=settled.filled,
+        follows=settled.follows,
+        stock=_stock(shape, declared.address.name, settled.config),
         terms=declared.spec,
         where=declared.where,
     )
@@ -113,20 +116,32 @@ def _settled(shape: Shape, name: str, said: Config, context: Context) -> Settled
     shape.prepare(body)
     settled = settle(body, context.target, name=shape.stream(name), origin=origin_of_mirror(body, context))
     filled = {shape.ours(key): one for key, one in settled.filled.items()}
-    return Settled(config=own(shape, name, settled.config), filled=filled)
+    follows = {shape.ours(key): _in_own_names(shape, source) for key, source in settled.follows.items()}
+    return Settled(config=own(shape, name, settled.config), filled=filled, follows=follows)
+
+
+def _in_own_names(shape: Shape, source: str) -> str:
+    """`from limit_marker_ttl`"""
+    return " ".join(map(shape.ours, source.split()))
+
+
+def _stock(shape: Shape, name: str, config: Config) -> Config:
+    """What the shape gives to every bucket; a mirror has none of it but what its origin has."""
+    return {} if "mirror" in config else {shape.ours(key): value for key, value in shape.full(name).items()}
 
 
 def own(shape: Shape, bucket: str, config: Config) -> dict[str, Json]:
     """In the bucket's own names, without what every bucket of this shape has: a deviation from it stays visible."""
     full = shape.full(bucket)
     own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}
-    own |= {shape.ours(key): FIELDS[key].default for key in shape.defaults if key not in config}
-    if "mirror" not in config:
-        own |= {key: MISSING for key in ("subjects", *shape.fixed) if key not in config}
-    return own
+    lacking = [*shape.defaults, *(() if "mirror" in config else ("subjects", *shape.fixed))]
+    return own | {shape.ours(key): _left_out(key) for key in lacking if key not in config}
 
 
-MISSING = "not as the bucket needs it"
+def _left_out(stream_field: str) -> Json:
+    """What a stream without this field has."""
+    about = FIELDS[stream_field]
+    return [] if about.unit == "list" else about.default
 
 
 def steps(shape: Shape, change: Change, view: View) -> Sequence[Step]:
@@ -170,6 +185,11 @@ def lends(shape: Shape, declared: Declared) -> Mapping[str, Config]:
     }
 
 
+AS_NEEDED = "as the bucket needs it"
+
+
 def bucket_fields(shape: Shape) -> dict[str, FieldInfo]:
-    """Fields by the bucket's own names."""
-    return {shape.ours(name): info for name, info in FIELD_INFOS.items()}
+    """Fields by the bucket's own names, each with the default it has in a bucket."""
+    subjects = replace(FIELD_INFOS["subjects"], left_out=AS_NEEDED)
+    own = {name: replace(FIELD_INFOS[name], default=value) for name, value in {**shape.fixed, **shape.defaults}.items()}
+    return {shape.ours(name): info for name, info in {**FIELD_INFOS, "subjects": subjects, **own}.items()}

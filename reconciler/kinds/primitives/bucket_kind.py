@@ -9,7 +9,7 @@ from reconciler.core.kind import FieldInfo, Kind, Place, Raw
 from reconciler.core.resource import Terms
 from reconciler.core.rule import Rule
 from reconciler.kinds.primitives import bucket, peers, sources_changed, surplus
-from reconciler.kinds.primitives.bucket_rules import bucket_rules
+from reconciler.kinds.primitives.bucket_rules import bucket_effects, bucket_rules
 from reconciler.kinds.primitives.known import field_infos
 
 
@@ -23,10 +23,11 @@ def bucket_kind(
     shape: bucket.Shape, *, family: str, section: str, spec: type[Terms], rules: tuple[Rule, ...] = ()
 ) -> Kind:
     """The whole kind; `rules` are those of its own."""
+    effects = bucket_effects(family, shape)
     return Kind(
         name=shape.kind,
         family=family,
-        place=Place(section),
+        place=Place(section, names=bucket.NAME.pattern),
         spec=spec,
         fields=bucket.bucket_fields(shape) | _with_own_defaults(shape, spec),
         recognise=partial(bucket.recognise, shape),
@@ -40,7 +41,9 @@ def bucket_kind(
             *surplus.questions(change, view, shape.ours),
             *sources_changed.questions(change, view),
             *peers.questions(change),
+            *effects.questions(change, view),
         ),
+        consequences=effects.consequences,
         unknown=lambda address, snapshot: snapshot.unknown_stream(shape.stream(address.name)),
         rules=(*bucket_rules(family, shape), *rules),
     )

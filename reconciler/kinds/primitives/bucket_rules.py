@@ -8,15 +8,19 @@ from dataclasses import replace
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config, Resource
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.kinds.primitives.bucket import MISSING, NAME, RESERVED, Shape, stream_body
+from reconciler.kinds.primitives.bucket import NAME, RESERVED, Shape, stream_body
 from reconciler.kinds.primitives.copies import CHECKS as COPIES
 from reconciler.kinds.primitives.doomed import doomed_live
+from reconciler.kinds.primitives.fixed_fields import fixed_fields
+from reconciler.kinds.primitives.foretold import Effects
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.made_again import made_again
+from reconciler.kinds.primitives.one_way import one_way_change
 from reconciler.kinds.primitives.ranges import CHECKS as RANGES
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
-from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
+from reconciler.kinds.primitives.stream_effects import FAMILIES
+from reconciler.kinds.primitives.updatability import updatability_rules
 from reconciler.kinds.primitives.validity import Validity, stamped
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.primitives.words import size, some
@@ -24,25 +28,29 @@ from reconciler.kinds.primitives.words import size, some
 ANOTHER = "declare a second one under another name and copy what is in it"
 
 
+def bucket_effects(family: str, shape: Shape) -> Effects:
+    return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.ours, keys=shape.keys)
+
+
 def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
-    fixed = {
-        "storage": Fixed(f"{family}101", "storage-change", "The server fixes storage at creation.", ANOTHER),
-        "mirror": Fixed(
-            f"{family}103",
-            "mirror-change",
-            "A mirror stays one, of the same origin; from 2.12 on it can be promoted.",
-            ANOTHER,
-            also=(10034,),  # the bucket's own subjects are still there
-        ),
-    }
+    def stays(field: str) -> str:
+        if field in shape.keys:
+            return f"keep `{field}` as it is live"
+        return "declare it under `streams` as what it is, as `export` writes it"
+
+    def lower(change: Change) -> tuple[Config, Config]:
+        return stream_config_of(shape, change.desired), stream_config_of(shape, change.live)
+
     return (
-        *updatability_rules(FIELDS, fixed, of="bucket"),
+        *updatability_rules(FIELDS, fixed_fields(family, another=ANOTHER, stays=stays), of="bucket", lower=lower),
+        one_way_change(family, lower),
         limit_lowered(family, shape.ours),
         _deletion(family),
         made_again(family, shape.ours, shape.stream),
         too_young(family, unknown_fields, unknown_values),
         _bad_name(family),
         reserved_metadata(family),
+        *bucket_effects(family, shape).rules(),
         *bucket_checks(family, shape, RANGES),
         doomed_live(family, (*RANGES, *COPIES), shape.ours),
     )
@@ -52,14 +60,14 @@ def bucket_checks(family: str, shape: Shape, checks: Sequence[Validity]) -> tupl
     """Checks of the stream that a bucket lies in, under this family's codes and the bucket's own names."""
 
     def lower(change: Change) -> tuple[Config, Config]:
-        return _stream_of(shape, change.desired), _stream_of(shape, change.live)
+        desired = replace(change.desired, config=change.desired.sent) if change.desired else None
+        return stream_config_of(shape, desired), stream_config_of(shape, change.live)
 
     return stamped(family, checks, lower, shape.ours)
 
 
-def _stream_of(shape: Shape, resource: Resource | None) -> Config:
-    body = stream_body(shape, replace(resource, config=resource.sent)) if resource else {}
-    return {name: value for name, value in body.items() if value != MISSING}
+def stream_config_of(shape: Shape, resource: Resource | None) -> Config:
+    return stream_body(shape, resource) if resource else {}
 
 
 def _deletion(family: str) -> Rule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Config
@@ -19,7 +20,7 @@ ALL = (*WRITES, Action.KEEP, Action.ADOPT)
 """Also what is left as it is: something doomed that is found live deserves a word."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Check:
     """One objection to a configuration as it will be sent."""
 
@@ -47,17 +48,19 @@ def codes(checks: Iterable[Check]) -> tuple[int, ...]:
 
 
 def objections(
-    checks: Iterable[Check], change: Change, view: View, fields: Mapping[str, Known], config: Config | None = None
+    checks: tuple[Check, ...], change: Change, view: View, fields: Mapping[str, Known], config: Config | None = None
 ) -> Iterator[Finding]:
     """What is wrong with `config`, or else with what is desired. A server judges all of it on every write; what it says
     ok to is refused by us when it is new, and only mentioned when it was there before."""
+    version = view.target.version
+    matters = checks if change.action in WRITES else _outliving(checks, version)
+    if not matters:
+        return  # nearly always where nothing changes, and thousands of times in a plan
     config = config if config is not None else change.desired.sent if change.desired else {}
-    for check in checks:
+    for check in matters:
         if not check.wrong(config):
             continue
-        refused = check.refused_by(view.target.version)
-        if refused and change.action not in WRITES:
-            continue
+        refused = check.refused_by(version)
         value = in_words(config.get(check.path), fields[check.path].unit)
         yield Finding(
             outcome=Outcome.REFUSED if refused or _is_our_refusal(check, change) else Outcome.WARNS,
@@ -66,6 +69,12 @@ def objections(
             fix=check.fix,
             reaction=Reaction.REFUSES if refused else check.reaction,
         )
+
+
+@cache
+def _outliving(checks: tuple[Check, ...], version: Version) -> tuple[Check, ...]:
+    """Those that something can fail which stands on a server: it was not refused there."""
+    return tuple(check for check in checks if not check.refused_by(version))
 
 
 def _doom(check: Check) -> str:

@@ -11,7 +11,7 @@ from reconciler.core.resource import Config
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives import known as _known
 from reconciler.kinds.primitives.consumer_fields import ConsumerConfig
-from reconciler.kinds.primitives.consumer_settle import canonical, settle
+from reconciler.kinds.primitives.consumer_settle import canonical, settle, stock
 from reconciler.kinds.primitives.known import YoungValue
 from reconciler.kinds.primitives.patch import update_body
 from reconciler.kinds.primitives.sparse import Settled
@@ -24,6 +24,7 @@ __all__ = [
     "canonical",
     "required_level",
     "settle",
+    "stock",
     "unknown_fields",
     "unknown_values",
     "update_body",

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from reconciler.core.resource import Config, Json, ServerDefault
 from reconciler.core.wire import Target, Version
 from reconciler.kinds.primitives.consumer_fields import ConsumerConfig
 from reconciler.kinds.primitives.known import V2_12, V2_14, known
-from reconciler.kinds.primitives.sparse import MINUTE, SECOND, Canon, Settled, limit, listed, metadata, positive, time
+from reconciler.kinds.primitives.sparse import (
+    MINUTE,
+    SECOND,
+    Canon,
+    Settled,
+    followed,
+    limit,
+    listed,
+    metadata,
+    positive,
+    time,
+)
 
 ACK_WAIT = 30 * SECOND
 PINNED_TIMEOUT = 2 * MINUTE
@@ -43,13 +57,29 @@ def canonical(config: Config) -> dict[str, Json]:
 def settle(body: Config, target: Target, *, parent: Config | None = None) -> Settled:
     """What this server would echo for `body`. `parent` is the stream's canonical configuration. Fields and values this
     version lacks stay as written: a rule refuses them."""
-    config = canonical(body)
+    said = canonical(body)
+    config = dict(said)
     _flow_controlled(config, target.version)
     _first_backoff(config)
     _pinned_timeout(config, body, target.version)
     filled = _filled(config, target, parent or {})
     config |= {field: one.value for field, one in filled.items() if one.value is not None}
-    return Settled(config=config, filled=filled)
+    return Settled(config=config, filled=filled, follows=followed(said, config, FOLLOWS))
+
+
+FOLLOWS = {
+    "flow_control": "from ack_policy", "idle_heartbeat": "from ack_policy", "ack_wait": "from backoff",
+    "priority_timeout": "default",
+}  # fmt: skip
+
+
+def stock(config: Config) -> Config:
+    """What stands for a left-out time to acknowledge: 30s where there is something to acknowledge."""
+    return _WAITS if config.get("ack_policy") in ("explicit", "all") else _NEVER_WAITS
+
+
+_WAITS: Config = {"ack_wait": ACK_WAIT}
+_NEVER_WAITS: Config = {"ack_wait": None}
 
 
 def _flow_controlled(config: dict[str, Json], version: Version) -> None:
@@ -73,31 +103,43 @@ def _pinned_timeout(config: dict[str, Json], body: Config, version: Version) -> 
 def _filled(config: Config, target: Target, parent: Config) -> dict[str, ServerDefault]:
     """What the server fills in where the file says nothing."""
     limits = parent.get("consumer_limits") or {}
-    is_pull = "deliver_subject" not in config
-    filled = {
-        "max_waiting": ServerDefault(MAX_WAITING if is_pull else None),
-        "max_ack_pending": _max_ack_pending(config, target, limits),
-        "max_batch": ServerDefault(None, most=ANY),  # a limit of the server that no request shows
-        "inactive_threshold": _inherited(limits, "inactive_threshold") or ServerDefault(None),
-    }
-    return {name: one for name, one in filled.items() if name not in config}
+    fills = _fills(
+        "deliver_subject" not in config, "ack_policy" in config, target.limits.get("max_ack_pending") or 0,
+        limits.get("max_ack_pending") or 0, limits.get("inactive_threshold") or 0,
+    )  # fmt: skip
+    return {name: one for name, one in fills.items() if name not in config}
 
 
 ANY = 1 << 62
 """More than any limit that somebody configures."""
+_NOTHING = ServerDefault(None)
+_WAITING = ServerDefault(MAX_WAITING)
+_BATCH = ServerDefault(None, most=ANY)
+"""A limit of the server that no request shows."""
+_IN_FLIGHT = ServerDefault(MAX_ACK_PENDING, most=MAX_ACK_PENDING)
 
 
-def _inherited(limits: Config, name: str) -> ServerDefault | None:
-    return ServerDefault(limits[name], source="from consumer_limits") if limits.get(name) else None
+@lru_cache(maxsize=64)
+def _fills(
+    is_pull: bool, is_acknowledged: bool, allowed: int, most_in_flight: int, threshold: int
+) -> Mapping[str, ServerDefault]:
+    """By field. The last two numbers are what the stream hands down; thousands of consumers are filled in alike."""
+    return {
+        "max_waiting": _WAITING if is_pull else _NOTHING,
+        "max_ack_pending": _inherited(most_in_flight) or _in_flight(allowed, is_acknowledged),
+        "max_batch": _BATCH,
+        "inactive_threshold": _inherited(threshold) or _NOTHING,
+    }
 
 
-def _max_ack_pending(config: Config, target: Target, limits: Config) -> ServerDefault:
-    """What the stream hands down; else 1000, or less where the account or the server (which no request shows) allows less."""
-    if inherited := _inherited(limits, "max_ack_pending"):
-        return inherited
-    if "ack_policy" not in config:
-        return ServerDefault(None)
-    allowed = target.limits.get("max_ack_pending") or 0
+def _inherited(limit: int) -> ServerDefault | None:
+    return ServerDefault(limit, source="from consumer_limits") if limit else None
+
+
+def _in_flight(allowed: int, is_acknowledged: bool) -> ServerDefault:
+    """1000, or less where the account or the server (which no request shows) allows less."""
+    if not is_acknowledged:
+        return _NOTHING
     if 0 < allowed < MAX_ACK_PENDING:
         return ServerDefault(allowed, most=allowed, source="from the limits of the account")
-    return ServerDefault(MAX_ACK_PENDING, most=MAX_ACK_PENDING)
+    return _IN_FLIGHT

@@ -70,10 +70,11 @@ def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
     queue = "-".join(change.address.names)
     info = view.snapshot.streams.get(queue, {}) if view.snapshot else {}
     if queued := info.get("state", {}).get("messages", 0):
-        said = f"with its stream {queue} go {some(queued, 'queued message')}"
+        said, quantities = f"with its stream {queue} go {some(queued, 'queued message')}", {"queued": queued}
         if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values() if view.snapshot else ()):
             said += f", {some(unfinished)} of them delivered and not acknowledged"
-        yield Finding(outcome=Outcome.WARNS, quantities={"queued": queued}, message=said)
+            quantities["unacknowledged"] = unfinished
+        yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=said)
 
 
 def _positions_go(change: Change, view: View) -> Iterator[Finding]:
@@ -86,7 +87,9 @@ def _positions_go(change: Change, view: View) -> Iterator[Finding]:
     if left or unfinished:
         which = f"{some(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
         said = f"with its members' consumers goes how far they have come: {which}"
-        yield Finding(outcome=Outcome.WARNS, message=said)
+        yield Finding(
+            outcome=Outcome.WARNS, quantities={"undelivered": left, "unacknowledged": unfinished}, message=said
+        )
 
 
 def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:

@@ -8,17 +8,28 @@ from typing import Annotated
 from pydantic import Field
 
 from reconciler.core.diff import Change
+from reconciler.core.effect import Side
 from reconciler.core.kind import FieldInfo
-from reconciler.core.resource import Config, Json, Spec, Terms
-from reconciler.kinds.primitives.group_record import MEMBERSHIP
+from reconciler.core.resource import Config, Json, Spec, Terms, text_like
+from reconciler.core.units import Count
+from reconciler.kinds.primitives.felt import EVERY, felt, fixed
+from reconciler.kinds.primitives.group_record import MEMBERSHIP, NAME
 from reconciler.kinds.primitives.known import Known
-from reconciler.kinds.primitives.values import Count
+
+Member = Annotated[str, text_like(f"^{NAME.pattern}$", "a name of letters, digits, `_`, `=` and `-`")]
+
+
+MEMBERS = (
+    felt(
+        101, Side.READERS, EVERY, "Partitions move between members, with what is queued; a static group cannot change."
+    ),
+)
 
 
 class MemberMapping(Spec):
     """Which partitions a member owns."""
 
-    member: str
+    member: Member
     """The member's name, which its instances join as."""
     partitions: tuple[Count, ...]
     """Partition numbers from 0."""
@@ -27,11 +38,13 @@ class MemberMapping(Spec):
 class GroupSpec(Terms):
     """The part of a partitioned consumer group that both types have."""
 
-    max_members: Annotated[Count, Known(unit="count")]
+    max_members: Annotated[Count, Known(unit="count", felt=fixed(101))]
     """Number of partitions, which is the most members that can work; another number makes an elastic group anew."""
-    members: Annotated[tuple[str, ...] | None, Known(unit="list", ordered=False)] = None
+    members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=MEMBERS)] = None
     """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
-    member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping")] = Field(default=None)
+    member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=MEMBERS)] = Field(
+        default=None
+    )
     """Who owns which partitions; each partition exactly once."""
 
 
@@ -39,8 +52,8 @@ OURS = frozenset(Terms.model_fields)
 
 FIELDS = {
     "max_members": FieldInfo(unit="count"),
-    "filters": FieldInfo(unit="list", ordered=False),
-    "partitioning_filters": FieldInfo(unit="list", ordered=False),
+    "filters": FieldInfo(unit="list", ordered=False, left_out="all subjects"),
+    "partitioning_filters": FieldInfo(unit="list", ordered=False, left_out="all subjects"),
     "max_buffered_msg": FieldInfo(unit="count", default=-1),
     "max_buffered_bytes": FieldInfo(unit="bytes", default=-1),
     "members": FieldInfo(unit="list", ordered=False),

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from reconciler.core.kind import FieldInfo, Unit
-from reconciler.core.resource import Config, Json
+from reconciler.core.resource import Config, Json, model_in
 from reconciler.core.wire import Version
+from reconciler.kinds.primitives.felt import Felt
 
 V2_9, V2_10, V2_11, V2_12, V2_14, V2_15 = (Version(2, minor) for minor in (9, 10, 11, 12, 14, 15))
 OVERLAPPING_FILTERS = Version(2, 12, 5)
@@ -54,6 +55,8 @@ class Known:
     """JetStream API level needed when the field says anything but its default."""
     default: Json = None
     """What the server uses when the field is left out, where that is fixed; saying it equals leaving it out."""
+    left_out: str = ""
+    """What leaving it out means, in words, where `default` says it badly: `no limit` rather than 0."""
     depends: str = ""
     """Why the default cannot be known from outside, in words; empty when it can."""
     update: Update | Updates = Update.FREE
@@ -71,6 +74,8 @@ class Known:
     """Values that need a level of their own."""
     at_create: bool = True
     """False: only an update may set it."""
+    felt: tuple[Felt, ...] | None = None
+    """What clients experience when it changes; None: nobody has said it yet."""
 
     def updates(self, version: Version) -> Update:
         """What an update may do on this version; newer than known means as the newest known."""
@@ -112,12 +117,14 @@ def known(model: type[BaseModel]) -> Mapping[str, Known]:
 @cache
 def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
     """What reports and diffs need to know, by field."""
+    nested = _nested(model)
     return {
         name: FieldInfo(
-            unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since
+            unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since,
+            left_out=k.left_out, nested=field_infos(nested[name]) if name in nested else {},
         )
         for name, k in known(model).items()
-    }
+    }  # fmt: skip
 
 
 def unknown_fields(model: type[BaseModel], config: Config, version: Version) -> list[str]:
@@ -181,13 +188,5 @@ def _objects(path: str, value: Json) -> Iterator[tuple[str, Config]]:
 @cache
 def _nested(model: type[BaseModel]) -> Mapping[str, type[BaseModel]]:
     """Fields that hold objects, with their models."""
-    inner = {name: _inner(model.model_fields[name].annotation) for name in known(model)}
+    inner = {name: model_in(model.model_fields[name].annotation) for name in known(model)}
     return {name: found for name, found in inner.items() if found is not BaseModel}
-
-
-def _inner(annotation: Any) -> type[BaseModel]:
-    """The model in `X | None` or `tuple[X, ...] | None`; BaseModel itself, which has no fields, when there is none."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    inner = (_inner(part) for part in get_args(annotation) if part is not Ellipsis)
-    return next((model for model in inner if model is not BaseModel), BaseModel)

@@ -15,9 +15,14 @@ from reconciler.kinds.primitives.words import listed, some
 NAMED = 3
 
 
+def lagging(origin: str, view: View) -> list[str]:
+    """Streams that have still to take in some of this one."""
+    return _by_origin(view).get(origin, [])
+
+
 def behind_in(origin: str, view: View) -> str:
     """In words after a semicolon; none where nobody is."""
-    names = _by_origin(view).get(origin, [])
+    names = lagging(origin, view)
     if not names:
         return ""
     said = names[:NAMED] + ([some(len(names) - NAMED, "other")] if len(names) > NAMED else [])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from reconciler.core.amount import Amount
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
+from reconciler.core.kind import Unit
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.core.wire import Question
 from reconciler.kinds.primitives import readers, surplus
@@ -22,14 +22,16 @@ def limit_lowered(family: str, own: OwnName = as_named) -> Rule:
         """A limit is lowered below what is stored: the server removes the surplus at once, whoever still wants it.
 
         Only changes that can remove something are flagged. How many messages go, and how many of them each consumer has
-        not processed, comes from live state: exact where the server tells, else as bounds.
+        not processed, comes from live state: exact where the server tells, else as bounds. Consumers, copies and groups that
+        are not of this topology are named with their owners. From its next restart on a server knows the message ids of what
+        is still stored alone: one that is repeated then is stored again.
 
         Instead: let it shrink first, or consent with the value: `allow: [{code: …301, to: …, reason: …}]`.
         """
         return list(_findings(change, view))
 
     def _findings(change: Change, view: View) -> Iterator[Finding]:
-        for field, loss_of in LOSSES.items():
+        for field, loss_of in surplus.LOSSES.items():
             path = own(field)
             if is_lowered(change, path) and (loss := loss_of(change, path, surplus.state_of(change), view)):
                 late = _unread(change, loss, view)
@@ -39,6 +41,7 @@ def limit_lowered(family: str, own: OwnName = as_named) -> Rule:
                     to=surplus.becomes(change, path),
                     message=loss.words + late.words,
                     quantities=_quantities(loss, late),
+                    affects=late.affects,
                     fix=f"consent here if that is meant: {consent_to(f'{family}301', surplus.becomes(change, path), _unit(change, path))}",
                 )
 
@@ -46,18 +49,10 @@ def limit_lowered(family: str, own: OwnName = as_named) -> Rule:
     return harms(judge)
 
 
-LOSSES: Mapping[str, Callable[[Change, str, Mapping[str, Json], View], Loss | None]] = {
-    "max_age": surplus.too_old,
-    "max_msgs": surplus.too_many,
-    "max_bytes": surplus.too_large,
-    "max_msgs_per_subject": surplus.too_many_per_subject,
-}
-
-
 def questions(change: Change, view: View) -> Iterator[Question]:
     """What lowered limits of a stream must ask, also for those who read it."""
     yield from surplus.questions(change, view)
-    for field, loss_of in LOSSES.items():
+    for field, loss_of in surplus.LOSSES.items():
         if (
             is_lowered(change, field)
             and (loss := loss_of(change, field, surplus.state_of(change), view))
@@ -79,6 +74,6 @@ def _quantities(loss: Loss, late: Unread) -> dict[str, Amount]:
     return {**loss.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
 
 
-def _unit(change: Change, path: str) -> str:
+def _unit(change: Change, path: str) -> Unit:
     found = change.field(path)
     return found.info.unit if found else "text"

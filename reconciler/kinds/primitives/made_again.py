@@ -8,6 +8,7 @@ from typing import NamedTuple
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.primitives import dependants
 from reconciler.kinds.primitives.known import V2_15
 from reconciler.kinds.primitives.surplus import OwnName, as_named
 from reconciler.kinds.primitives.words import consent_to, listed, some
@@ -57,6 +58,7 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
             outcome=Outcome.NEEDS_CONSENT if behind.words else Outcome.WARNS,
             quantities={name: number for name, number in (("messages", messages), ("skipped", behind.most)) if number},
             message="; ".join(said),
+            affects=dependants.streams(behind.skipping, view),
             fix=f"{resume}restore a backup before you apply, if there is one (nats stream restore)"
             + (f"; or consent here: {consent_to(f'{family}312')}" if behind.words else ""),
         )
@@ -72,6 +74,8 @@ class _Skipping(NamedTuple):
     most: int = 0
     first: int = 0
     """The `first_seq` with which they skip nothing; 0: nobody knows it."""
+    skipping: tuple[str, ...] = ()
+    """Their names."""
 
 
 def _skipping(origin: str, first: int, view: View) -> _Skipping:
@@ -81,10 +85,11 @@ def _skipping(origin: str, first: int, view: View) -> _Skipping:
     reached = max((at for at in copies.values() if at is not None), default=0)
     most, unsaid = max(0, reached + 1 - first), sorted(name for name, at in copies.items() if at is None)
     late = sorted(name for name, at in copies.items() if at is not None and at >= first)
+    unsure = unsaid if first == 1 else []
     words = [f"{listed(late)} copied from it, and {_skips(late)} its first {some(most, 'message')}"] if late else []
-    if unsaid and first == 1:
-        words.append(f"{listed(unsaid)} copied from it, and {_skips(unsaid)} as many of its messages as came before")
-    return _Skipping(tuple(words), most, 0 if unsaid else reached + 1)
+    if unsure:
+        words.append(f"{listed(unsure)} copied from it, and {_skips(unsure)} as many of its messages as came before")
+    return _Skipping(tuple(words), most, 0 if unsaid else reached + 1, (*late, *unsure))
 
 
 def _skips(names: Sequence[str]) -> str:

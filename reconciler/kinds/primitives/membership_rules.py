@@ -10,7 +10,7 @@ from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.group_record import NAME
 from reconciler.kinds.primitives.group_shape import MOST_PARTITIONS
-from reconciler.kinds.primitives.subjects import LONGEST_NAME
+from reconciler.kinds.primitives.subjects import LONGEST_NAME, name_problem
 from reconciler.kinds.primitives.words import consent_to
 
 LETTERS = "use letters, digits, `_`, `=` and `-`"
@@ -33,10 +33,11 @@ def bad_name(family: str) -> Rule:
         stream, group = change.address.names
         members = list(change.becomes("members") or change.becomes("member_mappings") or ())
         for name in [f"{stream}-{group}"] if family == "EG" else [f"{group}-{member}" for member in members]:
-            if len(name) > LONGEST_NAME:
+            if len(name) > LONGEST_NAME and not name_problem(stream):
                 said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers take no such name"
                 yield refused("", said, "use shorter names")
-        for what, name in (("stream", stream), ("group", group)):
+        named = (("group", group),) if name_problem(stream) else (("stream", stream), ("group", group))
+        for what, name in named:  # what no stream can be called is the stream's own error
             if not NAME.fullmatch(name):
                 yield refused("", f"{what} name `{name}` cannot be part of a group's key", LETTERS)
         places = {"members": "members[{}]", "member_mappings": "member_mappings[{}].member"}

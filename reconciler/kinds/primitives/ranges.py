@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.core.rule import Finding, Outcome, Reaction
+from reconciler.core.units import show_bytes, show_duration
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.validity import Sent, objection, sources_of, validity
-from reconciler.kinds.primitives.values import show_bytes, show_duration
 from reconciler.kinds.primitives.words import in_words, some
 
 MILLISECOND, SECOND = 1_000_000, 1_000_000_000
@@ -23,6 +23,8 @@ REFUSES_REPLICAS = Version(2, 14, 6)
 LARGEST_MESSAGE = (1 << 31) - 1
 LONGEST_DESCRIPTION = 4096
 MOST_METADATA = 128 << 10
+TOMBSTONES = 1 << 62
+"""From this sequence on a file store takes a message for the mark of a deleted one (nats-server filestore.go, `tbit`)."""
 
 
 @validity(544, "bad-duration", err_code=10052)
@@ -40,7 +42,7 @@ def bad_duration(sent: Sent) -> Iterator[Finding]:
             yield objection(
                 own,
                 f"{own} {in_words(value, 'duration')} is {'negative' if value < 0 else f'less than {show_duration(least)}'}",
-                f"write {show_duration(least)} or more, or leave {own} out",
+                f"write {show_duration(least)} or more, or leave {own} out; a number without a unit counts nanoseconds",
             )
     age, window = sent.get("max_age") or 0, sent.get("duplicate_window") or 0
     if 0 < age < window:
@@ -57,7 +59,8 @@ def out_of_range(sent: Sent) -> Iterator[Finding]:
     """A number or text that servers do not take: replicas beyond 0 to 5, messages of 2 GiB and more, a sequence below
     zero, a description over 4096 bytes, metadata over 128 KiB.
 
-    They refuse the whole configuration, or cannot even read it.
+    They refuse the whole configuration, or cannot even read it. A `first_seq` from 2^62 on they take, and at their next
+    start all messages from there on are *gone*: in a file they look like marks of deleted ones.
 
     Instead: choose a value in the range the message names.
     """
@@ -80,6 +83,15 @@ def _negative_sequences(sent: Sent) -> Iterator[Finding]:
     for path, sequence in {"first_seq": sent.get("first_seq"), **starts}.items():
         if (sequence or 0) < 0:
             yield objection(path, f"{path} {sequence} is negative", "sequences begin at 1; leave it out for the first")
+    first = sent.get("first_seq") or 0
+    if sent.is_new and first >= TOMBSTONES and sent.get("storage") != "memory":
+        yield objection(
+            sent.own("first_seq"),
+            f"{sent.own('first_seq')} {first} is from 2^62 on, where a server takes messages for deleted ones: it would say ok "
+            "and lose them all at its next restart",
+            "write a smaller one, with room for all messages to come; below 2^61 there always is",
+            reaction=Reaction.DOOMS,
+        )
 
 
 def _too_much_text(sent: Sent) -> Iterator[Finding]:

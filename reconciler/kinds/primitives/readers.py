@@ -7,15 +7,16 @@ order, there are bounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.core.amount import Amount, exactly
-from reconciler.core.resource import Config, Json
+from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import Finding, Outcome, View
 from reconciler.core.wire import MessagesFrom, Scope
-from reconciler.kinds.primitives.lagging import behind_in
+from reconciler.kinds.primitives import dependants
+from reconciler.kinds.primitives.lagging import behind_in, lagging
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.words import amount, listed, some
 
@@ -39,6 +40,8 @@ class Unread(NamedTuple):
     words: str = ""
     furthest: Amount = exactly(0)
     """How many of them the consumer that is furthest behind has not processed."""
+    affects: Sequence[Address] = ()
+    """All that have not processed some of them, and the copies that lack some."""
 
 
 ASKED = 50
@@ -62,22 +65,36 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
             yield MessagesFrom(stream=stream, start=1, filter=one)
 
 
-def unread(stream: str, state: Info, going: Going, view: View, *, by: Mapping[str, int] | None = None) -> Unread:
+def unread(
+    stream: str,
+    state: Info,
+    going: Going,
+    view: View,
+    *,
+    by: Mapping[str, int] | None = None,
+    goes_whole: Callable[[str], bool] = lambda _filter: False,
+) -> Unread:
     """Who has not processed what goes, in words after a semicolon; no words where nobody reads it. `by`: how many go by
-    subject, where that is known: a consumer has nothing to do with what its filters leave out."""
+    subject, where that is known: a consumer has nothing to do with what its filters leave out. `goes_whole`: does all
+    that a filter takes go, so that nothing stays for a consumer of such filters?"""
     if view.snapshot is None or not going.messages.most:
         return Unread()
     everybody = view.snapshot.consumers.get(stream, {})
     parts = {name: _part(info, going, by) for name, info in everybody.items()}
     consumers = {name: info for name, info in everybody.items() if parts[name].messages.most}
-    behind = {name: unprocessed(stream, info, state, parts[name], view) for name, info in consumers.items()}
+    taken = {
+        name: parts[name].messages.most if all(map(goes_whole, filters(info["config"]))) else state.get("messages", 0)
+        for name, info in consumers.items()
+    }
+    behind = {name: unprocessed(stream, info, taken[name], parts[name], view) for name, info in consumers.items()}
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
     words = _in_words(consumers, late, behind) + _why(stream, consumers, behind, going, view)
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"which consumers have not processed them could not be read ({why})"
     said = (f"; {words}" if words else "") + behind_in(stream, view)
     numbers = (exactly(0), *behind.values())
-    return Unread(said, Amount(max(one.least for one in numbers), max(one.most for one in numbers)))
+    affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging(stream, view), view))
+    return Unread(said, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
 
 
 def _in_words(consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount]) -> str:
@@ -158,10 +175,9 @@ def behind(info: Info) -> int:
     return int(info.get("num_pending", 0) + info.get("num_ack_pending", 0))
 
 
-def unprocessed(stream: str, info: Info, state: Info, going: Going, view: View) -> Amount:
-    """How many of the messages that go this consumer still wants. It may have been read later than its stream, when more
-    had come: no more than go are said."""
-    messages = state.get("messages", 0)
+def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View) -> Amount:
+    """How many of the messages that go this consumer still wants; `messages`: of how many that are stored at most. It may
+    have been read later than its stream, when more had come: no more than go are said."""
     least, most = max(0, behind(info) - (messages - going.messages.least)), min(behind(info), going.messages.most)
     if going.before is not None:
         remain = Amount(messages - going.messages.most, messages - going.messages.least)

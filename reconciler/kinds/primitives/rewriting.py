@@ -9,7 +9,7 @@ from reconciler.core.rule import Finding, Reaction
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.copies import only_from_2_12
 from reconciler.kinds.primitives.known import V2_12
-from reconciler.kinds.primitives.subjects import collide, is_subset
+from reconciler.kinds.primitives.subjects import is_subset, is_valid, overlap
 from reconciler.kinds.primitives.transforms import Problem, worst_problem
 from reconciler.kinds.primitives.validity import Sent, objection, sources_of, validity
 
@@ -53,7 +53,9 @@ def _same_subjects(sent: Sent, path: str, source: Json, transforms: Sequence[Jso
     for index, transform in enumerate(transforms):
         for other in transforms[:index]:
             one, two = transform.get("src", ""), other.get("src", "")
-            if collide(one, two) if path == "mirror" else _inside(one, two) or _inside(two, one):
+            if not all(src == "" or is_valid(src) for src in (one, two)):
+                continue
+            if overlap(one, two) if path == "mirror" else _inside(one, two) or _inside(two, one):
                 yield objection(
                     f"{path}.subject_transforms[{index}]",
                     f"`{one or '>'}` overlaps with `{two or '>'}` of the same {'mirror' if path == 'mirror' else 'source'}",
@@ -90,7 +92,8 @@ def bad_republish(sent: Sent) -> Iterator[Finding]:
             reaction=Reaction.INERT if sent.is_new else Reaction.HARMS,
         )
         return
-    cycle = next((subject for subject in sent.config.get("subjects", ()) if collide(dest, subject)), None)
+    stored = (subject for subject in sent.config.get("subjects", ()) if is_valid(subject))
+    cycle = next((subject for subject in stored if overlap(dest, subject)), None)
     if cycle is not None:
         yield objection(
             "republish.dest",

@@ -5,16 +5,18 @@ with another filter it is another source, which begins at the first message of i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from reconciler.core.amount import Amount
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.core.wire import MessagesFrom
+from reconciler.kinds.primitives import dependants
 from reconciler.kinds.primitives.copies import identity, origin_of
 from reconciler.kinds.primitives.origins import taken_subjects
 from reconciler.kinds.primitives.subjects import collide, meets
-from reconciler.kinds.primitives.surplus import OwnName, as_named, state_of
+from reconciler.kinds.primitives.surplus import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.primitives.words import amount, consent_to, some
 
 STARTS = ("opt_start_seq", "opt_start_time", "consumer")
@@ -47,7 +49,8 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
 
 def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
     for index, source in _others(change, view):
-        yield _flagged(f"{family}304", index, source, _copied(source, change, view))
+        again = _flagged(f"{family}304", index, source, _copied(source, change, view))
+        yield replace(again, affects=dependants.everybody(stream_of(change), view))
 
 
 def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:
@@ -136,16 +139,24 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
     )
 
 
+def _still_to_come(told: Source, view: View) -> Amount | None:
+    """A server's lag leaves out what is on its way or did not fit in; more than its origin holds cannot be left. None: the
+    origin lies elsewhere."""
+    origin = view.snapshot.streams.get(told["name"]) if view.snapshot and "external" not in told else None
+    return Amount(told["lag"], max(told["lag"], origin["state"].get("messages", 0))) if origin else None
+
+
 def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
     info = view.snapshot.streams.get(stream, {}) if view.snapshot else {}
     staying = [origin_of(source) for source in change.becomes("sources") or ()]
     for told in (info.get("sources") or ()) if change.touches("sources") else ():
         if told.get("lag") and origin_of(told) not in staying:
+            left = _still_to_come(told, view)
+            behind = amount(left, "message") if left else f"at least {some(told['lag'], 'message')}"
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="sources",
-                quantities={"left": told["lag"]},
-                message=f"source {told['name']} is taken off when {stream} is at least {some(told['lag'], 'message')} behind: "
-                "the rest of it never comes",
+                quantities={"left": left} if left else {},
+                message=f"source {told['name']} is taken off when {stream} is {behind} behind: the rest of it never comes",
                 fix=f"take it off when `nats stream info {stream}` shows no lag",
             )

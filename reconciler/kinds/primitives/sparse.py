@@ -27,6 +27,13 @@ class Settled:
     config: Config
     filled: Mapping[str, ServerDefault] = field(default_factory=dict)
     """Fields left out that the server fills in; `config` holds the stock values."""
+    follows: Mapping[str, str] = field(default_factory=dict)
+    """Other fields of `config` that are not as was said, and where their values come from, in words."""
+
+
+def followed(said: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
+    """Of these sources, by field, those that count here."""
+    return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != said.get(name)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

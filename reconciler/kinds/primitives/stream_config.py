@@ -23,11 +23,12 @@ from reconciler.kinds.primitives.stream_parts import (
     StreamSource,
     SubjectTransform,
 )
-from reconciler.kinds.primitives.stream_settle import canonical, settle
+from reconciler.kinds.primitives.stream_settle import STOCK, canonical, settle
 
 __all__ = [
     "FIELDS",
     "FIELD_INFOS",
+    "STOCK",
     "ConsumerLimits",
     "External",
     "Placement",

@@ -7,9 +7,10 @@ from typing import Annotated
 from pydantic import Field
 
 from reconciler.core.resource import Spec
+from reconciler.core.units import Count, Duration, SequenceNumber
 from reconciler.kinds.primitives.known import V2_10, V2_14, Known
+from reconciler.kinds.primitives.texts import Name, Subject
 from reconciler.kinds.primitives.times import Time
-from reconciler.kinds.primitives.values import Count, Duration
 
 
 class Placement(Spec):
@@ -26,40 +27,40 @@ class Placement(Spec):
 class SubjectTransform(Spec):
     """Rewrites subjects that match `src` to `dest`."""
 
-    src: Annotated[str | None, Known()] = None
+    src: Annotated[Subject | None, Known()] = None
     """Subjects to rewrite; may hold wildcards. Server: `>`."""
-    dest: Annotated[str | None, Known()] = None
+    dest: Annotated[Subject | None, Known()] = None
     """What they become, with functions such as `{{wildcard(1)}}` and `{{partition(8,1)}}`; empty keeps the subject."""
 
 
 class External(Spec):
     """Reaches a stream in another account or domain."""
 
-    api: Annotated[str | None, Known()] = None
+    api: Annotated[Subject | None, Known()] = None
     """API prefix that leads there, for example `$JS.hub.API`."""
-    deliver: Annotated[str | None, Known()] = None
+    deliver: Annotated[Subject | None, Known()] = None
     """Prefix for the subjects messages are delivered on. Server: none."""
 
 
 class SourceConsumer(Spec):
     """A durable consumer on the origin that is used instead of a temporary one."""
 
-    name: Annotated[str | None, Known()] = None
+    name: Annotated[Name | None, Known()] = None
     """The consumer's name."""
-    deliver_subject: Annotated[str | None, Known()] = None
+    deliver_subject: Annotated[Subject | None, Known()] = None
     """The consumer's own deliver subject, a literal."""
 
 
 class StreamSource(Spec):
     """A stream that messages are copied from."""
 
-    name: Annotated[str, Known(), Field(min_length=1)]
+    name: Annotated[Name, Known(), Field(min_length=1)]
     """The origin's name."""
-    opt_start_seq: Annotated[Count | None, Known(unit="count")] = None
+    opt_start_seq: Annotated[SequenceNumber | None, Known(unit="count")] = None
     """First sequence to copy. Server: the first there is."""
     opt_start_time: Annotated[Time | None, Known(unit="time")] = None
     """Copy messages stored at or after this time. Server: all."""
-    filter_subject: Annotated[str | None, Known()] = None
+    filter_subject: Annotated[Subject | None, Known()] = None
     """Copy only matching subjects; not together with `subject_transforms`. Server: all."""
     subject_transforms: Annotated[tuple[SubjectTransform, ...] | None, Known(unit="list", since=V2_10)] = None
     """Filters and rewrites at once: only subjects that match a `src` are copied. Since 2.10."""
@@ -72,9 +73,9 @@ class StreamSource(Spec):
 class Republish(Spec):
     """Publishes every stored message again, for plain subscribers."""
 
-    src: Annotated[str | None, Known(default=">")] = None
+    src: Annotated[Subject | None, Known(default=">")] = None
     """Which stored subjects. Server: `>`."""
-    dest: Annotated[str | None, Known()] = None
+    dest: Annotated[Subject | None, Known()] = None
     """Under which subject; must not lead back into the stream."""
     headers_only: Annotated[bool | None, Known(unit="flag", default=False)] = None
     """Publish headers without the message. Server: false."""

@@ -9,6 +9,7 @@ from reconciler.kinds.primitives.sparse import (
     MINUTE,
     Canon,
     Settled,
+    followed,
     listed,
     lower,
     mapping,
@@ -61,14 +62,30 @@ def canonical(config: Config) -> dict[str, Json]:
 def settle(body: Config, target: Target, *, name: str, origin: Config | None = None) -> Settled:
     """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, where it
     lives in the same account and is known. Fields this version lacks stay as written: a rule refuses them."""
-    config = canonical(body)
+    said = canonical(body)
+    config = dict(said)
     _name_as_subject(config, name)
     _forced_by_markers_and_schedules(config, target.version)
     _implied_republish(config)
     filled = _filled(config, target.version, origin)
     _sealed(config)
     config |= {field: one.value for field, one in filled.items() if one.value is not None}
-    return Settled(config=config, filled=filled)
+    return Settled(config=config, filled=filled, follows=followed(said, config, _sources(config)))
+
+
+def _sources(config: Config) -> dict[str, str]:
+    """Where values come from that the server sets by itself, or over whatever is said."""
+    sealed = dict.fromkeys(("discard", "deny_delete", "deny_purge", "max_age", "allow_rollup_hdrs"), "from sealed")
+    forced = "from subject_delete_marker_ttl" if "subject_delete_marker_ttl" in config else "from allow_msg_schedules"
+    follows = {
+        **dict.fromkeys(("allow_msg_ttl", "allow_rollup_hdrs", "deny_purge"), forced),
+        "subjects": "from its name",
+    }
+    return {**follows, "republish": "from subject_transform", **(sealed if "sealed" in config else {})}
+
+
+STOCK: Config = {"first_seq": 1}
+"""What stands for left-out fields whose defaults a server shows, so that saying them is no different."""
 
 
 def _name_as_subject(config: dict[str, Json], name: str) -> None:

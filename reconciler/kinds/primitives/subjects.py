@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reconciler.core.resource import Config
+
 WHITE = frozenset(" \t\r\n\f")
 LONGEST_NAME = 255
 WILDCARDS = ("*", ">")
@@ -66,7 +68,12 @@ def meets(some: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def collide(one: str, other: str) -> bool:
-    """May some literal subject match both? As the server asks it: beside a real wildcard it takes tokens that merely
+    """May some literal subject match both? An invalid subject is matched by none: that is its only error."""
+    return overlap(one, other) and is_valid(one) and is_valid(other)
+
+
+def overlap(one: str, other: str) -> bool:
+    """The same of subjects known to be valid, as the server asks it: beside a real wildcard it takes tokens that merely
     start with one (`*a`) for wildcards too, and so refuses a little more than it would have to."""
     if one == other:
         return True
@@ -88,6 +95,23 @@ def _reaches(pattern: list[str], literal: list[str]) -> bool:
         if index >= len(literal) or (token[:1] != "*" and token != literal[index]):
             return False
     return len(pattern) == len(literal)
+
+
+RESERVED = ("$JS.>", "$JSC.>", "$NRG.>", "$SYS.>")
+ALLOWED = ("$JS.EVENT.>", "$SYS.ACCOUNT.>")
+
+
+def reserved(subject: str) -> str | None:
+    """The server's own subjects that it takes in."""
+    taken = next((one for one in RESERVED if subject[:1] in "$*>" and collide(subject, one)), None)
+    return None if taken and any(is_subset(subject, one) for one in ALLOWED) else taken
+
+
+def storable(config: Config) -> dict[int, str]:
+    """A stream's subjects by their index, without those that no server lets it have, whatever else there is: they are
+    errors by themselves, and what they would meet is none."""
+    subjects = enumerate(config.get("subjects") or ())
+    return {i: one for i, one in subjects if is_valid(one) and (config.get("no_ack") or not reserved(one))}
 
 
 def name_problem(name: str) -> str | None:

@@ -10,11 +10,20 @@ from reconciler.core.amount import Amount, exactly
 from reconciler.core.diff import Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import View
-from reconciler.core.wire import Holes, MessagesFrom, Oldest, Question, SubjectCounts, Unanswered, Version
+from reconciler.core.units import show_duration
+from reconciler.core.wire import (
+    Holes,
+    MessagesFrom,
+    MessagesSince,
+    Oldest,
+    Question,
+    SubjectCounts,
+    Unanswered,
+    Version,
+)
 from reconciler.kinds.primitives import times
 from reconciler.kinds.primitives.readers import Going
-from reconciler.kinds.primitives.values import show_duration
-from reconciler.kinds.primitives.words import age, amount, size, some
+from reconciler.kinds.primitives.words import age, amount, average, size, some
 
 State = Mapping[str, Json]
 OwnName = Callable[[str], str]
@@ -25,6 +34,8 @@ MANY_HOLES = 100_000
 FEW_BYTES = 256 * 1024
 """So much may be read to find out how large each message is."""
 
+FINDS_TIMES = Version(2, 12)
+"""Before, a search by time errs where messages between the first and the last one were deleted."""
 TRIMS = Version(2, 14)
 """Before, a limit per subject where there was none trims a subject only when its next message comes, or at a restart."""
 
@@ -58,7 +69,7 @@ def stream_of(change: Change) -> str:
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
     """What lowered limits must ask; `own` gives a kind's name for a stream's field."""
     age_field, subject_field = own("max_age"), own("max_msgs_per_subject")
-    if is_lowered(change, age_field) and (asked := _since(change, age_field)):
+    if is_lowered(change, age_field) and (asked := _since(change, age_field, view)):
         yield asked
         answer = view.facts.get(asked)
         if isinstance(answer, Mapping) and "messages" not in answer:
@@ -108,12 +119,15 @@ def _limit(change: Change, path: str, value: Json) -> Json:
     return None if limit is None or limit <= 0 else limit
 
 
-def _since(change: Change, path: str) -> MessagesFrom | None:
+def _since(change: Change, path: str, view: View) -> MessagesFrom | MessagesSince | None:
     """The first message young enough, by the clock of the server that answered."""
     asked, longest = (change.live.state.get("ts") if change.live else None), becomes(change, path)
     if not asked or not longest or not state_of(change).get("messages"):
         return None
-    return MessagesFrom(stream=stream_of(change), start=times.before(asked, longest))
+    since = times.before(asked, longest)
+    if view.target.version < FINDS_TIMES and state_of(change).get("num_deleted"):
+        return MessagesSince(stream=stream_of(change), since=since)
+    return MessagesFrom(stream=stream_of(change), start=since)
 
 
 def _per_subject(change: Change) -> Iterator[SubjectCounts]:
@@ -122,7 +136,7 @@ def _per_subject(change: Change) -> Iterator[SubjectCounts]:
 
 
 def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
-    messages, asked = state.get("messages", 0), _since(change, path)
+    messages, asked = state.get("messages", 0), _since(change, path, view)
     oldest = _oldest_age(change, state)
     if not messages or oldest is None or oldest <= becomes(change, path):
         return None
@@ -138,7 +152,7 @@ def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
         return None
     why = "" if going.messages.is_exact else ", in bounds since the holes between them were not counted"
     return Loss(
-        words=f"{amount(going.messages)} of {some(messages, 'message')}{_about(going, state)} are older than {limit} "
+        words=f"{amount(going.messages)} of {some(messages, 'message')}{_weighing(going, change)} are older than {limit} "
         f"and go at apply{why}",
         going=going,
     )
@@ -165,7 +179,8 @@ def too_many(change: Change, path: str, state: State, view: View) -> Loss | None
     before = _first_kept(exactly(surplus), state, _deleted(change, view))
     going = Going(messages=exactly(surplus), before=before)
     return Loss(
-        words=f"{some(surplus)} of {some(state['messages'], 'message')}{_about(going, state)} go at apply", going=going
+        words=f"{some(surplus)} of {some(state['messages'], 'message')}{_weighing(going, change)} go at apply",
+        going=going,
     )
 
 
@@ -216,23 +231,30 @@ def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int
     """How many of the oldest messages are that large together, and how large one may be. None of them is smaller than the
     smallest there can be."""
     messages, stored = state.get("messages", 0), state["bytes"]
-    smallest = SMALLEST.get(change.live.state["config"].get("storage") if change.live else "", 31)
+    smallest = smallest_message(change)
     largest = max(smallest, min(LARGEST, stored - (messages - 1) * smallest))
     least, most = max(1, -(-surplus // largest), messages - (stored - surplus) // smallest), -(-surplus // smallest)
     guess = min(messages, -(-surplus * messages // stored))
     return Amount(min(least, guess), max(guess, min(messages, most)), guess), largest
 
 
+def smallest_message(change: Change) -> int:
+    config: Mapping[str, Json] = change.live.state.get("config") or {} if change.live else {}
+    return SMALLEST.get(str(config.get("storage")), 31)
+
+
 def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
     limit, messages = becomes(change, path), state.get("messages", 0)
-    if messages <= limit or change.becomes("discard_new_per_subject"):
+    if messages <= limit:
         return None
     counts = next((view.facts.get(asked) for asked in _per_subject(change)), None)
     if isinstance(counts, Mapping):
         by = {subject: number - limit for subject, number in counts.items() if number > limit}
         above = sum(by.values())
         is_prompt = view.target.version >= TRIMS or _limit(change, path, change.was(path))
-        when = "go at apply" if is_prompt else "go with the next message or restart"
+        refuses = change.becomes("discard_new_per_subject")  # then no message comes that would remove another
+        later = "go at the server's next restart" if refuses else "go with the next message or restart"
+        when = "go at apply" if is_prompt else later
         words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
         return Loss(words=words, going=Going(messages=exactly(above)), by=by) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
@@ -253,11 +275,17 @@ def _because(answer: object) -> str:
     return f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
 
 
-def _about(going: Going, state: State) -> str:
-    """Their share of the stream's bytes, where only the average tells."""
-    if not going.messages.is_exact or not state.get("bytes"):
+def _weighing(going: Going, change: Change) -> str:
+    """Their share of the stream's bytes: the average tells it, and what the largest and smallest messages can be bounds it."""
+    stored, messages, number = state_of(change).get("bytes"), state_of(change)["messages"], going.messages.most
+    if not going.messages.is_exact or not stored:
         return ""
-    return f" (about {size(going.messages.most * state['bytes'] // state['messages'])})"
+    if number == messages:
+        return f" ({average(exactly(stored))})"
+    smallest, guess, staying = smallest_message(change), number * stored // messages, messages - number
+    least = max(number * smallest, stored - staying * LARGEST)
+    most = min(number * LARGEST, stored - staying * smallest)
+    return f" ({average(Amount(min(least, guess), max(guess, most), guess))})"
 
 
 def keeps_old(change: Change) -> bool:
@@ -270,3 +298,12 @@ def _oldest_age(change: Change, state: State) -> int | None:
     """Nanoseconds between the first stored message and the server's own clock when it answered."""
     asked, first = (change.live.state.get("ts") if change.live else None), state.get("first_ts")
     return times.between(first, asked) if asked and first else None
+
+
+LOSSES: Mapping[str, Callable[[Change, str, State, View], Loss | None]] = {
+    "max_age": too_old,
+    "max_msgs": too_many,
+    "max_bytes": too_large,
+    "max_msgs_per_subject": too_many_per_subject,
+}
+"""By the server's name of a limit."""

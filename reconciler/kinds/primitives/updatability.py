@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reconciler.core.diff import Action, Change, FieldChange
+from reconciler.core.resource import Config, Json
 from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
 from reconciler.kinds.primitives.known import Known
+from reconciler.kinds.primitives.validity import Lower
 from reconciler.kinds.primitives.words import in_words
 
 
@@ -22,6 +24,8 @@ class Fixed:
     consentable: bool = False
     also: tuple[int, ...] = ()
     """What the server answers where it stumbles over something else of the same change first."""
+    part_of: str = ""
+    """A field that sets this one too: where it is taken back, its own rule says all there is to say."""
     with_consent: str = ""
     """What happens where the kind knows another way, for the rule's page."""
 
@@ -30,21 +34,32 @@ Manner = Callable[[Change, View, Finding], Finding | None]
 """What becomes of a refusal where the kind knows another way."""
 
 
+def _configurations(change: Change) -> tuple[Config, Config]:
+    return change.desired.config if change.desired else {}, change.live.config if change.live else {}
+
+
 def updatability_rules(
     fields: Mapping[str, Known],
     fixed: Mapping[str, Fixed],
     *,
     of: str,
     manner: Manner = lambda _change, _view, refusal: refusal,
+    lower: Lower = _configurations,
 ) -> tuple[Rule, ...]:
-    """One rule per entry; the versions and the server's answer come from the field's own table."""
-    return tuple(_rule(field, fields[field], words, of, manner) for field, words in fixed.items())
+    """One rule per entry; the versions and the server's answer come from the field's own table. `lower` gives the
+    configurations that the server compares."""
+    return tuple(_rule(field, fields[field], words, of, manner, lower) for field, words in fixed.items())
 
 
-def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner) -> Rule:
+def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner, lower: Lower) -> Rule:
     def judge(change: Change, view: View) -> Found:
-        found = change.field(field)
-        if found is None or about.may_become(change.was(field), change.becomes(field), view.target.version):
+        if (found := change.field(field)) is None:
+            return None
+        desired, before = lower(change)
+        wanted, live = desired.get(field), before.get(field)
+        if before.get(words.part_of) and not desired.get(words.part_of):
+            return None
+        if about.may_become(live, wanted, view.target.version):
             return None
         refusal = Finding(
             outcome=Outcome.REFUSED,
@@ -72,11 +87,12 @@ def _turn(found: FieldChange, about: Known) -> str:
     """What was asked for: adding and removing are no changes from nothing and to nothing."""
     if found.desired is None and about.default is None:
         return "go back to the server's own" if about.depends else "be removed"
+    live, desired = (_shown(value, found) for value in (found.live, found.desired))
     if found.live is None and about.default is None:
         if about.depends:
-            return f"change to {_shown(found.desired, about)}"
-        return f"be added ({_shown(found.desired, about)})" if isinstance(found.desired, str | int) else "be added"
-    return f"change from {_shown(found.live, about)} to {_shown(found.desired, about)}"
+            return f"change to {desired}"
+        return f"be added ({desired})" if isinstance(found.desired, str | int) else "be added"
+    return f"change from {live} to {desired}"
 
 
 def _by_version(about: Known) -> str:
@@ -87,5 +103,5 @@ def _by_version(about: Known) -> str:
     return str(first) + "".join(f" before {since.short}, then {update}" for since, update in later)
 
 
-def _shown(value: object, about: Known) -> str:
-    return in_words(about.default if value is None else value, about.unit)
+def _shown(value: Json, found: FieldChange) -> str:
+    return in_words(found.info.default if value is None else value, found.info.unit)

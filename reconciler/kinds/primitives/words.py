@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from reconciler.core.amount import Amount
-from reconciler.core.consent import entry, quoted
-from reconciler.kinds.primitives.values import BYTES, NANOSECONDS, show_bytes, show_duration
+from reconciler.core.consent import entry
+from reconciler.core.kind import FieldInfo, Unit
+from reconciler.core.units import BYTES, NANOSECONDS, show_duration, show_number
+from reconciler.core.written import written
 
 _THOUSANDS = (("G", 10**9, 999_500_000), ("M", 10**6, 999_500), ("k", 10**3, 10_000))
 """Unit, factor, and the least number said in it: what would round up to 1000 of the smaller one."""
@@ -26,9 +27,19 @@ def amount(known: Amount, noun: str = "") -> str:
     if known.is_exact:
         return shown
     if known.about is not None:
-        least = f"at least {some(known.least)} " if known.least else ""
-        return f"about {some(known.about)}, {least}{'and ' if least else ''}at most {shown}"
-    return f"at least {some(known.least)} and at most {shown}" if known.least else f"up to {shown}"
+        return f"about {some(known.about)}, {_between(some(known.least) if known.least else '', shown)}"
+    return _between(some(known.least), shown) if known.least else f"up to {shown}"
+
+
+def average(known: Amount) -> str:
+    """`about 2.8 GiB by their average size, at least 30 MiB and at most 8 GiB`; or just how large, where that is known."""
+    if known.about is None:
+        return size(known.most)
+    return f"about {size(known.about)} by their average size, {_between(size(known.least), size(known.most))}"
+
+
+def _between(least: str, most: str) -> str:
+    return f"at least {least} and at most {most}" if least else f"at most {most}"
 
 
 def listed(parts: list[str]) -> str:
@@ -56,25 +67,15 @@ def in_words(value: Any, unit: str = "text") -> str:
     """A raw value as it would stand in a file; absence is `nothing`."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int) and unit == "duration":
-        return show_duration(value)
     if value == -1 and unit in ("count", "bytes"):
         return "no limit"
-    if isinstance(value, int) and unit == "bytes":
-        return show_bytes(value)
+    if isinstance(value, int) and unit in ("duration", "bytes"):
+        return show_number(value, unit)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value) or "nothing"
     return str(value) if isinstance(value, int | str) else "what it is" if value else "nothing"
 
 
-def consent_to(code: str, value: Any = None, unit: str = "text") -> str:
+def consent_to(code: str, value: Any = None, unit: Unit = "text") -> str:
     """What to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
-    return entry(code, "" if value is None else _as_written(value, unit))
-
-
-def _as_written(value: Any, unit: str) -> str:
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, list):
-        return f"[{', '.join(_as_written(item, unit) for item in value)}]"
-    return in_words(value, unit) if isinstance(value, int) and value >= 0 else json.dumps(value)
+    return entry(code, "" if value is None else written(value, FieldInfo(unit=unit)))

@@ -16,8 +16,10 @@ from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls, group_record, group_steps
 from reconciler.kinds.primitives import group_rules as shared
 from reconciler.kinds.primitives import membership_rules as membership
+from reconciler.kinds.primitives.felt import fixed
 from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.primitives.known import Known
+from reconciler.kinds.primitives.texts import Subject
 
 BUCKET = group_record.STATIC_BUCKET
 
@@ -25,7 +27,7 @@ BUCKET = group_record.STATIC_BUCKET
 class StaticGroupSpec(GroupSpec):
     """A static partitioned consumer group as written in a file."""
 
-    filters: Annotated[tuple[str, ...] | None, Known(unit="list", ordered=False)] = None
+    filters: Annotated[tuple[Subject, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))] = None
     """Subjects after the partition number that members consume. Left out: all."""
 
 
@@ -107,7 +109,7 @@ def group_type_change(change: Change, view: View) -> Found:
 STATIC_GROUP = Kind(
     name="static_group",
     family="SG",
-    place=Place("groups", within="stream", tag=("type", "static")),
+    place=Place("groups", within="stream", tag=("type", "static"), names=group_record.NAME.pattern),
     spec=StaticGroupSpec,
     fields=FIELDS,
     recognise=_recognise,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.kind import Unit
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Version
+from reconciler.kinds.primitives.dependants import consumers
 from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.origins import copiers
 from reconciler.kinds.primitives.subjects import matches
@@ -16,7 +19,7 @@ from reconciler.kinds.primitives.words import consent_to, in_words
 
 REMOVABLE = (Version(2, 12, 12), Version(2, 14, 3))
 """First patches for which a limit that is gone is no limit; before, it counts as 0."""
-UNITS = {"max_ack_pending": "count", "inactive_threshold": "duration"}
+UNITS: Mapping[str, Unit] = {"max_ack_pending": "count", "inactive_threshold": "duration"}
 
 
 def _staying(change: Change, view: View) -> Iterator[tuple[str, Config, Change | None]]:
@@ -67,6 +70,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
                 path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
                 message=f"{_named(above)} {'has' if len(above) == 1 else 'have'} more {field} than "
                 + (f"{in_words(limit, unit)}" if limit else f"none, which is what this server reads from no {field}"),
+                affects=consumers(change.address.name, above, view),
                 fix="lower them as well, in the same file" if limit else "keep a limit that none of them exceeds",
             )
 
@@ -136,6 +140,7 @@ def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
                 path=f"subjects[{taken}]",
                 message=f"`{subjects[taken]}` takes in `{deliver}`, where consumer {name} delivers: it would store its own "
                 "deliveries, and the consumer is gone after the server's next restart",
+                affects=consumers(change.address.name, [name], view),
                 fix=f"write narrower subjects, or give {name} another deliver_subject",
             )
 
@@ -161,13 +166,15 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
             if not raw.get(field) and (not theirs or _is_left_out(theirs, field))
         ]
         if field == "inactive_threshold" and silent:
-            yield _given(field, limit, [name for name, _ in silent])
+            names = [name for name, _ in silent]
+            yield replace(_given(field, limit, names), affects=consumers(change.address.name, names, view))
         elif lost := [name for name, raw in silent if raw.get("deliver_subject") and raw.get("ack_policy") == "none"]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=f"consumer_limits.{field}",
                 message=f"{_named(lost)} would be gone after the server's next restart: push consumers without "
                 f"acknowledgements cannot have the {field} {in_words(limit, unit)} they are given then",
+                affects=consumers(change.address.name, lost, view),
                 fix=f"write {field}: -1 into them, in the same file, or leave the limit out",
             )
 
@@ -183,7 +190,7 @@ def _given(field: str, limit: int, names: list[str]) -> Finding:
         to=limit,
         message=f"from the server's next restart on, {_listed(names)} will be deleted when idle for "
         f"{in_words(limit, UNITS[field])}: until now without {field}",
-        fix=f"write {field} into them, in the same file, or consent here: {consent_to('ST556', limit)}",
+        fix=f"write {field} into them, in the same file, or consent here: {consent_to('ST556', limit, UNITS[field])}",
     )
 
 

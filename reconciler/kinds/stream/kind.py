@@ -11,9 +11,10 @@ from reconciler.core.rule import View
 from reconciler.core.wire import Snapshot, Step
 from reconciler.kinds.primitives import calls
 from reconciler.kinds.primitives.origins import origin_of_mirror
-from reconciler.kinds.primitives.stream_config import FIELD_INFOS, StreamConfig, canonical, settle
+from reconciler.kinds.primitives.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
+from reconciler.kinds.primitives.texts import NAME
 from reconciler.kinds.stream.losses import questions
-from reconciler.kinds.stream.rules import RULES
+from reconciler.kinds.stream.rules import EFFECTS, RULES
 
 
 class StreamSpec(StreamConfig):
@@ -28,7 +29,7 @@ OURS = frozenset({*Terms.model_fields, "external"})
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
     for name, info in snapshot.streams.items():
-        yield Resource(address=Address.of("stream", name), config=canonical(info["config"]), state=info)
+        yield Resource(address=Address.of("stream", name), config=canonical(info["config"]), stock=STOCK, state=info)
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
@@ -40,8 +41,9 @@ def _settle(declared: Declared, context: Context) -> Resource:
         )
     settled = settle(body, context.target, name=name, origin=origin_of_mirror(body, context))
     return Resource(
-        address=declared.address, config=settled.config, filled=settled.filled, terms=spec, where=declared.where
-    )
+        address=declared.address, config=settled.config, filled=settled.filled, follows=settled.follows, stock=STOCK,
+        terms=spec, where=declared.where,
+    )  # fmt: skip
 
 
 def _steps(change: Change, view: View) -> Sequence[Step]:
@@ -73,7 +75,7 @@ def _render(resource: Resource) -> Mapping[str, Json]:
 STREAM = Kind(
     name="stream",
     family="ST",
-    place=Place("streams"),
+    place=Place("streams", names=NAME),
     spec=StreamSpec,
     fields=FIELD_INFOS,
     recognise=_recognise,
@@ -84,7 +86,8 @@ STREAM = Kind(
     primary=lambda address: Raw("stream", (address.name,)),
     needs=_needs,
     lends=_lends,
-    questions=questions,
+    questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
+    consequences=EFFECTS.consequences,
     unknown=lambda address, snapshot: snapshot.unknown_stream(address.name),
     rules=RULES,
 )

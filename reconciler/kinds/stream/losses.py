@@ -6,20 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from reconciler.core.amount import Amount, exactly
-from reconciler.core.consent import quoted
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
-from reconciler.kinds.primitives import losses, peers, sources_changed, surplus
+from reconciler.core.written import quoted
+from reconciler.kinds.primitives import dependants, losses, peers, sources_changed, surplus
+from reconciler.kinds.primitives.lagging import lagging
 from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.made_again import made_again
+from reconciler.kinds.primitives.one_way import to_copy
 from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide, is_subset, matches
 from reconciler.kinds.primitives.words import amount, consent_to, listed, size, some
-from reconciler.kinds.stream.one_way import to_copy
 
 NAMED = 5
 EMPTIES = Version(2, 15)
@@ -65,6 +66,7 @@ def interest_retention(change: Change, view: View) -> Found:
         to="interest",
         quantities={"messages": going},
         message=words,
+        affects=dependants.streams(lagging(change.address.name, view), view),
         fix=f"consent here if that is meant: {consent_to('ST302', 'interest')}",
     )
 
@@ -180,7 +182,16 @@ def _stored(change: Change, gone: list[str], view: View) -> tuple[str, dict[str,
     if not (number := sum(staying.values())):
         return ". Nothing is stored under it", {"stored": 0}
     leaving = Going(messages=exactly(number))
-    late = unread(change.address.name, surplus.state_of(change), leaving, view, by=staying)
+    late = unread(
+        change.address.name,
+        surplus.state_of(change),
+        leaving,
+        view,
+        by=staying,
+        goes_whole=lambda one: (
+            any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
+        ),
+    )
     return f". {some(number, 'stored message')} under it stay{'s' if number == 1 else ''}{late.words}", {
         "stored": number
     }
@@ -204,7 +215,7 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
     name = change.address.name
     losing = list(_lose_consumers(name, view))
-    foreign = {one: owner for one in losing if (owner := view.owner_of("consumer", name, one))}
+    foreign = [one for one in losing if view.owner_of("consumer", name, one)]
     protected = [one for one in losing if one not in foreign and view.protects("consumer", name, one)]
     if unread := going_unread(name, surplus.state_of(change), view):
         yield unread
@@ -212,8 +223,8 @@ def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.REFUSED,
             quantities={"consumers": len(foreign)},
-            message=f"{some(len(foreign), 'consumer')} of other topologies would go with it: "
-            + _named([f"{one} (of `{owner}`)" for one, owner in foreign.items()]),
+            affects=dependants.consumers(name, foreign, view),
+            message=f"{some(len(foreign), 'consumer')} of other topologies would go with it",
             fix="let their topologies remove or forget them first",
         )
     if protected:
@@ -228,6 +239,7 @@ def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
             outcome=Outcome.NEEDS_CONSENT,
             path="",
             quantities={"consumers": len(losing)},
+            affects=dependants.consumers(name, losing, view),
             message=f"consumers that this topology does not remove go with it: {_named(losing)}",
             fix=f"{_let_go_first(change, losing, view)}, or allow it for this run: --allow ST310={change.address}",
         )

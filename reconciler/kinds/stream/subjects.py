@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.core.diff import Change
 from reconciler.core.rule import Finding, Outcome, View, rule
-from reconciler.kinds.primitives.subjects import collide, is_valid
+from reconciler.kinds.primitives.subjects import collide, is_valid, storable
 
 
 @rule("ST542", "invalid-subject", err_code=10052)
@@ -33,9 +33,9 @@ def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
 
     Instead: keep the wider one.
     """
-    subjects = change.becomes("subjects") or ()
-    for index, subject in enumerate(subjects):
-        earlier = next((other for other in subjects[:index] if collide(subject, other)), None)
+    subjects = storable(change.desired.config if change.desired else {})
+    for index, subject in subjects.items():
+        earlier = next((other for at, other in subjects.items() if at < index and collide(subject, other)), None)
         if earlier is not None:
             yield Finding(
                 outcome=Outcome.REFUSED,

@@ -10,7 +10,7 @@ from reconciler.core.rule import Finding, Outcome, Reaction
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.stream_config import FIELDS
-from reconciler.kinds.primitives.subjects import collide, is_subset
+from reconciler.kinds.primitives.subjects import reserved
 from reconciler.kinds.primitives.validity import Sent, is_since, objection, validity
 
 SCHEDULES_SETTLED = (Version(2, 12, 10), Version(2, 14, 2))
@@ -141,10 +141,6 @@ def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
         )
 
 
-RESERVED = ("$JS.>", "$JSC.>", "$NRG.>", "$SYS.>")
-ALLOWED = ("$JS.EVENT.>", "$SYS.ACCOUNT.>")
-
-
 @validity(548, "reserved-subject", err_code=10052)
 def reserved_subject(sent: Sent) -> Iterator[Finding]:
     """A subject that takes in the server's own: `$JS`, `$JSC`, `$NRG` or `$SYS`, or everything.
@@ -162,8 +158,8 @@ def reserved_subject(sent: Sent) -> Iterator[Finding]:
 def _reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
     """What is wrong with it, and what to do."""
     if "no_ack" not in sent.config:
-        taken = next((reserved for reserved in RESERVED if subject[:1] in "$*>" and collide(subject, reserved)), None)
-        if taken is None or any(is_subset(subject, allowed) for allowed in ALLOWED):
+        taken = reserved(subject)
+        if taken is None:
             return None
         return (
             f"`{subject}` takes in `{taken}`, which is the server's own",

@@ -154,7 +154,7 @@ def _filling(capacity: Sequence[Row]) -> Iterator[str]:
         names = _named([one["target"] for _, one in same])
         within = "in" if len(same) == 1 else "first in"
         full = (
-            f"full {within} {show_days(same[0][0])} and refuses new messages then"
+            f"full {within} about {show_days(same[0][0])} at the growth of the last looks, and refuses new messages then"
             if is_later
             else "full and refuses new messages"
         )

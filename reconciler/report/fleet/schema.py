@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import get_args
 
 from reconciler.core.diff import FieldClass
 from reconciler.core.drift import Standing
-from reconciler.core.kind import Unit
 from reconciler.report.fleet.json import FORMAT
 from reconciler.report.fleet.seen import UNREACHABLE, UNREMEMBERED
 from reconciler.report.plan_schema import plan_schema
@@ -18,6 +16,7 @@ from reconciler.report.schema_parts import (
     FLAG,
     TEXT,
     TEXTS,
+    UNIT,
     VALUE,
     Schema,
     fixed,
@@ -120,7 +119,7 @@ def _looked() -> dict[str, Schema]:
             topology=TEXT, address=TEXT, team=TEXT, reason=TEXT, ignored=TEXT, place=TEXT, error=TEXT,
         ),
         "field": fixed(
-            {"path": TEXT, "class": one_of(FieldClass), "drift": FLAG, "unit": one_of_texts(*get_args(Unit))},
+            {"path": TEXT, "class": one_of(FieldClass), "drift": FLAG, "unit": UNIT},
             applied=VALUE, live=VALUE, desired=VALUE, ignored=TEXT,
         ),
         "verdict": fixed({"code": CODE, "message": TEXT}),

@@ -5,33 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.core.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.core.units import show_duration
 from reconciler.core.wire import MessagesFrom, copies
 from reconciler.kinds.primitives.origins import taken_subjects
 from reconciler.kinds.primitives.surplus import state_of
-from reconciler.kinds.primitives.values import show_duration
+from reconciler.kinds.primitives.validity import Lower
 from reconciler.kinds.primitives.words import consent_to, size, some
 
+DENIED = {
+    "deny_delete": "single messages can never again be deleted through the API",
+    "deny_purge": "the stream can never again be purged",
+}
 
-@rule("ST206", "one-way-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.ONE_WAY)
-def one_way_change(change: Change, view: View) -> Iterator[Finding]:
-    """A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
 
-    The server does it, and refuses the way back for as long as the stream lives.
+def one_way_change(family: str, lower: Lower) -> Rule:
+    """The 206 of a family; `lower` gives the configurations of its streams, where no field of these has another name."""
+    code = f"{family}206"
 
-    Instead: leave it as it is; or consent, with a reason: `allow: [{code: ST206, to: true, reason: …}]`.
-    """
-    denied = {
-        "deny_delete": "single messages can never again be deleted through the API",
-        "deny_purge": "the stream can never again be purged",
-    }
-    seals = change.becomes("sealed") and not change.was("sealed")
-    for path, what in {"sealed": _sealing(change)}.items() if seals else denied.items():  # sealing denies both
-        if change.becomes(path) and not change.was(path):
-            yield _one_way(path, True, what)
-    if change.was("mirror") and not change.becomes("mirror"):
-        what, behind = _promotion(change, view)
-        yield _one_way("mirror", None, what, behind)
+    def judge(change: Change, view: View) -> Iterator[Finding]:
+        wanted, live = lower(change)
+        seals = wanted.get("sealed") and not live.get("sealed")
+        for path, what in {"sealed": _sealing(change)}.items() if seals else DENIED.items():  # sealing denies both
+            if wanted.get(path) and not live.get(path):
+                yield _one_way(code, path, True, what)
+        if change.was("mirror") and not change.becomes("mirror"):
+            what, behind = _promotion(change, view)
+            yield _one_way(code, "mirror", None, what, behind)
+
+    judge.__doc__ = f"""A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
+
+        The server does it, and refuses the way back for as long as the stream lives.
+
+        Instead: leave it as it is; or consent, with a reason: `allow: [{{code: {code}, to: true, reason: …}}]`.
+        """
+    return rule(code, "one-way-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.ONE_WAY)(judge)
 
 
 def _sealing(change: Change) -> str:
@@ -82,15 +90,13 @@ def _to_copy(change: Change, view: View) -> int | None:
     return 0 if answer["first"] is None else answer.get("messages")
 
 
-def _one_way(path: str, value: object, what: str, lost: int | None = None) -> Finding:
+def _one_way(code: str, path: str, value: object, what: str, lost: int | None = None) -> Finding:
+    stay = f"write `{path}: false`, as it is; or " if value else ""
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=path,
         to=value,
         quantities={} if lost is None else {"messages": lost},
         message=f"{path} cannot be taken back as long as this stream lives: {what}",
-        fix=f"consent here if that is meant: {consent_to('ST206', value)}",
+        fix=f"{stay}consent here if that is meant: {consent_to(code, value)}",
     )
-
-
-RULES = (one_way_change,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 NANOSECONDS = {
@@ -17,11 +17,13 @@ BYTES = {
     "B": 1, "K": 1 << 10, "KB": 1000, "KiB": 1 << 10, "M": 1 << 20, "MB": 1000**2, "MiB": 1 << 20,
     "G": 1 << 30, "GB": 1000**3, "GiB": 1 << 30, "T": 1 << 40, "TB": 1000**4, "TiB": 1 << 40,
 }  # fmt: skip
-INT64 = 1 << 63
+INT64, UINT64 = 1 << 63, 1 << 64
+WRITTEN = "written"
+"""The context in which values are validated that stand in a file, as a person wrote them."""
 
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d|w|y)")
 _BYTES = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?i?B|[KMGT])")
-_INTEGER = re.compile(r"[+-]?\d[\d_]*")
+_INTEGER = re.compile(r"[+-]?(?:0|[1-9][\d_]*)")
 
 
 def _refuse(kind: str, value: Any, advice: str) -> PydanticCustomError:
@@ -43,8 +45,8 @@ def _integer(value: Any) -> int | None:
 
 
 def _within(number: int, kind: str, value: Any, bound: int = INT64) -> int:
-    if not -bound <= number < bound:
-        raise _refuse(kind, value, f"a number between {-bound:_} and {bound - 1:_}")
+    if not -INT64 <= number < bound:
+        raise _refuse(kind, value, f"a number between {-INT64:_} and {bound - 1:_}")
     return number
 
 
@@ -59,6 +61,18 @@ def parse_duration(value: Any) -> int:
     return _within(round(sum(_scaled(number, NANOSECONDS[unit]) for number, unit in parts)), "a duration", value)
 
 
+def written_duration(value: Any, info: ValidationInfo) -> int:
+    """The same; of what a person wrote into a file, a bare number below a millisecond was hardly meant as nanoseconds."""
+    nanoseconds = parse_duration(value)
+    if info.context == WRITTEN and 0 < nanoseconds < NANOSECONDS["ms"] and _integer(value) is not None:
+        shown = f"{nanoseconds / 1000:g}µs" if nanoseconds >= NANOSECONDS["us"] else f"{nanoseconds}ns"
+        raise PydanticCustomError(
+            "wrong_value", "`{value}` is {shown}, for a number without a unit counts nanoseconds; did you mean `{number}s`? "
+            "So few nanoseconds need their unit: {number}ns", {"value": str(value), "shown": shown, "number": nanoseconds},
+        )  # fmt: skip
+    return nanoseconds
+
+
 def parse_bytes(value: Any) -> int:
     """Bytes in `20GiB`, `512KB` or a raw number of bytes; -1 is the server's "no limit"."""
     raw = _integer(value)
@@ -70,12 +84,17 @@ def parse_bytes(value: Any) -> int:
     return _within(round(_scaled(match[1], BYTES[match[2]])), "a size", value)
 
 
-def parse_count(value: Any) -> int:
+def parse_count(value: Any, bound: int = INT64) -> int:
     """A whole number; `1_000_000` is welcome."""
     raw = _integer(value)
     if raw is None:
-        raise _refuse("a whole number", value, "for example 1000 or 1_000_000")
-    return _within(raw, "a whole number", value)
+        raise _refuse("a whole number", value, "for example 5 or 1_000_000")
+    return _within(raw, "a whole number", value, bound)
+
+
+def parse_sequence(value: Any) -> int:
+    """A place in a stream, of which servers count twice as many as of anything else."""
+    return parse_count(value, UINT64)
 
 
 def _scaled(number: str, unit: int) -> float | int:
@@ -83,28 +102,42 @@ def _scaled(number: str, unit: int) -> float | int:
 
 
 def show_duration(nanoseconds: int) -> str:
-    """The shortest exact spelling: `7d`, `1h30m`, `1500ms`; parse_duration reads it back."""
+    """In units from the largest down (`7d`, `1h30m`), or in nanoseconds alone where that is shorter; exact."""
     if nanoseconds <= 0:
-        return "0s" if nanoseconds == 0 else str(nanoseconds)
+        return "0s" if nanoseconds == 0 else f"{nanoseconds:_}"
     parts, rest = [], nanoseconds
     for unit in ("d", "h", "m", "s", "ms", "us", "ns"):
         number, rest = divmod(rest, NANOSECONDS[unit])
         if number:
             parts.append(f"{number}{unit}")
-    return "".join(parts)
+    return min("".join(parts), f"{nanoseconds}ns", key=len)
+
+
+_SIZES = ("TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB")
 
 
 def show_bytes(size: int) -> str:
-    """An exact spelling where one exists (`20GiB`), else the plain number; parse_bytes reads it back."""
-    for unit in ("TiB", "GiB", "MiB", "KiB"):
-        if size >= BYTES[unit] and size % BYTES[unit] == 0:
-            return f"{size // BYTES[unit]}{unit}"
-    return str(size)
+    """The shortest exact spelling: `20GiB`, `1GB`, else the plain number, `1_234_567`."""
+    fitting = (f"{size // BYTES[unit]}{unit}" for unit in _SIZES if size > 0 and size % BYTES[unit] == 0)
+    return min([*fitting, f"{size:_}"], key=len)
+
+
+def show_number(value: int, unit: str) -> str:
+    """A raw number as it stands in a file."""
+    if unit == "duration":
+        return show_duration(value)
+    return show_bytes(value) if unit == "bytes" else f"{value:_}" if unit == "count" else str(value)
+
+
+def show_quantity(name: str, number: int) -> str:
+    """So much of what is counted: `1_000 messages`, `1GiB`, `1_234_567 bytes`."""
+    shown = show_bytes(number) if name == "bytes" else f"{number:_}"
+    return shown if shown.endswith("B") else f"{shown} {name}"
 
 
 Duration = Annotated[
     int,
-    BeforeValidator(parse_duration),
+    BeforeValidator(written_duration),
     WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d|w|y))+$"}]}),
 ]  # fmt: skip
 Bytes = Annotated[
@@ -112,8 +145,6 @@ Bytes = Annotated[
     BeforeValidator(parse_bytes),
     WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"}]}),
 ]  # fmt: skip
-Count = Annotated[
-    int,
-    BeforeValidator(parse_count),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[+-]?[0-9][0-9_]*$"}]}),
-]  # fmt: skip
+_NUMBER = WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[+-]?[0-9][0-9_]*$"}]})
+Count = Annotated[int, BeforeValidator(parse_count), _NUMBER]
+SequenceNumber = Annotated[int, BeforeValidator(parse_sequence), _NUMBER]

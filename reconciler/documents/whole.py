@@ -1,0 +1,100 @@
+"""Writes files whole or not at all: what was there stays until all of the new text has found room, however full the disk is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+IMMOVABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
+"""The folder takes no other file, or this one is a mount of its own: it may be writable all the same."""
+NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
+
+
+def write_whole(files: Mapping[Path, bytes], *, only_new: bool = False) -> None:
+    """All of them, or none: each is written beside its place, and they take their places once every one is on the disk.
+    What is no file, such as a pipe or a terminal, is written to as it is. `only_new`: where one is there by then, it stays,
+    and FileExistsError says so. Raises OSError with the name of the file that could not be written."""
+    beside: dict[Path, tuple[Path, Path]] = {}
+    try:
+        for path, data in files.items():
+            if _is_file(path):
+                place = Path(os.path.realpath(path))
+                fresh = place.with_name(f".unfinished-{secrets.token_hex(6)}")
+                beside[fresh] = path, place
+                _written(fresh, data, path, place)
+        for path, data in files.items():
+            if not _is_file(path):
+                path.write_bytes(data)
+        for fresh, (path, place) in beside.items():
+            _moved(fresh, place, files[path], only_new=only_new)
+    finally:
+        for fresh in beside:
+            fresh.unlink(missing_ok=True)
+
+
+def _is_file(path: Path) -> bool:
+    """Or nothing yet. A descriptor stays what it leads to: whoever opened it would not see what takes its place."""
+    named = os.path.abspath(path)  # noqa: PTH100 - links are what is asked about
+    is_descriptor = named.startswith(("/dev/", "/proc/")) and not named.startswith("/dev/shm/")
+    return not is_descriptor and (path.is_file() or not path.exists())
+
+
+def _written(fresh: Path, data: bytes, path: Path, place: Path) -> None:
+    try:
+        with fresh.open("xb") as file:
+            file.write(data)
+            if place.exists():
+                os.fchmod(file.fileno(), place.stat().st_mode & 0o7777)
+                os.fsync(file.fileno())  # what was there goes only when this is safe
+    except OSError as error:
+        if error.errno not in IMMOVABLE or not place.exists():
+            raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _moved(fresh: Path, place: Path, data: bytes, *, only_new: bool) -> None:
+    if not fresh.exists():
+        _written_over(place, data)
+    elif only_new:
+        _linked(fresh, place)
+    else:
+        try:
+            fresh.replace(place)
+        except OSError as error:
+            if error.errno not in IMMOVABLE or not place.exists():
+                raise
+            _written_over(place, data)
+
+
+def _linked(fresh: Path, place: Path) -> None:
+    """A link is never put over what is there."""
+    try:
+        os.link(fresh, place)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise OSError(error.errno, error.strerror, str(place)) from None
+        if os.path.lexists(place):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place)) from None
+        fresh.replace(place)
+
+
+def _written_over(place: Path, data: bytes) -> None:
+    """Without being emptied first, so that what was there has its room still and can be put back."""
+    before = place.read_bytes()
+    try:
+        _over(place, data)
+    except OSError as error:
+        with suppress(OSError):
+            _over(place, before)
+        raise OSError(error.errno, error.strerror, str(place)) from None
+
+
+def _over(place: Path, data: bytes) -> None:
+    left = memoryview(data)
+    with place.open("r+b", buffering=0) as file:
+        while left:
+            left = left[file.write(left) or 0 :]
+        file.truncate(len(data))

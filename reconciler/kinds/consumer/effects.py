@@ -1,0 +1,318 @@
+"""What readers experience when a consumer changes, and when its position is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from reconciler.core.amount import Amount, exactly
+from reconciler.core.resource import Json
+from reconciler.core.rule import Finding, Outcome
+from reconciler.core.units import show_duration
+from reconciler.kinds.consumer.around import is_work_queue, stream_of
+from reconciler.kinds.consumer.losses import filter_change
+from reconciler.kinds.consumer.pull_push import pushes
+from reconciler.kinds.primitives.consumer_config import FIELDS
+from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
+from reconciler.kinds.primitives.felt import value_after
+from reconciler.kinds.primitives.foretold import Effects, Moved, foretold, note, notes_of
+from reconciler.kinds.primitives.readers import behind, filters
+from reconciler.kinds.primitives.times import ZERO, between
+from reconciler.kinds.primitives.words import amount, in_words, listed, some
+
+
+def _info(moved: Moved) -> Mapping[str, Json]:
+    return moved.change.live.state if moved.change.live else {}
+
+
+def _number(moved: Moved, name: str) -> int:
+    """`num_pending` and the like, as the server counts them."""
+    return int(_info(moved).get(name) or 0)
+
+
+def _is_used(moved: Moved) -> bool:
+    """Does a client wait on it now?"""
+    return bool(_number(moved, "num_waiting") or _info(moved).get("push_bound"))
+
+
+def _was_used(moved: Moved) -> bool:
+    return _is_used(moved) or bool((_info(moved).get("delivered") or {}).get("consumer_seq"))
+
+
+def _after(moved: Moved) -> str:
+    """The new value in words, and where it comes from if the file does not say it."""
+    found = moved.change.field(moved.path)
+    words = in_words(value_after(moved.change, moved.path), FIELDS[moved.field].unit)
+    source = found.filled if found else ""
+    return f"{words} ({source})" if source else words
+
+
+def _acknowledges(moved: Moved) -> bool:
+    """Before and after: otherwise it is made anew, or stays as it is."""
+    return all(said("ack_policy") in ("explicit", "all") for said in (moved.change.was, moved.change.becomes))
+
+
+@foretold(601, "payloads-withheld")
+def payloads_withheld(moved: Moved) -> Iterable[Finding]:
+    """`headers_only` is set: messages come without their payload, which `Nats-Msg-Size` counts.
+
+    A client that does not expect that processes and acknowledges empty messages.
+
+    Instead: declare a second consumer with headers only.
+    """
+    if not _was_used(moved) and not _number(moved, "num_pending"):
+        yield note("messages come without their payload")
+        return
+    waiting = _number(moved, "num_pending")
+    many = f"; {some(waiting, 'pending message')} {'is' if waiting == 1 else 'are'} the first" if waiting else ""
+    yield Finding(
+        outcome=Outcome.WARNS,
+        path=moved.path,
+        message=f"clients get messages without their payload from then on{many}",
+        fix="declare a second consumer with headers_only",
+    )
+
+
+ASKS = {
+    "max_batch": "for more than {} messages",
+    "max_expires": "that wait for longer than {}",
+    "max_bytes": "for more than {}",
+}
+
+
+@foretold(602, "pulls-refused")
+def pulls_refused(moved: Moved) -> Iterable[Finding]:
+    """A limit of pull requests is set or lowered, and requests that ask for more are refused with status 409.
+
+    What clients ask for no server shows: many client libraries ask for hundreds of messages and wait for half a minute. It
+    is no verdict where no client has ever pulled, and push consumers have no such limits.
+
+    Instead: lower first what clients ask for.
+    """
+    if pushes(moved.change.desired.config if moved.change.desired else {}):
+        return
+    words = f"pulls {ASKS[moved.field].format(_after(moved))} are refused (409) from then on"
+    if not _was_used(moved):
+        yield note(words)
+        return
+    waiting = _number(moved, "num_waiting")
+    now = f"; {some(waiting, 'pull')} {'waits' if waiting == 1 else 'wait'} now" if waiting else ""
+    yield Finding(
+        outcome=Outcome.WARNS, path=moved.path, message=f"{words}{now}", fix="lower first what clients ask for"
+    )
+
+
+@foretold(603, "never-delivered-again")
+def never_delivered_again(moved: Moved) -> Iterable[Finding]:
+    """`max_deliver` is lowered to what messages in flight were delivered already: unless they are acknowledged, nobody gets
+    them again.
+
+    On a work queue or an interest stream they stay stored all the same, until somebody deletes them.
+
+    Instead: let clients acknowledge what is in flight first, or consent with the value.
+    """
+    most, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
+    if not _acknowledges(moved) or not most or most < 1:
+        return
+    spent = exactly(flying) if most == 1 else Amount(0, min(flying, _number(moved, "num_redelivered")))
+    if not spent.most:
+        yield note(f"a message is delivered at most {some(most, 'time')}, and then never again")
+        return
+    stream = stream_of(moved.change, moved.view) or {}
+    stays = ", and stay stored for ever" if is_work_queue(stream) or stream.get("retention") == "interest" else ""
+    yield Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=moved.path,
+        to=most,
+        message=f"{amount(spent)} of {some(flying, 'message')} in flight {'was' if spent.most == 1 else 'were'} delivered "
+        f"{'once' if most == 1 else f'{most:_} times'} already: unless acknowledged in time, they are never delivered again{stays}",
+        quantities={"messages": spent},
+        fix="let clients acknowledge what is in flight first",
+    )
+
+
+@foretold(604, "vanishes-when-idle")
+def vanishes_when_idle(moved: Moved) -> Iterable[Finding]:
+    """`inactive_threshold` is set or lowered, or taken over from the `consumer_limits` of the stream: the server deletes the
+    consumer with its position when no client has used it for so long, durable or not.
+
+    While messages are in flight it waits for their acknowledgement first. Where a client waits on the consumer now, this
+    only warns: it takes an outage of that length.
+
+    Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` write a longer one here.
+    """
+    threshold, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
+    wait = (moved.change.becomes("ack_wait") or ACK_WAIT) if flying and _acknowledges(moved) else 0
+    idle = f"after {_after(moved)} without a client" + (
+        f", or {show_duration(threshold + wait)} while messages are in flight," if wait else ""
+    )
+    unread = behind(_info(moved))
+    lose = f", and {some(unread, 'message')} {'loses its' if unread == 1 else 'lose their'} reader" if unread else ""
+    is_used = _is_used(moved)
+    yield Finding(
+        outcome=Outcome.WARNS if is_used else Outcome.NEEDS_CONSENT,
+        path=moved.path,
+        to=threshold,
+        message=f"{idle} the server deletes this consumer with its position{lose}; "
+        + ("a client is there now" if is_used else "no client waits on it now"),
+        fix="write a longer inactive_threshold, or none",
+    )
+
+
+@foretold(605, "delivered-again")
+def delivered_again(moved: Moved) -> Iterable[Finding]:
+    """`ack_wait` is lowered, also by a shorter first `backoff`, below the time that messages in flight already take: they are
+    delivered again at once, and processed twice.
+
+    Instead: wait until what is in flight is acknowledged.
+    """
+    wait, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
+    if not _acknowledges(moved) or not wait:
+        return
+    if moved.change.becomes("max_deliver") == 1:
+        yield note(f"what takes clients longer than {_after(moved)} is given up")
+        return
+    if not flying:
+        yield note(f"what takes clients longer than {_after(moved)} is delivered again")
+        return
+    asked, last = _info(moved).get("ts"), (_info(moved).get("delivered") or {}).get("last_active")
+    is_old = bool(asked and last and last != ZERO and between(last, asked) >= wait)
+    again = exactly(flying) if is_old else Amount(0, flying)
+    yield Finding(
+        outcome=Outcome.WARNS,
+        path=moved.path,
+        message=f"{amount(again)} of {some(flying, 'message')} in flight {'comes' if again.most == 1 else 'come'} again unless "
+        f"acknowledged within {_after(moved)} of delivery",
+        quantities={"redelivered": again},
+        fix="wait until what is in flight is acknowledged",
+    )
+
+
+@foretold(606, "throttled")
+def throttled(moved: Moved) -> Iterable[Finding]:
+    """`max_ack_pending` is lowered to what is in flight, or below: nothing more is delivered until enough is acknowledged.
+
+    Instead: lower it when less is in flight.
+    """
+    most, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
+    if not _acknowledges(moved) or not most or most < 1:
+        return
+    if flying < most:
+        yield note(f"at most {some(most, 'message')} are in flight at once")
+        return
+    over = flying - most + 1
+    yield Finding(
+        outcome=Outcome.WARNS,
+        path=moved.path,
+        message=f"{some(flying, 'message')} {'is' if flying == 1 else 'are'} in flight: nothing is delivered until "
+        f"{some(over)} of them {'is' if over == 1 else 'are'} acknowledged",
+        quantities={"over": over},
+        fix="lower it when less is in flight",
+    )
+
+
+@foretold(607, "subscribers-fall-silent")
+def subscribers_fall_silent(moved: Moved) -> Iterable[Finding]:
+    """A push consumer delivers to another subject, for another queue group, or for one where there was none.
+
+    Subscribers of the old subject hear nothing more; while somebody listens there, the server refuses it (CO112). What is
+    in flight is delivered to the new subject as well, and never again where `max_deliver` is reached. With
+    another queue group it goes on as before until it restarts or another server leads. Then it delivers only while a client
+    is subscribed in the new group, or without one where none is named; plain subscribers get what it delivers either way.
+
+    Instead: let clients subscribe as it will be first, or declare a second consumer.
+    """
+    before, after = moved.change.was(moved.path), moved.change.becomes(moved.path)
+    if not moved.change.was("deliver_subject") or not moved.change.becomes("deliver_subject"):
+        return  # it becomes another kind of consumer, of which its own rule speaks
+    if moved.field == "deliver_group":
+        who = f"in queue group {after}" if after else "without a queue group"
+        old = f"those of {before}" if before else "those without a queue group"
+        yield _silent(
+            moved,
+            f"from the server's next restart on, nothing is delivered until a client is subscribed {who}: {old} do not count",
+        )
+    elif not _info(moved).get("push_bound"):
+        yield _silent(
+            moved,
+            f"messages go to {after}, and clients that subscribe to {before} again hear nothing{_flies_again(moved)}",
+        )
+
+
+def _flies_again(moved: Moved) -> str:
+    """What is in flight goes to the new subject at once, unless it was delivered as often as it may be."""
+    most, flying = moved.change.becomes("max_deliver") or -1, _number(moved, "num_ack_pending")
+    if not flying:
+        return ""
+    if most == 1:
+        return f"; {some(flying, 'message')} in flight {'is' if flying == 1 else 'are'} never delivered again, acknowledged or not"
+    again = f"; {some(flying, 'message')} in flight {'comes' if flying == 1 else 'come'} again there at once"
+    return f"{again}, unless delivered {most} times already" if most > 1 else again
+
+
+def _silent(moved: Moved, words: str) -> Finding:
+    if not _was_used(moved):
+        return note(words)
+    return Finding(
+        outcome=Outcome.WARNS, path=moved.path, message=words, fix="let clients subscribe as it will be first"
+    )
+
+
+@foretold(608, "paced")
+def paced(moved: Moved) -> Iterable[Finding]:
+    """Messages come more slowly, a lower `rate_limit_bps` while messages are pending; or to another client, which is pinned
+    once the pinned one has been silent for `priority_timeout`.
+
+    Instead: lower it when less is pending.
+    """
+    if moved.field == "backoff":
+        if _waits(moved.change.was) != _waits(moved.change.becomes):
+            yield note("what is not acknowledged comes again at other times")
+        return
+    if moved.field == "priority_timeout":
+        if moved.change.was("priority_policy") == moved.change.becomes("priority_policy") == "pinned_client":
+            yield note(f"another client is pinned when the pinned one was silent for {_silence(moved)}")
+        return
+    pending = _number(moved, "num_pending")
+    words = f"at most {some(value_after(moved.change, moved.path), 'bit')} are delivered each second"
+    if not pending:
+        yield note(words)
+        return
+    yield Finding(
+        outcome=Outcome.WARNS,
+        path=moved.path,
+        message=f"{words}, and {some(pending, 'message')} {'is' if pending == 1 else 'are'} pending",
+        fix="lower it when less is pending",
+    )
+
+
+def _silence(moved: Moved) -> str:
+    return show_duration(value_after(moved.change, moved.path) or PINNED_TIMEOUT)
+
+
+def _waits(said: Callable[[str], Json]) -> list[int]:
+    """Times to acknowledge, by turn."""
+    return list(said("backoff") or [said("ack_wait") or ACK_WAIT])
+
+
+@notes_of(301)
+def other_messages(moved: Moved) -> Iterable[Finding]:
+    """Where nothing is skipped or missed, clients still get other messages than before."""
+    if moved.field == "filter_subjects" and moved.change.touches("filter_subject"):
+        return
+    if filter_change.judge(moved.change, moved.view) is None:
+        after = filters(moved.change.desired.config if moved.change.desired else {})
+        yield note(f"clients get messages of {listed(after)}")
+
+
+FAMILIES = (
+    other_messages,
+    payloads_withheld,
+    pulls_refused,
+    never_delivered_again,
+    vanishes_when_idle,
+    delivered_again,
+    throttled,
+    subscribers_fall_silent,
+    paced,
+)
+EFFECTS = Effects(family="CO", fields=FIELDS, families=FAMILIES)

@@ -1,0 +1,104 @@
+"""What a plan foretells of clients, by the table of fields alone: on which sides each code of a change speaks, and which
+changes take nothing from anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+from reconciler.core.diff import FieldChange
+from reconciler.core.effect import Side, Way, way
+from reconciler.core.plan import PlannedChange
+from reconciler.core.resource import Address
+from reconciler.core.rule import Outcome
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.kv_bucket import SHAPE as KV
+from reconciler.kinds.object_store import SHAPE as OB
+from reconciler.kinds.primitives.felt import Felt
+from reconciler.kinds.primitives.known import known
+from reconciler.kinds.primitives.stream_config import FIELDS
+
+ITSELF = frozenset({"609"})
+"""Of effects that no rule repeats, since the field says it: a pause is a step of the plan. The field stands for a code."""
+SIGNS: Mapping[str, str] = {
+    "CO601": "headers only", "CO602": "409 Exceeded", "ST303": "nothing listens", "ST601": "refused 100", "ST602": "no answer",
+    "ST605": "nothing listens", "ST606": "refused 10",
+}  # fmt: skip
+"""How an experience ends that one code, among several about its side, foretells."""
+SHAPES = {shape.kind: shape for shape in (KV, OB)}
+
+
+def foretold(change: PlannedChange) -> dict[str, frozenset[Side]]:
+    """Sides by code, of verdicts and of notes."""
+    said = [*(one.code for one in change.verdicts), *(one.code for one in change.consequences if one.code)]
+    found = {code: _spoken_of(change, code) for code in said}
+    found |= {
+        item.top: effect.sides for item in change.fields for effect in felt(change, item) if effect.rule in ITSELF
+    }
+    return {code: sides for code, sides in found.items() if sides}
+
+
+def telling(change: PlannedChange, side: Side) -> Iterator[str]:
+    """Codes of a change that speak of this side. A replacement speaks of all of them."""
+    replacing = [verdict.code for verdict in change.verdicts if verdict.outcome is Outcome.REPLACES]
+    yield from dict.fromkeys([*replacing, *(code for code, sides in foretold(change).items() if side in sides)])
+
+
+def narrowed(codes: Sequence[str], after: str) -> tuple[str, ...]:
+    """Those that foretell just this experience, where any does; otherwise those that have no such sign."""
+    signs = {code: SIGNS.get(stream_code(code), "") for code in codes}
+    exact = [code for code, sign in signs.items() if sign and sign in after]
+    return tuple(exact or [code for code, sign in signs.items() if not sign] or codes)
+
+
+def excuse(change: PlannedChange, side: Side) -> str:
+    """Why a difference on this side takes nothing from anybody; empty where it may."""
+    return next((one.sentence for _, one in gains(change) if side in one.sides), "")
+
+
+def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
+    """What nobody loses anything by, with the field."""
+    return ((item.top, one) for item in change.fields for one in felt(change, item) if one.is_gain)
+
+
+def stream_code(code: str) -> str:
+    """Buckets and stores have the numbers of streams."""
+    return f"ST{code[2:]}" if code[:2] in ("KV", "OB") else code
+
+
+def _spoken_of(change: PlannedChange, code: str) -> frozenset[Side]:
+    """Of the fields that change here and of which this code speaks; else of all of which it may speak."""
+    here = [one for item in change.fields for one in felt(change, item) if one.rule == code[2:]]
+    return _sides(here) or _sides(one for _, one in effects_of(_kind(change)) if one.rule == code[2:])
+
+
+def _sides(effects: Iterable[Felt]) -> frozenset[Side]:
+    return frozenset(side for one in effects for side in one.sides)
+
+
+def _kind(change: PlannedChange) -> str:
+    return Address.parse(change.address).kind
+
+
+def felt(change: PlannedChange, item: FieldChange) -> Iterator[Felt]:
+    """Effects of a field that moves like this."""
+    moves = _way(item)
+    yield from (one for name, one in effects_of(_kind(change)) if name == item.top and moves in one.ways)
+
+
+def _way(item: FieldChange) -> Way:
+    if item.path != item.top:
+        return Way.SWITCHED
+    default = item.info.default
+    return way(*(default if value is None else value for value in (item.live, item.desired)))
+
+
+@cache
+def effects_of(kind: str) -> tuple[tuple[str, Felt], ...]:
+    """By the name that a file gives the field."""
+    if shape := SHAPES.get(kind):
+        tables = {own: FIELDS[shape.server(own)].felt for own in sorted(shape.keys)}
+    else:
+        spec = {one.name: one for one in REGISTRY.kinds}[kind].spec
+        tables = {name: about.felt for name, about in known(spec).items()}
+    return tuple((name, one) for name, many in tables.items() for one in many or ())

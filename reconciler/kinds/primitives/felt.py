@@ -1,0 +1,83 @@
+"""What clients experience when a field changes, as the table of fields states it, with the rule that foretells it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from reconciler.core.diff import Change
+from reconciler.core.effect import Effect, Side, Way, way
+from reconciler.core.resource import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Felt(Effect):
+    """An effect, and the rule that foretells it before a plan is applied."""
+
+    rule: str
+    """Its number, which is the same in every family: `601` stands for ST601 and KV601. Empty: nobody loses anything."""
+
+    @property
+    def is_gain(self) -> bool:
+        return not self.rule
+
+
+SET, UNSET, SWITCHED = (frozenset({one}) for one in (Way.SET, Way.UNSET, Way.SWITCHED))
+TIGHTER, WIDER = frozenset({Way.SET, Way.LOWERED}), frozenset({Way.UNSET, Way.RAISED})
+"""Of a limit."""
+OTHER = frozenset({Way.UNSET, Way.SWITCHED})
+EVERY = frozenset(Way)
+
+NOT_FELT: tuple[Felt, ...] = ()
+"""Clients notice nothing, whichever way the field changes."""
+
+
+def felt(
+    rule: int, side: Side, ways: frozenset[Way], sentence: str, condition: str = "", also: Collection[Side] = ()
+) -> Felt:
+    """An effect on one side, which others feel as well; without a condition it always happens."""
+    return Felt(rule=str(rule), sides=frozenset({side, *also}), ways=ways, sentence=sentence, condition=condition)
+
+
+def gain(ways: frozenset[Way], sentence: str, *sides: Side) -> Felt:
+    """Clients notice it, and nobody loses anything: plans are silent about it."""
+    return Felt(rule="", sides=frozenset(sides), ways=ways, sentence=sentence)
+
+
+def fixed(rule: int, sentence: str = "It is made anew, or the change is refused.") -> tuple[Felt, ...]:
+    """A field that no update changes: its effect is that of another object in this one's place."""
+    return (felt(rule, Side.POSITIONS, EVERY, sentence),)
+
+
+def way_of(change: Change, path: str) -> Way | None:
+    """How a top-level field moves; None: it stays. What is left out stands for the default."""
+    if (found := change.field(path)) is None:
+        return None
+    default = found.info.default if found.path == path else None
+    before, after = (default if value is None else value for value in (change.was(path), change.becomes(path)))
+    return None if before == after else way(before, after)
+
+
+def value_after(change: Change, path: str) -> Json:
+    """The value there will be, also where the file leaves it to the default."""
+    found, value = change.field(path), change.becomes(path)
+    return found.info.default if value is None and found and found.path == path else value
+
+
+def in_words(effects: Mapping[str, tuple[Felt, ...]]) -> list[str]:
+    """For a rule's page: which field, which way, and what happens."""
+    return [
+        f"`{name}` {_ways(one)}: {_lower(one.sentence)}" + (f" Where {one.condition}." if one.condition else "")
+        for name, many in effects.items()
+        for one in many
+    ]
+
+
+def _ways(effect: Felt) -> str:
+    if effect.ways == EVERY:
+        return "changed"
+    return " or ".join(str(one) for one in Way if one in effect.ways)
+
+
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]

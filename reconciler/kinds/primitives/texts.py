@@ -1,0 +1,14 @@
+"""Texts that files hold and servers take: subjects and names, as far as their form says."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from reconciler.core.resource import text_like
+
+SUBJECT = r"^[^.]+(\.[^.]+)*$"
+Subject = Annotated[str, text_like(SUBJECT, "tokens between single dots")]
+"""Tokens between dots; rules say more about what each field takes."""
+NAME = r"[^\s.*>/\\]+"
+Name = Annotated[str, text_like(f"^{NAME}$", "a name without spaces, `.`, `*`, `>`, `/` and `\\`")]
+"""Of a stream or consumer."""

@@ -1,0 +1,58 @@
+"""What is stored and for how long, and what gets, deletions and purges of it experience."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reconciler.core.effect import Side
+from reconciler.core.resource import Json
+from reconciler.server.probes.client import Client
+from reconciler.server.probes.record import Notes
+from reconciler.server.probes.scene import Body
+
+FIRST = "{first}"
+Gets = tuple[tuple[str, str, Mapping[str, Json] | None], ...]
+GETS: Gets = (
+    ("by sequence", "{stream}", {"seq": 3}),
+    ("the last of a subject", "{stream}", {"last_by_subj": FIRST}),
+    ("the last of a subject by its name", "{stream}.{first}", None),
+    ("the last of all subjects", "{stream}", {"multi_last": [">"], "batch": 100}),
+)
+
+
+async def stored(client: Client, notes: Notes, stream: str, body: Body, when: str, *given: str) -> None:
+    """How many messages of which subject; a copy is on a side of its own."""
+    info = await client.ask(f"STREAM.INFO.{stream}", {"subjects_filter": ">"})
+    side = Side.COPIES if body.get("mirror") or body.get("sources") else Side.STORED
+    notes.add(f"stored {when} in {stream}", side, info if isinstance(info, str) else _state(info["state"]), *given)
+
+
+async def getting(client: Client, notes: Notes, stream: str, subject: str, gets: Gets) -> None:
+    given = f"stored at first in {stream}"
+    for words, endpoint, body in gets:
+        asked = {key: subject if value == FIRST else value for key, value in body.items()} if body else None
+        answer = await client.get(endpoint.format(stream=stream, first=subject), asked)
+        notes.add(f"get {words} from {stream}", Side.DIRECT_GETS, answer, given)
+    message = await client.ask(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
+    found = message if isinstance(message, str) else f"message {message['message']['seq']}"
+    notes.add(f"get from the leader of {stream}", Side.DIRECT_GETS, found, given)
+
+
+async def deleting(client: Client, notes: Notes, stream: str, subject: str) -> None:
+    """Whatever is there: a purge of nothing is allowed or refused all the same."""
+    info = await client.ask(f"STREAM.INFO.{stream}")
+    last = 1 if isinstance(info, str) else info["state"]["last_seq"]
+    for words, endpoint, body in (
+        ("delete the last message", "MSG.DELETE", {"seq": last}),
+        ("purge a subject", "PURGE", {"filter": subject}),
+        ("purge everything", "PURGE", {}),
+    ):
+        answer = await client.ask(f"STREAM.{endpoint}.{stream}", body)
+        notes.add(f"{words} of {stream}", Side.DELETIONS, answer if isinstance(answer, str) else "done", "stored after")
+
+
+def _state(state: Mapping[str, Json]) -> str:
+    subjects = sorted((state.get("subjects") or {}).items())
+    return f"{state['messages']} from {state['first_seq']} on: " + ", ".join(
+        f"{subject} {n}" for subject, n in subjects
+    )

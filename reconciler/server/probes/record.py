@@ -1,0 +1,94 @@
+"""A record: what each operation of a battery experienced, in words that are equal wherever the experience was equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.effect import Side
+
+NOT_TRIED = "not tried"
+FAILS = ("refused", "no answer", "nothing listens", "0 messages", "400", "404", "408", "409", "503")
+"""How the experience of an operation begins that brought nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One operation's experience."""
+
+    side: Side
+    experience: str
+    given: tuple[str, ...] = ()
+    """Beginnings of the names of operations that decide this one: where one of them differs, a difference here only follows."""
+
+
+Record = Mapping[str, Line]
+"""By the name of the operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An operation that clients experience otherwise after a change than before it."""
+
+    operation: str
+    side: Side
+    before: str
+    after: str
+    follows: bool = False
+    """From another difference: a message that was refused is not delivered either."""
+
+    def __str__(self) -> str:
+        return f"{self.operation}: {self.before} → {self.after}"
+
+
+@dataclass(slots=True)
+class Notes:
+    """A record in the making."""
+
+    lines: dict[str, Line] = field(default_factory=dict)
+
+    def add(self, operation: str, side: Side, experience: str, *given: str) -> None:
+        self.lines[operation] = Line(side, experience, given)
+
+
+def differences(before: Record, after: Record) -> tuple[Difference, ...]:
+    """What differs, in the order of the battery."""
+    names = list(dict.fromkeys([*before, *after]))
+    differing = [name for name in names if _experience(before, name) != _experience(after, name)]
+    return tuple(_difference(before, after, name, differing) for name in differing)
+
+
+def sides(found: Iterable[Difference]) -> frozenset[Side]:
+    return frozenset(one.side for one in found)
+
+
+def is_relief(one: Difference) -> bool:
+    """What failed before fails otherwise now, or not at all; or payloads come that were withheld."""
+    return one.before.startswith(FAILS) or one.before == f"{one.after}, headers only"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`1-3 7 9-10`, in the order in which they came."""
+    return " ".join(f"{first}-{last}" if last > first else str(first) for first, last in _runs(numbers))
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    first = last = None
+    for number in numbers:
+        if first is None or last is None or number != last + 1:
+            if first is not None and last is not None:
+                yield first, last
+            first = number
+        last = number
+    if first is not None and last is not None:
+        yield first, last
+
+
+def _experience(record: Record, name: str) -> str:
+    return record[name].experience if name in record else NOT_TRIED
+
+
+def _difference(before: Record, after: Record, name: str, differing: Iterable[str]) -> Difference:
+    line = after.get(name) or before[name]
+    follows = any(other != name and other.startswith(line.given) for other in differing) if line.given else False
+    return Difference(name, line.side, _experience(before, name), _experience(after, name), follows)

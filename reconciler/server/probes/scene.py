@@ -1,0 +1,134 @@
+"""A scene: streams and consumers with messages in them, some of which are in flight, as the operations of a battery find them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nats.aio.msg import Msg
+
+from reconciler.core.resource import Json
+from reconciler.server.probes.client import Client
+
+Body = Mapping[str, Json]
+PULLED, ACKNOWLEDGED = 5, 2
+"""Of each consumer's messages, before anything changes."""
+BEGINS = 10
+"""Messages that are there when readers begin, unless a scene says how many; a subscriber gets all of these."""
+SETTLES = 120
+"""Looks at most until no message is under way to a copy."""
+NEVER = -1
+"""How long ago a copy heard from an origin that has not answered yet."""
+
+
+class Unmade(Exception):
+    """The server refuses a part of the scene."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    streams: Mapping[str, Body]
+    """Configurations by name, in the order in which they are made."""
+    consumers: Mapping[tuple[str, str], Body] = field(default_factory=dict)
+    messages: tuple[tuple[str, int], ...] = ()
+    """Subject and size of each."""
+    subjects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Where publishers of a stream publish; the last one holds nothing that has to stay."""
+    waits: tuple[tuple[str, str], ...] = ()
+    """Pull consumers whose clients have got everything, and wait for more while something changes."""
+    listen: tuple[str, ...] = ()
+    """Subjects to which the server itself publishes."""
+    begins: int = BEGINS
+    """Of the messages, those that are there when readers begin."""
+
+
+async def build(client: Client, scene: Scene) -> None:
+    """Raises Unmade."""
+    for name, body in scene.streams.items():
+        made(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
+    for (stream, name), body in scene.consumers.items():
+        made(await client.ask(*consumer_request(stream, name, body, "create")))
+    await begin(client, scene)
+
+
+async def begin(client: Client, scene: Scene) -> None:
+    """Clients come to streams and consumers that are there: messages are stored, and some of them read."""
+    await _fill(client, scene, 0, scene.begins)
+    for (stream, name), body in scene.consumers.items():
+        await _begin(client, stream, name, body)
+    await _fill(client, scene, scene.begins, len(scene.messages))
+    for stream, name in scene.waits:
+        await _catch_up(client, stream, name, scene.consumers[stream, name])
+
+
+def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[str, dict[str, Json]]:
+    config = {"durable_name": name, "name": name, **body}
+    return f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "action": action, "config": config}
+
+
+async def settled(client: Client, scene: Scene) -> None:
+    """Waits until three looks in a row find the same, and every copy has heard from its origins."""
+    looks: list[object] = []
+    for _ in range(SETTLES):
+        infos = [await client.ask(f"STREAM.INFO.{name}") for name in scene.streams]
+        looks.append([_position(info) for info in infos])
+        if looks[-3:] == 3 * looks[-1:] and not any(_is_late(info) for info in infos):
+            return
+        await asyncio.sleep(0.03)
+
+
+def _is_late(info: Mapping[str, Json] | str) -> bool:
+    if isinstance(info, str):
+        return False
+    origins = [*([info["mirror"]] if info.get("mirror") else []), *(info.get("sources") or ())]
+    return any(one.get("active") == NEVER or one.get("lag") for one in origins)
+
+
+async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
+    """One stream after the other, so that what copies several of them holds the same each time. Counters are counted up:
+    they take nothing else."""
+    home = {subject: stream for stream, subjects in scene.subjects.items() for subject in subjects}
+    counting = {stream for stream, body in scene.streams.items() if body.get("allow_msg_counter")}
+    before = None
+    for number, (subject, size) in enumerate(scene.messages[start:end], start + 1):
+        if before is not None and home.get(subject) != home.get(before):
+            await settled(client, scene)
+        headers = {"Nats-Msg-Id": f"m{number}", "Kind": "scene"}
+        if home.get(subject) in counting:
+            size, headers = 0, {**headers, "Nats-Incr": "+1"}  # noqa: PLW2901
+        await client.nc.publish(subject, b"x" * size, headers=headers)
+        before = subject
+    await settled(client, scene)
+
+
+async def _begin(client: Client, stream: str, name: str, body: Body) -> None:
+    """Some messages are acknowledged and some are in flight."""
+    found = await _first(client, stream, name, body)
+    if body.get("ack_policy", "none") != "none":
+        for message in found[:ACKNOWLEDGED]:
+            await client.answer(message, b"+ACK")
+        client.held[stream, name] = found[ACKNOWLEDGED:]
+
+
+async def _catch_up(client: Client, stream: str, name: str, body: Body) -> None:
+    while found := await _first(client, stream, name, body):
+        for message in found if body.get("ack_policy", "none") != "none" else ():
+            await client.answer(message, b"+ACK")
+
+
+async def _first(client: Client, stream: str, name: str, body: Body) -> list[Msg]:
+    if subject := body.get("deliver_subject"):
+        return (await client.subscribe(subject, body.get("deliver_group", ""))).messages
+    group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
+    number = min(PULLED, body.get("max_batch") or PULLED)
+    return (await client.pull(stream, name, {"batch": number, "no_wait": True, **group})).messages
+
+
+def _position(info: Mapping[str, Json] | str) -> object:
+    return info if isinstance(info, str) else (info["state"]["last_seq"], info["state"]["messages"])
+
+
+def made(answer: Mapping[str, Json] | str) -> None:
+    if isinstance(answer, str):
+        raise Unmade(answer)

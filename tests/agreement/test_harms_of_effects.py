@@ -1,0 +1,446 @@
+"""What publishers, readers and direct gets experience after a change that every server takes: shown, as the plan foretells it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.server.api import JetStream, NoAnswer, Silence
+from reconciler.workflow.plan import plan
+from tests.agreement.harm import Alone, change, change_consumer, count, gone, publish, pull, refused, shows, status
+from tests.support.accounts import Account, Pool
+from tests.support.binaries import MINORS
+from tests.support.jetstream import done, make_consumer, make_stream, talk
+from tests.support.servers import running
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+
+async def send(js: JetStream, subject: str, data: bytes = b"x", **headers: str) -> int:
+    """The err_code of a publish; 0 where it is stored."""
+    nc = js.pipeline.nc
+    said = await nc.request(subject, data, timeout=20, headers=headers or None)
+    answer = json.loads(said.data)
+    return int(answer.get("error", {}).get("err_code", 0))
+
+
+async def direct(js: JetStream, stream: str) -> object:
+    """What a direct get of the first message answers."""
+    return await js.pipeline.request(f"$JS.API.DIRECT.GET.{stream}", b'{"seq": 1}', within=5)
+
+
+@shows("ST601", "KV601", "OB601")
+@on_every_version
+def test_publishes_are_refused_until_as_many_messages_are_gone_as_said(account: Account) -> None:
+    async def work(js: JetStream) -> list[int]:
+        await make_stream(js, "S", subjects=["s"], discard="new")
+        await publish(js, *["s"] * 30)
+        await change(js, "S", max_msgs=10)
+        said = [await send(js, "s")]
+        for number in (20, 1):
+            first = done(await js.read("STREAM.INFO.S"))["state"]["first_seq"]
+            done(await js.write("STREAM.PURGE.S", {"seq": first + number}))
+            said.append(await send(js, "s"))
+        return said
+
+    assert talk(account, work) == [10077, 10077, 0]
+
+
+@on_every_version
+def test_a_byte_more_than_the_new_limit_is_refused(account: Account) -> None:
+    async def work(js: JetStream) -> list[int]:
+        await make_stream(js, "S", subjects=["s"])
+        await change(js, "S", max_msg_size=10)
+        return [await send(js, "s", b"x" * number) for number in (10, 11)]
+
+    assert talk(account, work) == [0, 10054]
+
+
+@on_every_version
+def test_publishes_on_full_subjects_are_refused(account: Account) -> None:
+    async def work(js: JetStream) -> list[int]:
+        await make_stream(js, "S", subjects=["s.*"], discard="new", max_msgs_per_subject=2)
+        await publish(js, "s.a", "s.a", "s.b")
+        await change(js, "S", discard_new_per_subject=True)
+        return [await send(js, subject) for subject in ("s.a", "s.b")]
+
+    assert talk(account, work) == [10077, 0]
+
+
+@on_every_version
+def test_a_full_stream_takes_what_replaces_a_message_of_its_subject(account: Account) -> None:
+    async def work(js: JetStream) -> list[int]:
+        await make_stream(js, "S", subjects=["s.*"], discard="new", max_msgs_per_subject=1)
+        await publish(js, "s.a", "s.b")
+        await change(js, "S", max_msgs=2)
+        return [await send(js, subject) for subject in ("s.a", "s.c")]
+
+    assert talk(account, work) == [0, 10077]
+
+
+@shows("ST602")
+@on_every_version
+def test_publishers_get_no_answer(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[object, int]:
+        await make_stream(js, "S", subjects=["s"])
+        await change(js, "S", no_ack=True)
+        return await js.pipeline.request("s", b"x", within=1), await count(js, "S")
+
+    said, stored = talk(account, work)
+    assert isinstance(said, NoAnswer) and said.why is not Silence.NO_RESPONDERS and stored == 1
+
+
+@shows("ST603")
+@on_every_version
+def test_what_nobody_has_processed_is_removed_by_what_comes(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        await make_stream(js, "S", subjects=["s"], discard="new", retention="workqueue")
+        await publish(js, *["s"] * 10)
+        await change(js, "S", max_msgs=7)
+        before = await count(js, "S")
+        await change(js, "S", discard="old")
+        after = await count(js, "S")
+        await publish(js, "s")
+        return before, after, done(await js.read("STREAM.INFO.S"))["state"]["first_seq"]
+
+    assert talk(account, work) == (10, 7, 5)
+
+
+@shows("ST604")
+@on_every_version
+def test_a_repeated_id_is_stored_twice(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["s"])
+        await send(js, "s", **{"Nats-Msg-Id": "one"})
+        # A server can look over its ids in the moment before it takes the new window, and then looks again only
+        # when the old window ends: another change makes it look again.
+        windows, stored = itertools.cycle([100_000_000, 120_000_000]), 1
+        until = asyncio.get_running_loop().time() + 20
+        while stored < 2 and asyncio.get_running_loop().time() < until:
+            await change(js, "S", duplicate_window=next(windows))
+            await asyncio.sleep(0.3)  # the server forgets ids in its own time
+            await send(js, "s", **{"Nats-Msg-Id": "one"})
+            stored = await count(js, "S")
+        return stored
+
+    assert talk(account, work) == 2
+
+
+@shows("ST605", "KV605", "OB605")
+@on_every_version
+def test_direct_gets_have_no_responders(account: Account) -> None:
+    async def work(js: JetStream) -> list[object]:
+        await make_stream(js, "S", subjects=["s"], allow_direct=True)
+        await publish(js, "s")
+        before = await direct(js, "S")
+        await change(js, "S", allow_direct=False)
+        return [before, await direct(js, "S")]
+
+    before, after = talk(account, work)
+    assert not isinstance(before, NoAnswer)
+    assert isinstance(after, NoAnswer) and after.why is Silence.NO_RESPONDERS
+
+
+@shows("ST606")
+@on_every_version
+def test_rollups_are_refused(account: Account) -> None:
+    async def work(js: JetStream) -> list[int]:
+        await make_stream(js, "S", subjects=["s"], allow_rollup_hdrs=True)
+        said = [await send(js, "s", **{"Nats-Rollup": "all"})]
+        await change(js, "S", allow_rollup_hdrs=False)
+        return [*said, await send(js, "s", **{"Nats-Rollup": "all"})]
+
+    before, after = talk(account, work)
+    assert before == 0 and after
+
+
+@pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
+def test_atomic_batches_are_refused(pool: Pool, minor: str) -> None:
+    async def work(js: JetStream) -> list[int]:
+        batch = {"Nats-Batch-Id": "b", "Nats-Batch-Sequence": "1", "Nats-Batch-Commit": "1"}
+        await make_stream(js, "S", subjects=["s"], allow_atomic=True)
+        said = [await send(js, "s", **batch)]
+        await change(js, "S", allow_atomic=False)
+        return [*said, await send(js, "s", **batch)]
+
+    before, after = talk(pool.account(minor), work)
+    assert before == 0 and after
+
+
+@shows("ST607", "KV607")
+@on_every_version
+@pytest.mark.parametrize("then", [None, {"src": ">", "dest": "elsewhere.>"}])
+def test_subscribers_of_what_was_published_again_hear_nothing(account: Account, then: Any) -> None:
+    async def work(js: JetStream) -> list[int]:
+        heard: list[str] = []
+        nc = js.pipeline.nc
+
+        async def hear(message: Any) -> None:
+            heard.append(message.subject)
+
+        await nc.subscribe("again.>", cb=hear)
+        await make_stream(js, "S", subjects=["s"], republish={"src": ">", "dest": "again.>"})
+        numbers = []
+        for republish in ({"src": ">", "dest": "again.>"}, then):
+            await change(js, "S", republish=republish)
+            await publish(js, "s")
+            await nc.flush()
+            numbers.append(len(heard))
+        return numbers
+
+    assert talk(account, work) == [1, 1]
+
+
+@shows("ST608")
+@on_every_version
+def test_new_messages_are_stored_under_other_subjects(account: Account) -> None:
+    async def work(js: JetStream) -> dict[str, int]:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s")
+        await change(js, "S", subject_transform={"src": "s", "dest": "t"})
+        await publish(js, "s")
+        return dict(done(await js.read("STREAM.INFO.S", {"subjects_filter": ">"}))["state"]["subjects"])
+
+    assert talk(account, work) == {"s": 1, "t": 1}
+
+
+@on_every_version
+def test_subjects_that_refuse_what_is_new_are_trimmed_all_the_same(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "S", subjects=["s.*"], discard="new", max_msgs_per_subject=10)
+        await publish(js, *["s.a", "s.b"] * 9)
+        await change(js, "S", max_msgs_per_subject=3, discard_new_per_subject=True)
+        return await count(js, "S")
+
+    assert talk(account, work) == 6
+
+
+@shows("ST609")
+@pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
+def test_clients_can_make_no_other_consumer(pool: Pool, minor: str) -> None:
+    async def work(js: JetStream) -> list[int]:
+        await make_stream(js, "S", subjects=["s"])
+        await make_consumer(js, "S", "c", max_ack_pending=5)
+        await change(js, "S", max_consumers=1)
+        body = {
+            "stream_name": "S",
+            "action": "create",
+            "config": {"name": "d", "ack_policy": "explicit", "max_ack_pending": 50},
+        }
+        said = [await refused(js, "CONSUMER.CREATE.S.d", body)]
+        await change(js, "S", max_consumers=2, consumer_limits={"max_ack_pending": 10})
+        return [*said, await refused(js, "CONSUMER.CREATE.S.d", body)]
+
+    assert talk(pool.account(minor), work) == [10026, 10121]
+
+
+async def in_flight(js: JetStream, number: int, **config: Any) -> None:
+    """A work queue whose consumer has given so many messages to clients that do not answer."""
+    await make_stream(js, "S", subjects=["s"], retention="workqueue")
+    await publish(js, *["s"] * number)
+    await make_consumer(js, "S", "c", **config)
+    for _ in range(number):
+        assert status(await pull(js.pipeline.nc, "S", "c")) == "200"
+
+
+@shows("CO601")
+@on_every_version
+def test_messages_come_without_their_payload(account: Account) -> None:
+    async def work(js: JetStream) -> bytes:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s")
+        await make_consumer(js, "S", "c")
+        await change_consumer(js, "S", "c", headers_only=True)
+        message = await pull(js.pipeline.nc, "S", "c")
+        assert message is not None
+        return message.data
+
+    assert talk(account, work) == b""
+
+
+@shows("CO602")
+@on_every_version
+@pytest.mark.parametrize(
+    ("limit", "asked"),
+    [
+        ({"max_batch": 10}, {"batch": 100}),
+        ({"max_expires": 1_000_000_000}, {"expires": 30_000_000_000}),
+        ({"max_bytes": 100}, {"max_bytes": 1000}),
+    ],
+)
+def test_pulls_that_ask_for_more_are_refused(account: Account, limit: dict[str, int], asked: dict[str, int]) -> None:
+    async def work(js: JetStream) -> str:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s")
+        await make_consumer(js, "S", "c")
+        await change_consumer(js, "S", "c", **limit)
+        return status(await pull(js.pipeline.nc, "S", "c", **{"expires": 500_000_000, **asked}))
+
+    assert talk(account, work) == "409"
+
+
+@shows("CO603")
+@on_every_version
+def test_what_was_delivered_so_often_is_never_delivered_again_and_stays(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[str, int, int]:
+        await in_flight(js, 3, ack_wait=500_000_000)
+        await change_consumer(js, "S", "c", max_deliver=1)
+        said = status(await pull(js.pipeline.nc, "S", "c", within=2))
+        await publish(js, "s")
+        return said, await count(js, "S"), int(status(await pull(js.pipeline.nc, "S", "c")))
+
+    said, stored, another = talk(account, work)
+    assert said in ("408", "nothing") and (stored, another) == (4, 200)
+
+
+@shows("CO604")
+@on_every_version
+@pytest.mark.parametrize("flying", [0, 1])
+def test_an_idle_durable_is_gone_with_its_position(account: Account, flying: int) -> None:
+    async def work(js: JetStream) -> bool:
+        await in_flight(js, flying, ack_wait=1_000_000_000)
+        await change_consumer(js, "S", "c", inactive_threshold=500_000_000)
+        return await gone(js, "CONSUMER.INFO.S.c")
+
+    assert talk(account, work)
+
+
+@shows("CO605")
+@on_every_version
+def test_everything_in_flight_is_delivered_again(account: Account) -> None:
+    async def work(js: JetStream) -> list[str]:
+        await in_flight(js, 3, ack_wait=60_000_000_000)
+        await change_consumer(js, "S", "c", ack_wait=100_000_000)
+        return [status(await pull(js.pipeline.nc, "S", "c", within=10)) for _ in range(3)]
+
+    assert talk(account, work) == ["200"] * 3
+
+
+@shows("CO606")
+@on_every_version
+def test_nothing_is_delivered_until_as_many_are_acknowledged_as_said(account: Account) -> None:
+    async def work(js: JetStream) -> list[str]:
+        nc = js.pipeline.nc
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, *["s"] * 10)
+        await make_consumer(js, "S", "c")
+        messages = [await pull(nc, "S", "c") for _ in range(4)]
+        await change_consumer(js, "S", "c", max_ack_pending=2)
+        said = []
+        for message in (None, messages[0], messages[1], messages[2]):
+            if message is not None:
+                await nc.request(message.reply, b"+ACK", timeout=5)
+            answer = status(await pull(nc, "S", "c", within=0.5))
+            said.append("200" if answer == "200" else "none")
+        return said
+
+    assert talk(account, work) == ["none", "none", "none", "200"]
+
+
+@shows("CO607")
+@pytest.mark.parametrize("minor", MINORS)
+def test_after_a_restart_clients_of_the_old_queue_group_hear_nothing(minor: str) -> None:
+    """Group before, and after."""
+    turns = {"A": ("", "workers"), "B": ("workers", "others"), "C": ("workers", ""), "D": ("workers", "workers")}
+
+    async def change_them(js: JetStream) -> None:
+        for name, (before, after) in turns.items():
+            await make_stream(js, name, subjects=[name])
+            subject = {"ack_policy": "none", "deliver_subject": f"out.{name}"}
+            await make_consumer(js, name, "c", **subject, **({"deliver_group": before} if before else {}))
+            await change_consumer(js, name, "c", deliver_group=after or None)
+
+    async def listen(js: JetStream) -> str:
+        nc, heard, last = js.pipeline.nc, set(), asyncio.Event()
+
+        async def hear(message: Any) -> None:
+            heard.add(message.subject.removeprefix("out."))
+            if "D" in heard:
+                last.set()
+
+        for name, (before, _) in turns.items():
+            await nc.subscribe(f"out.{name}", queue=before, cb=hear)
+        await nc.flush()
+        await publish(js, *turns)
+        await asyncio.wait_for(last.wait(), 20)
+        await asyncio.sleep(0.5)
+        return "".join(sorted(heard))
+
+    with running(minor) as server:
+        account = Alone(server)
+        talk(account, change_them)
+        server.restart()
+        assert talk(account, listen) == "D"
+
+
+@shows("CO607")
+@on_every_version
+@pytest.mark.parametrize(("most", "comes"), [(-1, [1, 2, 1, 2]), (1, [1, 2])])
+def test_what_is_in_flight_comes_again_at_the_new_subject(account: Account, most: int, comes: list[int]) -> None:
+    """Unless it was delivered as often as it may be."""
+
+    async def work(js: JetStream) -> list[int]:
+        nc, arrived = js.pipeline.nc, asyncio.Queue[Any]()
+        await make_stream(js, "S", subjects=["s"])
+        await make_consumer(js, "S", "c", ack_policy="explicit", deliver_subject="old", max_deliver=most)
+        first = await nc.subscribe("old", cb=arrived.put)
+        await nc.flush()
+        await publish(js, "s", "s")
+        heard = [await asyncio.wait_for(arrived.get(), 20) for _ in range(2)]
+        await first.unsubscribe()
+        await nc.flush()
+        await change_consumer(js, "S", "c", deliver_subject="new")
+        await nc.subscribe("new", cb=arrived.put)
+        heard += [await asyncio.wait_for(arrived.get(), 20) for _ in comes[2:]]
+        await asyncio.sleep(0.5)
+        heard += [arrived.get_nowait() for _ in range(arrived.qsize())]
+        return [one.metadata.sequence.stream for one in heard]
+
+    assert talk(account, work) == comes
+
+
+@shows("CO608")
+@on_every_version
+def test_messages_come_more_slowly(account: Account) -> None:
+    async def work(js: JetStream) -> int:
+        nc, heard = js.pipeline.nc, []
+
+        async def hear(message: Any) -> None:
+            heard.append(message.subject)
+
+        await make_stream(js, "S", subjects=["s"])
+        await make_consumer(js, "S", "c", ack_policy="none", deliver_subject="out")
+        await change_consumer(js, "S", "c", rate_limit_bps=1000)
+        for _ in range(4):  # the server lets as many bytes pass at once as its largest message may have
+            assert await send(js, "s", b"x" * 600_000) == 0
+        await nc.subscribe("out", cb=hear)
+        await asyncio.sleep(1)
+        return len(heard)
+
+    assert talk(account, work) < 4
+
+
+@on_every_version
+def test_a_plan_reads_how_many_messages_are_larger_than_the_new_limit(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> list[list[str]]:
+        await make_stream(js, "S", subjects=["s"])
+        for size in (10, 200, 300):
+            assert await send(js, "s", b"x" * size) == 0
+        said = []
+        for limit in (250, 1_000_000):
+            text = f"streams: {{S: {{subjects: [s], max_msg_size: {limit}}}}}"
+            made = await plan(read(tmp_path / str(limit), text), js)
+            said.append([verdict.message for change in made.plan.changes for verdict in change.verdicts])
+        return said
+
+    assert talk(account, work) == [
+        [
+            "1 of the last 3 messages is larger than 250 bytes, the largest 300 bytes: publishes like these are refused (10054)"
+        ],
+        [],
+    ]

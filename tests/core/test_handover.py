@@ -1,0 +1,100 @@
+"""Whose it becomes: only what is declared or removed here, only from the owner that was named, only while the entry counts."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from reconciler.core.diagnostic import Severity
+from reconciler.core.diff import Action, Change
+from reconciler.core.handover import idle, remembered_anew, taken_over
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address, Declared, Terms
+from reconciler.core.topology import Moved, Removed, Topology
+
+TODAY = date(2026, 6, 1)
+A, B, C = (Address.of("stream", name) for name in "ABC")
+
+
+def topology(*moved: Moved) -> Topology:
+    """It declares A and removes B."""
+    return Topology(
+        name="mine", resources=(Declared(address=A, spec=Terms()),), removed=(Removed(address=B, reason="r"),), moved=moved,
+    )  # fmt: skip
+
+
+def renamed(old: str, **more: Any) -> Moved:
+    return Moved(origin=Address.of("topology", old), address=Address.of("topology", "mine"), **more)
+
+
+def owned(owner: str, **more: Any) -> Owned:
+    return Owned(topology=owner, **more)
+
+
+def owners(found: dict[Address, Owned]) -> dict[str, tuple[str, str]]:
+    return {address.name: (one.topology, one.taken_from) for address, one in found.items()}
+
+
+LEDGER = {A: owned("other", source="theirs"), B: owned("other"), C: owned("other")}
+
+
+def test_without_a_word_nothing_changes_hands() -> None:
+    assert taken_over(topology(), LEDGER, (), TODAY) == LEDGER
+
+
+def test_what_is_declared_or_removed_here_is_taken_from_the_owner_that_was_named() -> None:
+    found = taken_over(topology(), LEDGER, ("other",), TODAY)
+    assert owners(found) == {"A": ("mine", "other"), "B": ("mine", "other"), "C": ("other", "")}
+    assert found[A].source is None, "whoever applies it next says where it comes from"
+
+
+def test_from_anybody_else_nothing_is_taken() -> None:
+    assert taken_over(topology(), LEDGER, ("somebody", "mine"), TODAY) == LEDGER
+
+
+@pytest.mark.parametrize(("named", "taken"), [("theirs", True), ("mine", False), ("ours", False)])
+def test_of_ones_own_name_the_owner_is_the_repository(named: str, taken: bool) -> None:
+    ledger = {A: owned("mine", source="theirs")}
+    assert owners(taken_over(topology(), ledger, (named,), TODAY)) == {"A": ("mine", "theirs" if taken else "")}
+
+
+def test_a_topology_that_has_another_name_now_takes_all_that_it_had() -> None:
+    found = taken_over(topology(renamed("other")), {**LEDGER, A: owned("third")}, (), TODAY)
+    assert owners(found) == {"A": ("third", ""), "B": ("mine", "other"), "C": ("mine", "other")}
+
+
+@pytest.mark.parametrize(("until", "counts"), [(date(2026, 6, 1), True), (date(2026, 5, 31), False), (None, True)])
+def test_a_name_counts_until_its_last_day(until: date | None, counts: bool) -> None:
+    found = taken_over(topology(renamed("other", until=until)), {C: owned("other")}, (), TODAY)
+    assert (found[C].topology == "mine") is counts
+
+
+def test_who_was_called_so_all_along_takes_nothing_from_himself() -> None:
+    ledger = {C: owned("mine")}
+    assert taken_over(topology(renamed("mine")), ledger, (), TODAY) == ledger
+
+
+def change(address: Address, action: Action, record: Owned | None, reason: str = "") -> Change:
+    return Change(address=address, action=action, owned=record, reason=reason)
+
+
+def test_what_changes_hands_is_remembered_anew_though_it_is_as_wanted() -> None:
+    taken = owned("mine", taken_from="other")
+    changes = {
+        A: change(A, Action.KEEP, taken), B: change(B, Action.UPDATE, taken, "why"), C: change(C, Action.KEEP, owned("mine")),
+    }  # fmt: skip
+    found = {address.name: (one.action, one.reason) for address, one in remembered_anew(changes)}
+    assert found == {"A": (Action.ADOPT, "taken over from other"), "B": (Action.UPDATE, "why")}
+
+
+def test_an_owner_that_owns_nothing_here_is_said() -> None:
+    (said,) = idle(("other", "misspelt"), {A: owned("mine", taken_from="other"), B: owned("mine")})
+    assert (said.code, said.name, said.severity) == ("XX915", "takes-nothing-over", Severity.WARNING)
+    assert said.message == "--take-over misspelt names nobody who owns anything that is declared or removed here"
+    assert said.fix == "leave it out, or name the owner as the refusal (XX101, XX102) does"
+
+
+def test_no_name_at_all_is_nobodys() -> None:
+    assert [one.code for one in idle(("",), {B: owned("mine")})] == ["XX915"]

@@ -1,0 +1,119 @@
+"""Which object it was: only what both its creation and how far it had come say is made anew, unless creation outlives restarts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reconciler.core.identity import echoed, is_another, made_anew, seen_in
+from reconciler.core.kind import Raw
+from reconciler.core.records import Owned
+from reconciler.core.resource import Address
+from reconciler.core.wire import Entry, Snapshot, Target, Version
+from reconciler.kinds import REGISTRY
+
+OLD, NEW = "2.14.6", "2.15.1"
+
+
+def seen(created: str | None = "then", at: Any = 9, server: str = OLD) -> dict[str, Any]:
+    return {"at": at, "server": server} | ({"created": created} if created else {})
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "keeps", "another"),
+    [
+        (seen(), seen("later", 3), True, True),
+        (seen(), seen("later", 9), True, False),
+        (seen(), seen("later", 3), False, False),
+        (seen(), seen("then", 3), True, False),
+        (seen(server=NEW), seen("later", 9, NEW), False, True),
+        (seen(server=NEW), seen("later", 9, OLD), True, False),
+        (seen(server=OLD), seen("later", 9, NEW), True, False),
+        (seen(server="no version"), seen("later", 9, NEW), True, False),
+        (seen(None), seen("later", 3), False, True),
+        (seen(), seen(None, 3), False, True),
+        (seen(None), seen(None, 9), True, False),
+        ({}, seen("later", 3), True, False),
+        (seen(), {}, True, False),
+        (seen(at="9"), seen("later", 3), True, False),
+        (seen(), seen("later", None), True, False),
+    ],
+    ids=[
+        "created later and behind", "created later and as far", "what lives in memory starts again", "created then",
+        "creation alone", "it was one that a restart moves", "it is one that a restart moves", "nobody knows the server",
+        "without a creation then", "without a creation now", "an entry as far", "nothing remembered", "nothing there",
+        "no number then", "no number now",
+    ],
+)  # fmt: skip
+def test_what_is_surely_another_object(was: dict[str, Any], now: dict[str, Any], keeps: bool, another: bool) -> None:
+    assert is_another(was, now, keeps=keeps) is another
+
+
+def stream(messages: int = 5, last: int = 9, created: str = "then", storage: str = "file") -> dict[str, Any]:
+    return {
+        "created": created, "config": {"name": "S", "storage": storage}, "state": {"messages": messages, "last_seq": last},
+    }  # fmt: skip
+
+
+def consumer(delivered: int = 4, acknowledged: int = 3) -> dict[str, Any]:
+    return {
+        "created": "then", "config": {"ack_policy": "explicit"},
+        "delivered": {"consumer_seq": delivered, "stream_seq": delivered},
+        "ack_floor": {"consumer_seq": acknowledged, "stream_seq": acknowledged},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("info", "told"),
+    [
+        (stream(), {"created": "then", "at": 9, "server": OLD, "messages": 5}),
+        (stream(messages=0), {"created": "then", "at": 9, "server": OLD}),
+        (consumer(), {"created": "then", "at": 4, "server": OLD, "next": 4}),
+        (consumer(0, 0), {"created": "then", "at": 0, "server": OLD}),
+        (consumer(2, 1), {"created": "then", "at": 2, "server": OLD, "next": 2}),
+        ({"created": "then", "state": {"last_seq": 9}}, {"created": "then", "at": 9, "server": OLD}),
+        ({"state": {"last_seq": 9}}, {}),
+    ],
+    ids=[
+        "a stream",
+        "an empty one",
+        "a consumer",
+        "one that has not begun",
+        "one message on",
+        "no count",
+        "no creation",
+    ],
+)
+def test_an_answer_tells_which_object_it_was_and_what_would_go_with_it(
+    info: dict[str, Any], told: dict[str, Any]
+) -> None:
+    assert echoed(info, Version.parse(OLD)) == told
+
+
+def there(*, streams: dict[str, Any] | None = None, entry: Entry | None = None) -> Snapshot:
+    entries = {"static-consumer-groups": {"S.g": entry}} if entry else {}
+    return Snapshot(target=Target(version=Version.parse(OLD)), streams=streams or {}, entries=entries)
+
+
+def test_what_is_not_there_has_no_identity() -> None:
+    record = Raw("entry", ("static-consumer-groups", "S.g"))
+    assert seen_in(there(), Raw("stream", ("S",))) == {}
+    assert seen_in(there(), record) == {}
+    assert seen_in(there(entry=Entry(b"", 7, deleted=True)), record) == {}
+    assert seen_in(there(entry=Entry(b"{}", 7)), record) == {"at": 7}
+    assert seen_in(there(streams={"S": stream()}), Raw("stream", ("S",)))["at"] == 9
+
+
+@pytest.mark.parametrize(("storage", "anew"), [("file", True), ("memory", False)])
+def test_a_stream_that_is_remembered_is_told_from_the_one_in_its_place(storage: str, anew: bool) -> None:
+    now = there(streams={"S": stream(last=3, created="later", storage=storage)})
+    owned = Owned(topology="t", seen=seen())
+    assert made_anew(owned, Address.of("stream", "S"), REGISTRY["stream"], now) is anew
+
+
+def test_a_record_that_goes_back_is_another_wherever_its_stream_lives() -> None:
+    address, kind = Address.of("static_group", "S", "g"), REGISTRY["static_group"]
+    owned = Owned(topology="t", seen={"at": 9})
+    assert made_anew(owned, address, kind, there(entry=Entry(b"{}", 3)))
+    assert not made_anew(owned, address, kind, there(entry=Entry(b"{}", 9)))

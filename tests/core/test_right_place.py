@@ -1,0 +1,61 @@
+"""`expect` is about the place that answers, and stops everything where that is another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reconciler.core.diagnostic import CannotContinue, SourceSpan
+from reconciler.core.right_place import check_place, wrong_place
+from reconciler.core.topology import Expect, Topology
+from reconciler.core.wire import Target, Version
+
+HERE = Target(version=Version(2, 12, 3), account="ORDERS", cluster="eu", domain="hub")
+
+
+@pytest.mark.parametrize(
+    ("expected", "wrong"),
+    [
+        ({}, []),
+        ({"cluster": "eu", "domain": "hub", "account": "ORDERS", "min_server": "2.12.3"}, []),
+        ({"cluster": "us"}, [("cluster", "expected cluster `us`, but `eu` answered")]),
+        ({"domain": "leaf"}, [("domain", "expected domain `leaf`, but `hub` answered")]),
+        ({"account": "B"}, [("account", "expected account `B`, but `ORDERS` answered")]),
+        ({"min_server": "2.12.4"}, [("min_server", "expected nats-server 2.12.4 or newer, but 2.12.3 answered")]),
+    ],
+)
+def test_each_expectation_is_compared_with_what_answers(expected: dict[str, Any], wrong: list[tuple[str, str]]) -> None:
+    assert wrong_place(Expect(**expected), HERE) == wrong
+
+
+def test_where_nothing_is_there_to_be_compared_it_is_another_place() -> None:
+    assert wrong_place(Expect(cluster="eu"), Target(version=Version(2, 12))) == [
+        ("cluster", "expected cluster `eu`, but none answered")
+    ]
+
+
+def test_everything_that_is_wrong_is_said_at_once_as_errors() -> None:
+    with pytest.raises(CannotContinue) as refused:
+        check_place(Topology(name="t", expect=Expect(cluster="us", account="B")), HERE)
+    assert [(one.code, one.name, one.is_error) for one in refused.value.diagnostics] == [
+        ("XX105", "wrong-place", True)
+    ] * 2
+    assert [one.message for one in refused.value.diagnostics] == [
+        "expected cluster `us`, but `eu` answered. Nothing was changed.",
+        "expected account `B`, but `ORDERS` answered. Nothing was changed.",
+    ]
+    assert refused.value.diagnostics[0].fix == "check the context or URL, or correct `expect`"
+
+
+def test_what_is_wrong_is_told_where_it_stands() -> None:
+    def where(path: str) -> SourceSpan:
+        return SourceSpan(path, 1, 1, 1, 1)
+
+    with pytest.raises(CannotContinue) as refused:
+        check_place(Topology(name="t", expect=Expect(domain="leaf"), where=where), HERE)
+    assert refused.value.diagnostics[0].span == where("expect.domain")
+
+
+def test_the_right_place_is_let_pass() -> None:
+    check_place(Topology(name="t", expect=Expect(cluster="eu")), HERE)

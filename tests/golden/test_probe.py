@@ -1,0 +1,97 @@
+"""What clients feel, in the formats that people and tools read: `pytest tests/golden --update-golden` rewrites them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.effect import Side
+from reconciler.core.events import Finished
+from reconciler.core.probe import Felt, Foresight, Probe, Unshown
+from reconciler.core.rehearsal import Missing, Rehearsal
+from reconciler.report.document import Document
+from reconciler.report.formats import FORMATS
+from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, shown
+from tests.golden.test_golden import FOLDER, folder, planned, same
+from tests.support.topologies import from_files
+
+__all__ = ["folder"]
+
+GOLDEN = {
+    "text": "rehearsal.txt", "json": "rehearsal.json", "markdown": "rehearsal.md", "html": "rehearsal.html",
+    "github": "rehearsal.annotations", "sarif": "rehearsal.sarif", "junit": "rehearsal.xml",
+}  # fmt: skip
+DISPATCH, ORDERS, CONFIG = "consumer/ORDERS/dispatch", "stream/ORDERS", "kv_bucket/CONFIG"
+
+
+def felt(
+    address: str, operation: str, before: str, after: str, told: Foresight = Foresight.FORETOLD, *codes: str,
+    side: Side = Side.READERS, reason: str = "",
+) -> Felt:  # fmt: skip
+    return Felt(
+        address=address,
+        operation=operation,
+        side=side,
+        before=before,
+        after=after,
+        foresight=told,
+        codes=codes,
+        reason=reason,
+    )
+
+
+FELT = (
+    felt(DISPATCH, "read one", "1 messages, 11", "1 messages, 11, headers only 11", Foresight.FORETOLD, "CO601"),
+    felt(DISPATCH, "read one within 100 ms", "1 messages, 13", "1 messages, 13, headers only 13", Foresight.FORETOLD, "CO601"),
+    felt(DISPATCH, "read one for a group", "1 messages, 15", "1 messages, 15, headers only 15", Foresight.FORETOLD, "CO601"),
+    felt(DISPATCH, "read 100", "37 messages, 27 29 31 33 35 37-99, 404 No Messages",
+         "0 messages, 409 Exceeded MaxRequestBatch of", Foresight.FORETOLD, "CO602"),
+    felt(ORDERS, "publish large", "stored in ORDERS", "refused 10054", Foresight.FORETOLD, "ST601", side=Side.PUBLISHERS),
+    felt(ORDERS, "get by sequence", "messages 3", "nothing listens there", Foresight.UNFORETOLD, side=Side.DIRECT_GETS),
+    felt(CONFIG, "stored after publishing", "9 from 36 on: $KV.CONFIG.one 9", "14 from 28 on: $KV.CONFIG.one 14",
+         Foresight.HARMLESS, side=Side.STORED, reason="more is kept, for longer"),
+    felt(ORDERS, "stored after publishing", "118 from 1 on: orders.a 118", "117 from 1 on: orders.a 117",
+         Foresight.FOLLOWS, side=Side.STORED),
+)  # fmt: skip
+PROBE = Probe(
+    operations=216, objects=(ORDERS, DISPATCH, "consumer/ORDERS/billing", CONFIG), messages=100, felt=FELT,
+    unshown=(Unshown(address=ORDERS, code="ST301", message="messages are removed when they are 3d old"),),
+    unplayed=(Missing("consumer/ORDERS/west", "it is new: no client has used it before"),),
+    consented=(DISPATCH,),
+)  # fmt: skip
+
+
+def rehearsal(folder: Path, probe: Probe = PROBE) -> Rehearsal:
+    return Rehearsal(version="2.12.8", size=3, plan=planned("showcase", folder), finished=Finished(), probe=probe)
+
+
+def document(folder: Path, probe: Probe = PROBE) -> Document:
+    found = rehearsal(folder, probe)
+    return Document(
+        command="rehearse", topology=found.plan.topology, plan=found.plan, declared=from_files(Path("desired.yaml")),
+        title=f"{found.plan.topology} on throw-away servers", goes_on=True, outcome=rehearsal_text(found), probe=probe,
+        diagnostics=tuple(shown(found)), explain=lambda code: f"What {code} means.\n\nInstead: what its page says.",
+        own={"json": lambda _: rehearsal_json(found, 1)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_what_clients_feel_looks_as_expected(name: str, folder: Path, update_golden: bool) -> None:
+    same(FOLDER / "probe" / GOLDEN[name], FORMATS[name](document(folder)), update=update_golden)
+
+
+def test_every_format_has_a_golden_file() -> None:
+    assert GOLDEN.keys() == FORMATS.keys()
+
+
+def test_where_nothing_differs_one_line_is_all(folder: Path) -> None:
+    quiet = Probe(operations=62, objects=(ORDERS, DISPATCH), messages=100)
+    text = FORMATS["text"](document(folder, quiet))
+    assert text.endswith("\nNothing that clients do differs: 62 operations on 2 objects.\n")
+
+
+def test_what_was_not_foretold_stands_first(folder: Path) -> None:
+    text = FORMATS["text"](document(folder)).partition("What clients feel")[2]
+    assert text.index("NOT FORETOLD") < text.index("CO601")
+    assert text.endswith("The probe failed: 1 difference that the plan does not foretell. Judge it before you apply.\n")

@@ -1,0 +1,239 @@
+"""Every field says what clients experience when it changes, a rule foretells it, and changes that nobody feels stay silent."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from reconciler.core.decide import questions
+from reconciler.core.kind import Kind
+from reconciler.core.resource import Terms
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.kv_bucket import SHAPE as KV
+from reconciler.kinds.object_store import SHAPE as OB
+from reconciler.kinds.primitives.felt import Felt
+from reconciler.kinds.primitives.known import known
+from reconciler.kinds.primitives.stream_config import FIELDS
+from tests.support.topologies import scene, view_of
+
+SHAPES = {shape.kind: shape for shape in (KV, OB)}
+ELSEWHERE = {
+    "CO609": "a pause is what its own field says, and the plan names it as a step",
+}
+"""Effects that no rule of this number foretells, with the reason."""
+
+
+def effects(kind: Kind) -> Iterator[tuple[str, tuple[Felt, ...] | None]]:
+    """By the name that a file gives the field. Fields of buckets are those of their streams."""
+    if shape := SHAPES.get(kind.name):
+        yield from ((own, FIELDS[shape.server(own)].felt) for own in shape.keys)
+    else:
+        yield from ((name, about.felt) for name, about in known(kind.spec).items())
+
+
+@pytest.mark.parametrize("kind", REGISTRY.kinds, ids=lambda kind: kind.name)
+def test_every_field_says_what_clients_experience(kind: Kind) -> None:
+    found = dict(effects(kind))
+    assert [name for name, said in found.items() if said is None] == [], "write NOT_FELT, or the effect"
+    assert kind.spec.model_fields.keys() - Terms.model_fields.keys() - {"external"} == found.keys()
+
+
+@pytest.mark.parametrize("kind", REGISTRY.kinds, ids=lambda kind: kind.name)
+def test_every_effect_is_foretold_by_a_rule(kind: Kind) -> None:
+    codes = {rule.code for rule in REGISTRY.rules()}
+    wanted = {f"{kind.family}{one.rule}" for _, said in effects(kind) for one in said or () if one.rule}
+    assert wanted - codes - ELSEWHERE.keys() == set()
+
+
+def test_nothing_is_listed_that_a_rule_foretells() -> None:
+    codes = {rule.code for rule in REGISTRY.rules()}
+    wanted = {
+        f"{kind.family}{one.rule}"
+        for kind in REGISTRY.kinds
+        for _, said in effects(kind)
+        for one in said or ()
+        if one.rule
+    }
+    assert ELSEWHERE.keys() & codes == set()
+    assert ELSEWHERE.keys() <= wanted
+
+
+STREAM = {
+    "subjects": ["{0}.>"],
+    "max_msgs": 100,
+    "max_bytes": 100_000,
+    "max_age": "1h",
+    "discard": "new",
+    "num_replicas": 3,
+}
+CONSUMER = {"ack_policy": "explicit", "ack_wait": "10s", "max_deliver": 3, "max_batch": 10, "max_ack_pending": 50}
+HARMLESS: dict[str, list[dict[str, Any]]] = {
+    "stream": [
+        {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"max_msgs": 200}, {"max_bytes": 200_000},
+        {"max_age": "2h"}, {"max_age": 0}, {"num_replicas": 1}, {"placement": {"tags": ["a"]}},
+        {"compression": "s2"}, {"allow_direct": True}, {"allow_rollup_hdrs": True}, {"duplicate_window": "10m"},
+        {"republish": {"dest": "again.{0}.>"}}, {"max_msgs": -1}, {"max_bytes": -1},
+    ],
+    "consumer": [
+        {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"ack_wait": "20s"}, {"max_deliver": 5},
+        {"max_deliver": -1}, {"max_batch": 20}, {"max_ack_pending": 100}, {"sample_freq": "10%"},
+    ],
+}  # fmt: skip
+
+
+def harmless(number: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Streams before and after, each with one change of its own or of its consumer."""
+    draw = random.Random(number)
+    for turn in range(200):
+        stream = {**STREAM, "subjects": [f"s{turn}.>"], "consumers": {"c": CONSUMER}}
+        where = draw.choice([*HARMLESS])
+        change = {
+            key: {"dest": f"again.s{turn}.>"} if key == "republish" else value
+            for key, value in draw.choice(HARMLESS[where]).items()
+        }
+        changed = {**stream, **change} if where == "stream" else {**stream, "consumers": {"c": {**CONSUMER, **change}}}
+        yield stream, changed
+
+
+def test_a_plan_of_200_harmless_changes_says_nothing_about_clients(tmp_path: Path) -> None:
+    pairs = list(harmless(7))
+    texts = []
+    for side in (0, 1):
+        path = tmp_path / f"{side}.yaml"
+        YAML().dump({"streams": {f"S{turn}": pair[side] for turn, pair in enumerate(pairs)}}, path)
+        texts.append(path.read_text(encoding="utf-8"))
+    now = "2026-06-01T00:00:00Z"
+    state = {
+        "messages": 90,
+        "bytes": 90_000,
+        "num_subjects": 9,
+        "first_seq": 1,
+        "last_seq": 90,
+        "last_ts": now,
+        "first_ts": now,
+    }
+    consumer = {
+        "num_pending": 10,
+        "num_ack_pending": 20,
+        "num_redelivered": 5,
+        "delivered": {"consumer_seq": 30, "stream_seq": 30},
+    }
+    raw = {
+        "streams": {f"S{turn}": {"state": state} for turn in range(200)},
+        "consumers": {f"S{turn}": {"c": {**consumer, "num_waiting": 1}} for turn in range(200)},
+    }
+    plan = scene(tmp_path, texts[1], texts[0], cluster="C1", raw=raw).plan()
+    assert sum(change.action.writes for change in plan.changes) > 150
+    assert [(v.code, v.message) for change in plan.changes for v in change.verdicts] == []
+    assert [one.message for change in plan.changes for one in change.consequences] == []
+
+
+def test_what_does_not_hurt_now_is_a_note_with_the_code_of_its_page(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [s], discard: new, consumers: {c: {ack_policy: explicit}}}}"
+    desired = (
+        "streams: {S: {subjects: [s], discard: new, max_msgs: 10, max_msg_size: 1KiB, "
+        "consumers: {c: {ack_policy: explicit, max_deliver: 3, ack_wait: 5s, max_ack_pending: 9}}}}"
+    )
+    plan = scene(tmp_path, desired, live).plan()
+    assert [change.verdicts for change in plan.changes] == [(), ()]
+    assert [[(one.code, one.message) for one in change.consequences] for change in plan.changes] == [
+        [
+            ("CO603", "a message is delivered at most 3 times, and then never again (CO603)"),
+            ("CO605", "what takes clients longer than 5s is delivered again (CO605)"),
+            ("CO606", "at most 9 messages are in flight at once (CO606)"),
+        ],
+        [
+            (
+                "ST601",
+                "messages above 1 KiB are refused from then on; none that large was found among those stored (ST601)",
+            ),
+            ("ST601", "once 10 messages are stored, every publish is refused (ST601)"),
+        ],
+    ]
+
+
+def test_a_source_that_is_taken_off_is_copied_no_more(tmp_path: Path) -> None:
+    live = "streams: {O: {subjects: [o]}, S: {subjects: [s], sources: [{name: O}]}}"
+    desired = "streams: {O: {subjects: [o]}, S: {subjects: [s]}}"
+    (change,) = scene(tmp_path, desired, live).plan().changes
+    assert change.verdicts == ()
+    assert [one.message for one in change.consequences] == [
+        "what is stored in O from then on is copied no more (ST305)"
+    ]
+
+
+def test_another_backoff_is_a_note_unless_it_waits_as_before(tmp_path: Path) -> None:
+    def notes(waits: str, folder: str) -> list[str]:
+        live = "streams: {S: {subjects: [s], consumers: {c: {ack_policy: explicit, ack_wait: 1h}}}}"
+        (change,) = scene(tmp_path / folder, live.replace("ack_wait: 1h", f"backoff: {waits}"), live).plan().changes
+        return [one.code for one in change.consequences]
+
+    assert notes("[1h, 2h]", "other") == ["CO608"]
+    assert notes("[1h]", "same") == []
+
+
+def test_direct_gets_that_a_mirror_goes_on_answering_are_a_note(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [s], allow_direct: true}}"
+    mirror = {"config": {"name": "M", "mirror": {"name": "S"}, "mirror_direct": True}, "state": {"messages": 3}}
+    said = []
+    for more in (
+        {},
+        {"M": mirror},
+        {"M": {**mirror, "config": {**mirror["config"], "mirror": {"name": "S", "filter_subject": "s"}}}},
+    ):
+        raw = {"streams": {"S": {"state": {"messages": 3}}, **more}}
+        (change,) = scene(tmp_path, "streams: {S: {subjects: [s]}}", live, raw=raw).plan().changes
+        said.append(([one.code for one in change.verdicts], [one.message for one in change.consequences]))
+    note = "direct gets are answered by M alone, with what is copied there (ST605)"
+    assert said == [(["ST605"], []), ([], [note]), (["ST605"], [])]
+
+
+def test_a_server_is_asked_only_where_a_change_needs_it(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [s], max_msgs_per_subject: 9, discard: new}}"
+    raw = {"streams": {"S": {"state": {"messages": 3, "bytes": 600, "num_subjects": 1}}}}
+
+    def asked(more: str) -> list[str]:
+        desired = live.replace("discard: new", f"discard: new{more}")
+        made = scene(tmp_path / str(len(more)), desired, live, raw=raw)
+        return [type(one).__name__ for one in questions(made.world(), view_of(made.world(), made.snapshot), REGISTRY)]
+
+    assert asked("") == []
+    assert asked(", max_msg_size: 1000") == []
+    assert asked(", max_msg_size: 100") == ["Largest"]
+    assert asked(", discard_new_per_subject: true") == ["SubjectCounts"]
+
+
+def test_a_shorter_wait_brings_nothing_again_that_is_delivered_once(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [s], consumers: {c: {ack_policy: explicit, ack_wait: 1h, max_deliver: 1}}}}"
+    raw = {"consumers": {"S": {"c": {"num_ack_pending": 3}}}}
+    (change,) = scene(tmp_path, live.replace("1h", "5s"), live, raw=raw).plan().changes
+    assert [one.code for one in change.verdicts] == []
+    assert [one.message for one in change.consequences] == ["what takes clients longer than 5s is given up (CO605)"]
+
+
+PINNED = "{ack_policy: explicit, priority_groups: [a], priority_policy: pinned_client, priority_timeout: 1m}"
+
+
+def test_another_time_until_a_pin_is_lost_is_a_note(tmp_path: Path) -> None:
+    live = f"streams: {{S: {{subjects: [s], consumers: {{c: {PINNED}}}}}}}"
+    (change,) = scene(tmp_path, live.replace("1m", "5s"), live).plan().changes
+    assert [one.message for one in change.consequences] == [
+        "another client is pinned when the pinned one was silent for 5s (CO608)"
+    ]
+
+
+def test_a_first_limit_of_a_stream_that_nobody_has_used_says_nothing(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [s]}}"
+    (change,) = scene(tmp_path, "streams: {S: {subjects: [s], max_age: 1h, max_msgs: 9}}", live).plan().changes
+    assert (change.verdicts, change.consequences) == ((), ())
+
+
+def test_a_limit_of_a_stream_that_was_used_is_a_note(tmp_path: Path) -> None:
+    live, raw = "streams: {S: {subjects: [s]}}", {"streams": {"S": {"state": {"messages": 0, "last_seq": 7}}}}
+    (change,) = scene(tmp_path, "streams: {S: {subjects: [s], max_age: 1h}}", live, raw=raw).plan().changes
+    assert [one.message for one in change.consequences] == ["messages are removed when they are 1h old (ST301)"]

@@ -1,0 +1,194 @@
+"""One node of three comes back with an older store in the middle of an apply: the others give it what it lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+
+from reconciler.server.api import JetStream
+from reconciler.server.observe import observe
+from reconciler.workflow.plan import plan
+from tests.faults.cluster import settled
+from tests.faults.scenes import REMOVED, Scene, replaced, replicated
+from tests.faults.wire import Request, wire
+from tests.power.recording import BUCKET, OPTIONS, Clients, carried_out, file, quiet
+from tests.support.accounts import Account, Pool
+from tests.support.jetstream import done
+from tests.support.servers import NatsServer
+
+PATIENCE = 120.0
+"""Seconds in which a cluster is whole again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """After the so-and-so-many-th answer to a write a node goes, and comes back as it was after an earlier one."""
+
+    scene: Scene
+    node: int
+    goes: int
+    older: int
+
+    def __str__(self) -> str:
+        return f"{self.scene.name}: node {self.node} after write {self.goes}, as after write {self.older}"
+
+
+@dataclass(slots=True)
+class Healed:
+    point: Point
+    wrong: list[str] = field(default_factory=list)
+    was_reached: bool = False
+
+    def __str__(self) -> str:
+        return "; ".join([str(self.point), *self.wrong])
+
+
+class _Playing:
+    def __init__(self, point: Point, account: Account, folder: Path) -> None:
+        assert account.cluster is not None
+        self.point, self.account, self.cluster, self.folder = point, account, account.cluster, folder
+        self.scene, self.healed, self.writes = replicated(point.scene), Healed(point), 0
+        self.node: NatsServer = self.cluster.nodes[point.node]
+        self.others = [one for one in self.cluster.nodes if one is not self.node]
+
+    async def story(self) -> Healed:
+        nc = await self._connected([one.port for one in self.others])
+        js = await JetStream.open(nc, within=20)
+        try:
+            await self._played(nc, js)
+        except Exception as error:  # noqa: BLE001 - one point that goes wrong must not end the others
+            self.healed.wrong.append(f"THE TEST ITSELF: {type(error).__name__} {error}")
+        finally:
+            await js.close()
+            await nc.close()
+        return self.healed
+
+    async def _connected(self, ports: list[int]) -> Client:
+        user = self.account.user
+        urls = [f"nats://127.0.0.1:{port}" for port in ports]
+        return await nats.connect(urls, user=user, password=user, error_cb=quiet)
+
+    async def _played(self, nc: Client, js: JetStream) -> None:
+        before = file(self.folder, "before", self.scene.before)
+        wanted = file(self.folder, "wanted", self.scene.wanted)
+        assert (await carried_out(await plan(before, js, OPTIONS), js)).is_success
+        await settled(js)
+        clients = Clients(nc, self.scene, self.node.home)
+        for _ in range(6):
+            await clients.publish()
+
+        async def answered(request: Request) -> None:
+            if request.is_write:
+                self.writes += 1
+                await clients.publish()
+                await asyncio.to_thread(self._falls)
+
+        async with wire(lambda: self.others[0].port) as between:
+            between.answered_by = answered
+            through = await self._connected([between.port])
+            applying = await JetStream.open(through, within=20)
+            finished = await carried_out(await plan(wanted, applying, OPTIONS), applying)
+            await applying.close()
+            await through.close()
+        if not finished.is_success:
+            self.healed.wrong.append(f"DID NOT GO ON: {finished.stopped} {finished.failed}")
+        await asyncio.to_thread(self.cluster.wait_until_ready)
+        async with asyncio.timeout(PATIENCE):
+            await settled(js)
+        await clients.publish()
+        if changes := (await plan(wanted, js, OPTIONS)).plan.changes:
+            self.healed.wrong.append(f"STILL TO DO: {[one.address for one in changes]}")
+        streams = (await observe(js)).streams.items()
+        await self._is_the_same_there([name for name, one in streams if one["config"]["retention"] == "interest"])
+        await self._delivered(js, clients)
+
+    def _falls(self) -> None:
+        if self.writes == self.point.older:
+            os.kill(self.node.pid, signal.SIGSTOP)
+            shutil.copytree(self.node.store, self.folder / "older")
+            os.kill(self.node.pid, signal.SIGCONT)
+        elif self.writes == self.point.goes:
+            self.healed.was_reached = True
+            self.node.kill()
+            shutil.rmtree(self.node.store)
+            shutil.copytree(self.folder / "older", self.node.store)
+            self.node.start()
+
+    async def _is_the_same_there(self, interest: Collection[str]) -> None:
+        """What each of the three has on its own disk; of an interest stream only that it ends where the others do."""
+        loop, views = asyncio.get_running_loop(), {}
+        deadline = loop.time() + PATIENCE
+        while len(views) < len(self.cluster.nodes) or len({str(one) for one in views.values()}) > 1:
+            if loop.time() > deadline:
+                self.healed.wrong.append(f"NOT THE SAME EVERYWHERE: {views}")
+                return
+            views = {name: _held(streams, interest) for name, streams in (await self._views()).items()}
+
+    async def _views(self) -> dict[str, Any]:
+        nc = await self.account.connect_system()
+        try:
+            inbox = nc.new_inbox()
+            answers = await nc.subscribe(inbox)
+            body = {"accounts": True, "streams": True, "account": self.account.user}
+            await nc.publish("$SYS.REQ.SERVER.PING.JSZ", json.dumps(body).encode(), reply=inbox)
+            found = [json.loads((await answers.next_msg(timeout=5)).data) for _ in self.cluster.nodes]
+        finally:
+            await nc.close()
+        return {one["server"]["name"]: one["data"]["account_details"][0]["stream_detail"] for one in found}
+
+    async def _delivered(self, js: JetStream, clients: Clients) -> None:
+        stored = {text for texts in clients.stored.values() for text in texts}
+        async with asyncio.timeout(PATIENCE):
+            while stored - clients.processed and await self._is_more(js):
+                await clients.work()
+        if lost := stored - clients.processed:
+            self.healed.wrong.append(f"LOST: {sorted(lost)[:20]}")
+
+    async def _is_more(self, js: JetStream) -> bool:
+        infos = [done(await js.read(f"CONSUMER.INFO.{stream}.{name}")) for stream, name in self.scene.readers]
+        return any(one["num_pending"] or one["num_ack_pending"] for one in infos)
+
+
+def _held(streams: list[dict[str, Any]], interest: Collection[str]) -> dict[str, tuple[int, ...]]:
+    """Leases vanish by themselves, on one server a moment before the other."""
+    state = {one["name"]: one["state"] for one in streams}
+    return {
+        name: (one["last_seq"],)
+        if name in interest or name == BUCKET
+        else (one["first_seq"], one["messages"], one["last_seq"])
+        for name, one in sorted(state.items())
+    }
+
+
+async def healed(point: Point, account: Account, folder: Path) -> Healed:
+    return await _Playing(point, account, folder).story()
+
+
+POINTS = tuple(
+    Point(scene, node, goes, older)
+    for scene in (replaced("limits"), replaced("workqueue"), replaced("interest"), REMOVED)
+    for node, goes, older in ((0, 5, 2), (1, 7, 1), (2, 9, 6))
+)
+
+
+def played(minor: str, points: Sequence[Point] = POINTS) -> list[Healed]:
+    pool = Pool()
+    try:
+        found = []
+        for point in points:
+            with tempfile.TemporaryDirectory() as folder:
+                found.append(asyncio.run(healed(point, pool.clustered(minor), Path(folder))))
+        return found
+    finally:
+        pool.close()

@@ -1,0 +1,143 @@
+"""What a plan foretells, beside what clients experienced: unforetold, or a wolf that was cried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from reconciler.core.effect import Side
+from reconciler.server.probes.record import Difference, is_relief, sides
+from tests.probes.drawing import HOUR, LOTS, SHORT, Case
+from tests.probes.saying import Said
+
+Excuse = Callable[[Case], bool]
+
+
+def _becomes(field: str, *values: object) -> Excuse:
+    return lambda case: case.becomes(field) in values
+
+
+def _is_full(field: Callable[[str], object]) -> bool:
+    """Does a stream refuse what the battery publishes, since it holds as much as it may?"""
+    return field("discard") == "new" and (field("max_msgs") == 10 or bool(field("discard_new_per_subject")))
+
+
+FULL_COPY: tuple[Excuse, str] = (
+    lambda case: case.was("discard") == "new" and case.was("max_msgs") == 10, "a full copy takes nothing either way",
+)  # fmt: skip
+WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
+    "ST301": {
+        "old age": (lambda case: HOUR in (case.becomes("max_age"), case.becomes("ttl")), "nothing in a battery is an hour old"),
+    },
+    "ST206": {
+        "ttl stays": (lambda case: bool(case.becomes("allow_msg_ttl") or case.becomes("limit_marker_ttl")),
+                      "it allows what was refused, and only cannot be taken back"),
+        "schedules stay": (_becomes("allow_msg_schedules", True), "it allows what was refused, and only cannot be taken back"),
+        "no single delete": (_becomes("deny_delete", True), "where nothing is left to be deleted, the answer is the same"),
+    },
+    "ST604": {
+        "minutes": (_becomes("duplicate_window", HOUR // 30), "no battery repeats an id after minutes"),
+        "late look": (_becomes("duplicate_window", SHORT),
+                      "a server may look over its ids before it takes the window, and again only when the old one ends"),
+    },
+    "ST601": {
+        "roomy": (_becomes("max_msg_size", LOTS), "the battery publishes nothing so large"),
+    },
+    "ST603": {
+        "unfed": (lambda case: bool(case.was("sources")) and not case.becomes("sources"), "nobody publishes to what only copied"),
+    },
+    "ST304": {"full": FULL_COPY},
+    "ST305": {"full": FULL_COPY},
+    "CO601": {
+        "nothing comes": (lambda case: bool(case.becomes("pause_until")) or case.becomes("filter_subject") == "a.>",
+                          "where nothing is delivered no payload is missed"),
+    },
+    "CO301": {
+        "paused": (lambda case: bool(case.was("pause_until")) and bool(case.becomes("pause_until")),
+                   "what is skipped is missed when the pause ends"),
+    },
+    "ST607": {
+        "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),
+                 "what a full stream or subject refuses is not published again either"),
+    },
+    "ST608": {
+        "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),
+                 "what a full stream or subject refuses is stored under no other name either"),
+    },
+    "CO605": {
+        "long": (lambda case: (case.becomes("backoff") or [case.becomes("ack_wait")])[0] == HOUR,
+                 "the battery does not wait for an hour"),
+    },
+    "CO607": {
+        "until a restart": (lambda case: "deliver_group" in case.changed and not case.restarts,
+                            "it goes on as before until the server restarts"),
+    },
+    "CO602": {
+        "large pulls": (lambda case: (case.becomes("max_batch") or 0) > 1000 or (case.becomes("max_bytes") or 0) > LOTS
+                        or (case.becomes("max_expires") or 0) > HOUR, "the battery asks for less"),
+    },
+    "CO604": {
+        "in flight": (lambda case: not case.was("deliver_subject") and case.becomes("ack_policy") != "none",
+                      "while messages are in flight a pull consumer outlives its threshold by the ack wait"),
+        "long": (_becomes("inactive_threshold", HOUR), "the battery does not wait for an hour"),
+        "in use": (lambda case: bool(case.scene.waits), "a client waits on it, so that it is not idle"),
+    },
+    "CO121": {
+        "idle": (lambda case: case.becomes("priority_policy") == "prioritized", "with one client priorities decide nothing"),
+    },
+}  # fmt: skip
+"""What a code warns of and no battery can show, by code and name, with the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One case, after its clients were asked."""
+
+    case: Case
+    felt: tuple[Difference, ...]
+    said: Said
+    beside: tuple[Difference, ...] | None = None
+    """What differs from a twin with the harmless part of the change alone, where that part excuses a side."""
+
+    @property
+    def codes(self) -> frozenset[str]:
+        return frozenset(self.said.foretold)
+
+    @property
+    def is_refused(self) -> bool:
+        return self.said.is_refused
+
+    @property
+    def excused(self) -> frozenset[Side]:
+        """What nothing foretells on these sides is taken for a gain."""
+        return frozenset() if self.is_refused else (_taken(self.felt) - self.said.sides) & self.said.gained
+
+    @property
+    def needs_another_twin(self) -> bool:
+        """Something else changes as well, which may be what shows."""
+        return self.beside is None and bool(self.excused) and self.said.gains < self.said.fields
+
+    @property
+    def unforetold(self) -> frozenset[Side]:
+        if self.is_refused:
+            return frozenset()
+        certain = _taken(self.felt) - self.said.sides - self.said.gained
+        return certain | (self.excused & _taken(self.beside or ()))
+
+    @property
+    def wolves(self) -> frozenset[str]:
+        if self.is_refused:
+            return frozenset()
+        shown = sides(self.felt)
+        return frozenset(
+            code for code in self.said.warned if not self.said.foretold[code] & shown and not excused(self.case, code)
+        )
+
+
+def _taken(found: Iterable[Difference]) -> frozenset[Side]:
+    return sides(one for one in found if not one.follows and not is_relief(one))
+
+
+def excused(case: Case, code: str) -> bool:
+    family = "ST" if code[:2] in ("KV", "OB") else code[:2]
+    return any(holds(case) for holds, _ in WOLVES.get(family + code[2:], {}).values())

@@ -1,0 +1,166 @@
+"""Twins on real servers: the same scene twice in two accounts, of which only one is changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from reconciler.core.plan import Plan
+from reconciler.server.api import JetStream
+from reconciler.server.probes.battery import SETTLED, STANDARD, Battery, Change, experience, record
+from reconciler.server.probes.client import Client
+from reconciler.server.probes.reading import waiting
+from reconciler.server.probes.record import Difference, Record, differences
+from reconciler.server.probes.scene import Scene, Unmade, build, made
+from reconciler.workflow.plan import plan
+from tests.convergence.drawing import topology
+from tests.probes.drawing import Case
+from tests.probes.judging import Judged
+from tests.probes.saying import said
+from tests.support.accounts import Account, Pool
+from tests.support.servers import NatsServer
+
+AGAIN = (1.0, 4.0)
+"""A case is played anew before it counts as untrue, the last time with so much more patience: a busy machine delivers late."""
+
+OLDER = 0.7
+"""Seconds after which what is stored is older than a short age."""
+
+
+async def recorded(
+    account: Account, scene: Scene, changes: Iterable[Change] = (), battery: Battery = STANDARD
+) -> Record:
+    nc = await account.connect()
+    try:
+        return await experience(Client(nc, times=3.0), scene, changes, battery)  # nothing here is played anew
+    finally:
+        await nc.close()
+
+
+async def felt(
+    pair: tuple[Account, Account], scene: Scene, changes: Iterable[Change], battery: Battery = STANDARD
+) -> tuple[Difference, ...]:
+    """What clients experience otherwise where a scene was changed, side by side with one that was not."""
+    control, changed = pair
+    return differences(
+        *await asyncio.gather(recorded(control, scene, (), battery), recorded(changed, scene, changes, battery))
+    )
+
+
+def twins(pool: Pool, minor: str) -> tuple[Account, Account]:
+    return pool.account(minor), pool.account(minor)
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """The server refuses the scene or its change."""
+
+    case: Case
+    why: str
+
+
+class Together:
+    """Restarts the server of many rooms when none of them can go on without that."""
+
+    def __init__(self, server: NatsServer, rooms: int) -> None:
+        self._server, self._rooms = server, rooms
+        self._waiting: list[asyncio.Future[None]] = []
+        self._restarting: asyncio.Task[None] | None = None
+
+    async def restarted(self) -> None:
+        self._waiting.append(asyncio.get_running_loop().create_future())
+        self._look()
+        await self._waiting[-1]
+
+    def leave(self) -> None:
+        self._rooms -= 1
+        self._look()
+
+    def _look(self) -> None:
+        if self._waiting and len(self._waiting) == self._rooms:
+            self._restarting = asyncio.create_task(self._restart())
+
+    async def _restart(self) -> None:
+        await asyncio.to_thread(self._server.restart)
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            one.set_result(None)
+
+
+class Room:
+    """Two accounts in which one case after the other is played."""
+
+    def __init__(self, pair: tuple[Account, Account], together: Together | None = None) -> None:
+        self._pair, self._together = pair, together
+
+    async def play(self, case: Case) -> Judged | NotTaken:
+        """What does not fit is played anew: what no longer differs then was no effect of the change."""
+        found = await self._twice(case)
+        for times in AGAIN:
+            if isinstance(found, NotTaken) or not (found.unforetold or found.wolves):
+                return found
+            found = await self._twice(case, times)
+        return found
+
+    async def _twice(self, case: Case, times: float = 1.0) -> Judged | NotTaken:
+        """Again beside a twin with the harmless part of the change, where that could be all that shows."""
+        found = await self._once(case, times=times)
+        if isinstance(found, NotTaken) or not found.needs_another_twin:
+            return found
+        beside = await self._once(case, case.partly(found.said.gains), times)
+        return found if isinstance(beside, NotTaken) else replace(found, beside=beside.felt)
+
+    async def _once(self, case: Case, harmless: Iterable[Change] = (), times: float = 1.0) -> Judged | NotTaken:
+        async with _emptied(self._pair[0], times) as control, _emptied(self._pair[1], times) as changed:
+            try:
+                await asyncio.gather(build(control, case.scene), build(changed, case.scene))
+                await asyncio.sleep(OLDER if case.ages else 0)
+                async with waiting(control, case.scene) as before, waiting(changed, case.scene) as after:
+                    planned = await _plan(changed, case.wishes)
+                    for endpoint, body in harmless:
+                        made(await control.ask(endpoint, body))
+                    for endpoint, body in case.change:
+                        made(await changed.ask(endpoint, body))
+                    await asyncio.sleep(SETTLED)
+                    if self._together is None:
+                        records = await asyncio.gather(
+                            record(control, case.scene, waits=before), record(changed, case.scene, waits=after)
+                        )
+                if self._together is not None:
+                    await self._together.restarted()
+                    records = await self._after_a_restart(case, times, control, changed)
+            except Unmade as refusal:
+                return NotTaken(case, str(refusal))
+        return Judged(case=case, said=said(planned, case.address), felt=differences(*records))
+
+    async def _after_a_restart(self, case: Case, times: float, *earlier: Client) -> list[Record]:
+        """Clients are connected anew, and hold what they held."""
+        control, changed = (_emptied(account, times) for account in self._pair)
+        async with control as one, changed as other:
+            one.held, other.held = (client.held for client in earlier)
+            return await asyncio.gather(record(one, case.scene), record(other, case.scene))
+
+
+async def _plan(client: Client, wishes: Mapping[object, object]) -> Plan:
+    js = await JetStream.open(client.nc)
+    try:
+        return (await plan(topology("probes", wishes), js)).plan  # type: ignore[arg-type]
+    finally:
+        await js.close()
+
+
+@asynccontextmanager
+async def _emptied(account: Account, times: float = 1.0) -> AsyncIterator[Client]:
+    """A connection to an account in which nothing is left afterwards."""
+    nc = await account.connect()
+    client = Client(nc, times)
+    try:
+        yield client
+    finally:
+        if nc.is_connected:
+            names = await client.ask("STREAM.NAMES")
+            for name in (names.get("streams") or ()) if not isinstance(names, str) else ():
+                await client.ask(f"STREAM.DELETE.{name}")
+        await nc.close()

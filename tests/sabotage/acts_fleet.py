@@ -1,0 +1,82 @@
+"""Many accounts at once: each is read whole and once, and what is kept of it is what was seen."""
+
+from __future__ import annotations
+
+from tests.sabotage.act import Act
+
+ACTS = (
+    Act(
+        name="a Spark partition is dropped: a task's targets",
+        file="reconciler/fleet/reading.py",
+        before="for number in range(tasks))",
+        after="for number in range(max(tasks - 1, 1)))",
+        seen_by=("tests/fleet/test_shares.py::test_parts_of_one_target_go_to_different_tasks",),
+    ),
+    Act(
+        name="a Spark partition is dropped: the last piece of a stream",
+        file="reconciler/fleet/pieces.py",
+        before="        for after in range(first, last, PIECE):",
+        after="        for after in range(first, last - PIECE, PIECE):",
+        seen_by=("tests/fleet/test_pieces.py",),
+    ),
+    Act(
+        name="a stream is read by no part of its account",
+        file="reconciler/fleet/reading.py",
+        before="zlib.crc32(str(stream).encode()) % self.of)",
+        after="zlib.crc32(str(stream).encode()) % (self.of + 1))",
+        seen_by=("tests/fleet/test_reading.py",),
+    ),
+    Act(
+        name="a run is counted twice: a look at some targets leaves what the run had of them",
+        file="reconciler/fleet/store.py",
+        before='(F.col("run") == F.lit(run)) & ~is_one)',
+        after='F.col("run") == F.lit(run))',
+        seen_by=(
+            "tests/fleet/test_store.py::test_a_look_at_some_targets_takes_the_place_of_what_the_run_had_of_those[folder]",
+        ),
+    ),
+    Act(
+        name="what was ignored stands in the history of drift",
+        file="reconciler/fleet/history.py",
+        before='return F.coalesce("drifted", F.lit(False)) & ~_is_ignored()',
+        after='return F.coalesce("drifted", F.lit(False))',
+        seen_by=("tests/fleet/test_history.py::test_what_a_few_nights_tell[to be ignored is not to be repaired]",),
+    ),
+    Act(
+        name="subjects are hashed to other partitions than servers put them in",
+        file="reconciler/fleet/hashing.py",
+        before="        value[:many] ^= byte[:many]\n        value[:many] *= np.uint32(FNV_PRIME)",
+        after="        value[:many] *= np.uint32(FNV_PRIME)\n        value[:many] ^= byte[:many]",
+        seen_by=("tests/fleet/test_hashing.py",),
+    ),
+    Act(
+        name="a stream made anew is followed from where the old one ended",
+        file="reconciler/server/following.py",
+        before="return position.sequence if there is not None and there.time == position.time else found.sequence - 1",
+        after="return position.sequence if there is not None else found.sequence - 1",
+        seen_by=("tests/server/test_following.py",),
+    ),
+    Act(
+        name="a message between two pages is left out",
+        file="reconciler/server/following.py",
+        before="stream, first.sequence + most - 2, matching)",
+        after="stream, first.sequence + most - 1, matching)",
+        seen_by=("tests/server/test_following.py",),
+    ),
+    Act(
+        name="what could not be read is told as in order",
+        file="reconciler/fleet/reading.py",
+        before='        await self.tell({"row": ["error"], "error":',
+        after='        await self.tell({"row": ["target"], "error":',
+        seen_by=("tests/fleet/test_reading.py",),
+    ),
+    Act(
+        name="a target of which something is unknown lacks what it does not show",
+        file="reconciler/fleet/outliers.py",
+        before='wanted = targets.where("sure").drop(',
+        after="wanted = targets.drop(",
+        seen_by=(
+            "tests/fleet/test_outliers.py::test_one_value_of_many_stands_out_and_so_does_what_only_one_has_or_lacks",
+        ),
+    ),
+)

@@ -1,0 +1,179 @@
+"""Fields, exports, files, and the groups that others share with us byte by byte."""
+
+from __future__ import annotations
+
+from tests.sabotage.act import Act, says
+
+FIELDS = (
+    Act(
+        name="a field is dropped from a kind",
+        file="reconciler/kinds/primitives/stream_fields.py",
+        before="    max_msg_size: Annotated[",
+        after="    max_msg_sizes: Annotated[",
+        seen_by=("tests/primitives/test_known.py",),
+    ),
+    Act(
+        name="a field is dropped from what is sent",
+        file="reconciler/core/resource.py",
+        before="        left = [name for name, one in self.filled.items() if name in config and config[name] == one.value]",
+        after='        left = [name for name in config if name in self.filled or name == "max_age"]',
+        seen_by=("tests/convergence/test_fake.py",),
+    ),
+    Act(
+        name="a field is dropped from an export",
+        file="reconciler/workflow/sections.py",
+        before="    said = {name: value for name, value in rendered.items() if name in known}",
+        after='    said = {name: value for name, value in rendered.items() if name in known and name != "max_deliver"}',
+        seen_by=("tests/convergence/test_export.py::test_an_export_read_back_changes_nothing_and_adopts_all[2.11]",),
+    ),
+    Act(
+        name="an object is left out of an export without a word",
+        file="reconciler/workflow/sections.py",
+        before="return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))",
+        after="return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))[:-1]",
+        seen_by=("tests/cli/test_export_into.py::test_each_owner_has_a_file_whose_plan_is_empty",),
+    ),
+    Act(
+        name="an export forgets that something is protected",
+        file="reconciler/workflow/export.py",
+        before='{"protect": True} for address, record in records.items() if record.protected}',
+        after='{"protect": True} for address, record in records.items() if not record}',
+        seen_by=("tests/cli/test_export_into.py::test_each_owner_has_a_file_whose_plan_is_empty",),
+    ),
+    Act(
+        name="a limit of the server's own is taken for somebody's change",
+        file="reconciler/core/resource.py",
+        before="return isinstance(value, int) and 0 < value <= self.most",
+        after="return isinstance(value, int) and self.most < value",
+        seen_by=("tests/core/test_diff.py",),
+    ),
+    Act(
+        name="the first backoff is not taken for the time to acknowledge",
+        file="reconciler/kinds/primitives/consumer_settle.py",
+        before='        config["ack_wait"] = config["backoff"][0]',
+        after='        config["ack_wait"] = config["backoff"][-1]',
+        seen_by=("tests/primitives/test_settle_consumers.py",),
+        is_quick=True,
+    ),
+    Act(
+        name="two subjects that collide go unseen",
+        file="reconciler/kinds/across/subjects.py",
+        before="            if other != name and collide(subject, theirs):",
+        after="            if other != name and subject == theirs:",
+        seen_by=(says("XX201"),),
+    ),
+)
+
+FILES = (
+    Act(
+        name="a key that nobody knows is passed over",
+        file="reconciler/core/resource.py",
+        before='model_config = ConfigDict(frozen=True, extra="forbid",',
+        after='model_config = ConfigDict(frozen=True, extra="ignore",',
+        seen_by=("tests/documents/test_errors.py",),
+    ),
+    Act(
+        name="of a key written twice the first counts, and nobody is told",
+        file="reconciler/documents/tree.py",
+        before="            self._duplicate(key, container.entries[key.text][0])  # type: ignore[union-attr]",
+        after="            pass",
+        seen_by=("tests/documents/test_traps.py",),
+    ),
+    Act(
+        name="a day is not twenty-four hours",
+        file="reconciler/core/units.py",
+        before='"m": 60_000_000_000, "h": 3_600_000_000_000, "d": 86_400_000_000_000,',
+        after='"m": 60_000_000_000, "h": 3_600_000_000_000, "d": 86_400_000_000,',
+        seen_by=("tests/kinds/test_values.py",),
+    ),
+    Act(
+        name="what is declared and removed at once is removed",
+        file="reconciler/documents/load.py",
+        before="            if there is not where:",
+        after="            if there is where:",
+        seen_by=("tests/documents/test_files.py",),
+    ),
+    Act(
+        name="an entry of `removed:` that names nothing passes for work that is done",
+        file="reconciler/core/misnamed.py",
+        before="        if at in known.live or at in known.ledger or at in known.begun or at in remembered:",
+        after="        if at not in known.live or at in known.ledger or at in known.begun or at in remembered:",
+        seen_by=("tests/core/test_misnamed.py",),
+    ),
+    Act(
+        name="`${name}` without a value stands for nothing, and nobody is told",
+        file="reconciler/documents/values.py",
+        before="            problems.append(_missing(name, values, _span(file, text, found)))\n",
+        after="",
+        seen_by=("tests/documents/test_values.py",),
+    ),
+)
+
+GROUPS = (
+    Act(
+        name="the partition hash is off by one",
+        file="reconciler/kinds/primitives/partitions.py",
+        before="FNV_OFFSET, FNV_PRIME = 2166136261, 16777619",
+        after="FNV_OFFSET, FNV_PRIME = 2166136261, 16777620",
+        seen_by=("tests/primitives/test_partitions.py",),
+        is_quick=True,
+    ),
+    Act(
+        name="the number of partitions is off by one",
+        file="reconciler/kinds/primitives/partitions.py",
+        before="return fnv1a(hash_key(subject, pattern, wildcards).encode()) % partitions",
+        after="return fnv1a(hash_key(subject, pattern, wildcards).encode()) % max(partitions - 1, 1)",
+        seen_by=("tests/primitives/test_partitions.py",),
+    ),
+    Act(
+        name="another wildcard decides the partition",
+        file="reconciler/kinds/primitives/partitions.py",
+        before="tokens[stars[number - 1] if number > 0 else 0]",
+        after="tokens[stars[-number] if number > 0 else 0]",
+        seen_by=("tests/primitives/test_partitions.py",),
+    ),
+    Act(
+        name="a member's mapping is reversed",
+        file="reconciler/kinds/primitives/partitions.py",
+        before="    names = sorted(set(members), key=lambda name: name.encode())[: max(partitions, 0)]",
+        after="    names = sorted(set(members), key=lambda name: name.encode(), reverse=True)[: max(partitions, 0)]",
+        seen_by=("tests/primitives/test_partitions.py",),
+    ),
+    Act(
+        name="a plan moves more partitions than it must",
+        file="reconciler/kinds/primitives/partitions.py",
+        before="    kept = {name: owned[name][: room[name]] for name in names}",
+        after="    kept = {name: owned[name][: room[name] - 1] for name in names}",
+        seen_by=("tests/primitives/test_partitions.py",),
+    ),
+    Act(
+        name="messages queued on what stays are counted among what moves",
+        file="reconciler/kinds/elastic_group/movement.py",
+        before='        "messages_moved": None if queued is None else sum(queued[number] for number in moved),',
+        after='        "messages_moved": None if queued is None else sum(queued),',
+        seen_by=("tests/golden/test_golden.py::test_the_plan_as_json_is_as_expected[membership]",),
+    ),
+    Act(
+        name="a record of a group loses what we do not know of",
+        file="reconciler/kinds/primitives/group_record.py",
+        before="        if name not in MEMBERSHIP or name in membership\n",
+        after='        if name in membership or name in ("max_members", "partitioning_filters", "filters")\n',
+        seen_by=("tests/kinds/test_group_record.py",),
+    ),
+    Act(
+        name="a record of a group says `[]` where Go says nothing",
+        file="reconciler/kinds/primitives/group_record.py",
+        before='    return {"members": list(config["members"])} if config.get("members") else {}',
+        after='    return {"members": list(config.get("members") or ())}',
+        seen_by=("tests/kinds/test_group_record.py",),
+    ),
+    Act(
+        name="a group's queue takes in other subjects than the record says",
+        file="reconciler/kinds/elastic_group/derived.py",
+        before='    arguments = ",".join(map(str, (partitions, *item["partitioning_wildcards"])))',
+        after='    arguments = ",".join(map(str, (partitions, *item["partitioning_wildcards"][::-1])))',
+        seen_by=("tests/kinds/test_elastic_group.py",),
+    ),
+)
+
+ACTS = (*FIELDS, *FILES, *GROUPS)

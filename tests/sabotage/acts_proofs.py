@@ -1,0 +1,57 @@
+"""The proofs themselves: what judges, draws and injects must fail when it no longer does."""
+
+from __future__ import annotations
+
+from tests.sabotage.act import Act
+
+ACTS = (
+    Act(
+        name="the judge of probes grants everything",
+        file="tests/probes/judging.py",
+        before="        certain = _taken(self.felt) - self.said.sides - self.said.gained",
+        after="        certain = frozenset[Side]()",
+        seen_by=("tests/probes/test_judging.py",),
+    ),
+    Act(
+        name="the judge of probes hears no wolf",
+        file="tests/probes/judging.py",
+        before="        shown = sides(self.felt)",
+        after="        shown = frozenset(Side)",
+        seen_by=("tests/probes/test_judging.py",),
+    ),
+    Act(
+        name="what clients lose counts as a relief",
+        file="reconciler/server/probes/record.py",
+        before="    return one.before.startswith(FAILS) or",
+        after="    return not one.before.startswith(FAILS) or",
+        seen_by=("tests/probes/test_judging.py",),
+    ),
+    Act(
+        name="a rule is removed, and applying finds out: the storage of a stream",
+        file="reconciler/kinds/stream/rules.py",
+        before='*updatability_rules(FIELDS, FIXED, of="stream"),',
+        after='*updatability_rules(FIELDS, {k: v for k, v in FIXED.items() if k != "storage"}, of="stream"),',
+        seen_by=("tests/convergence/test_real.py::test_whatever_is_live_becomes_what_is_wanted[2.11]",),
+    ),
+    Act(
+        name="no apply is hurt at any request",
+        file="tests/faults/wire.py",
+        before="        if self._wire.at == (request, Side.REQUEST) and not self._wire.was_reached:",
+        after="        if self._wire.at == request and not self._wire.was_reached:",
+        seen_by=("tests/faults/test_sample.py::test_an_apply_ends_well_whatever_goes_wrong_where[2.11]",),
+    ),
+    Act(
+        name="what goes wrong is injected and does nothing",
+        file="tests/faults/case.py",
+        before="        return deeds.get(self.case.fault, self._nothing)",
+        after="        return self._nothing if self.case.fault in deeds else self._depose",
+        seen_by=("tests/faults/test_sample.py::test_an_apply_ends_well_whatever_goes_wrong_where[2.11]",),
+    ),
+    Act(
+        name="nothing goes wrong at the point where something is to go wrong",
+        file="tests/faults/wire.py",
+        before="        if self._wire.at == (request, Side.REQUEST) and not self._wire.was_reached:",
+        after="        if self._wire.at == request and not self._wire.was_reached:",
+        seen_by=("tests/server/test_stale.py::test_a_stream_that_this_run_has_made_is_there_whatever_a_server_says",),
+    ),
+)

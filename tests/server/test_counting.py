@@ -1,0 +1,75 @@
+"""What is counted of a stream is so on real servers, wherever messages were deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from random import Random
+from typing import Any
+
+import pytest
+
+from reconciler.core.wire import Largest, MessagesSince
+from reconciler.server.api import JetStream
+from reconciler.server.observe import ask
+from tests.quantities.losing import publish, times
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream, talk
+from tests.support.versions import on_every_version
+
+STORED = 40
+SCATTERED = Random(11).sample(range(1, STORED + 1), 25)
+HOLES = {
+    "none": (), "in the middle": range(15, 30), "scattered": SCATTERED, "the newest": range(30, STORED + 1),
+    "everything": range(1, STORED + 1),
+}  # fmt: skip
+
+
+@on_every_version
+@pytest.mark.parametrize("storage", ["file", "memory"])
+@pytest.mark.parametrize("holes", HOLES.values(), ids=HOLES)
+def test_the_first_message_since_any_time_is_found_between_deleted_ones(
+    account: Account, storage: str, holes: Collection[int]
+) -> None:
+    async def work(js: JetStream) -> tuple[list[Any], list[Any]]:
+        await make_stream(js, "S", subjects=["s.>"], storage=storage, allow_direct=True)
+        await publish(js, *["s.a"] * STORED)
+        since = dict(enumerate(await times(js, "S"), 1))
+        for sequence in holes:
+            done(await js.request("STREAM.MSG.DELETE.S", {"seq": sequence}))
+        left = [sequence for sequence in since if sequence not in holes]
+        asked = {sequence: MessagesSince(stream="S", since=time) for sequence, time in since.items()}
+        answers = await ask(js, asked.values())
+        staying = {sequence: [one for one in left if one >= sequence] for sequence in since}
+        expected = [{"first": next(iter(those), None), "messages": len(those)} for those in staying.values()]
+        return [answers[question] for question in asked.values()], expected
+
+    found, expected = talk(account, work)
+    assert found == expected
+
+
+@on_every_version
+def test_of_the_newest_messages_those_too_large_are_counted_as_the_server_measures_them(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[Any, list[bool]]:
+        nc = js.pipeline.nc
+        await make_stream(js, "S", subjects=["s"])
+        for size in (500, 10, 40, 41):
+            await nc.request("s", b"x" * size, timeout=20)
+        await nc.request("s", b"x" * 10, headers={"H": "y" * 30}, timeout=20)
+        done(await js.request("STREAM.MSG.DELETE.S", {"seq": 3}))
+        asked = Largest(stream="S", above=40, newest=4)
+        answer = (await ask(js, [asked]))[asked]
+        config = done(await js.read("STREAM.INFO.S"))["config"]
+        done(await js.write("STREAM.UPDATE.S", {**config, "max_msg_size": 40}))
+        sent = [
+            (b"x" * 10, None),
+            (b"x" * 40, None),
+            (b"x" * 41, None),
+            (b"x" * 10, {"H": "y" * 30}),
+        ]
+        said = [await nc.request("s", data, headers=headers, timeout=20) for data, headers in sent]
+        return answer, [b"10054" in one.data for one in said]
+
+    answer, refused = talk(account, work)
+    assert refused == [False, False, True, True]
+    assert (answer["read"], answer["larger"]) == (3, 2)
+    assert answer["largest"] > 41
