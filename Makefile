@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 # One more than there are cores: many tests wait for a lease, a gate or a server most of their time.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
+# CI looks at a red test twice (`tests/support/twice.py`).
+PYTEST ?= $(BIN)/python -m pytest
+
 # What one worker has compiled the others need not, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -60,7 +63,7 @@ lint: $(VENV)/.test  ## style, types, layers
 	@$(BIN)/lint-imports --no-cache
 
 test: setup lint  ## every test, on real servers of each supported version
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+	@$(PYTEST) -n $(WORKERS) --dist worksteal -q
 
 interop: setup  ## groups shared with the reference implementation, and what peers made imported (needs Go)
 	@$(BIN)/python -m tests.interop.reference

@@ -54,4 +54,18 @@ ACTS = (
         after="        if self._wire.at == request and not self._wire.was_reached:",
         seen_by=("tests/server/test_stale.py::test_a_stream_that_this_run_has_made_is_there_whatever_a_server_says",),
     ),
+    Act(
+        name="CI excuses a run that broke off",
+        file="tests/support/twice.py",
+        before="    if code != pytest.ExitCode.TESTS_FAILED:",
+        after="    if code == 0:",
+        seen_by=("tests/ci/test_twice.py",),
+    ),
+    Act(
+        name="CI excuses a test that is red twice",
+        file="tests/support/twice.py",
+        before="        return again",
+        after="        pass",
+        seen_by=("tests/ci/test_twice.py",),
+    ),
 )
