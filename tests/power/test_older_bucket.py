@@ -128,6 +128,17 @@ def test_a_saved_plan_stops_where_the_bucket_knows_less_than_it_did(tmp_path: Pa
         there.do(reviewed)
 
 
+def test_a_bucket_that_was_made_anew_between_two_runs_did_not_go_back(tmp_path: Path) -> None:
+    async def twice(js: JetStream) -> None:
+        for text in (S, LIMITED):
+            finished = await carried_out(await plan(read(tmp_path, text), js, OPTIONS), js)
+            assert finished.is_success, finished
+            done(await js.request(f"STREAM.DELETE.{BUCKET}"))
+
+    with place("2.15", tmp_path) as there:
+        there.do(twice)
+
+
 def test_a_placeholder_that_nobody_remembers_is_named_with_what_to_do(tmp_path: Path) -> None:
     queue = "streams: {S: {subjects: [s.*], retention: interest, consumers: {c: {ack_policy: explicit}}}}"
 

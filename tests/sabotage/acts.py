@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.sabotage import acts_applying, acts_fleet, acts_judging, acts_kinds, acts_proofs, acts_telling
+from tests.sabotage import acts_applying, acts_fleet, acts_judging, acts_kinds, acts_power, acts_proofs, acts_telling
 
 ACTS = (
-    *acts_judging.ACTS, *acts_applying.ACTS, *acts_telling.ACTS, *acts_kinds.ACTS, *acts_fleet.ACTS, *acts_proofs.ACTS,
+    *acts_judging.ACTS, *acts_applying.ACTS, *acts_telling.ACTS, *acts_kinds.ACTS, *acts_fleet.ACTS, *acts_power.ACTS,
+    *acts_proofs.ACTS,
 )  # fmt: skip
 SAMPLE = tuple(act for act in ACTS if act.is_quick)

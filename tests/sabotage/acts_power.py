@@ -1,0 +1,73 @@
+"""What is remembered may be older than what is there, or the reverse: as after a power cut."""
+
+from __future__ import annotations
+
+from tests.sabotage.act import Act
+
+OLDER = "tests/power/test_older_bucket.py::"
+
+ACTS = (
+    Act(
+        name="a saved plan goes on where the bucket knows less than it did",
+        file="reconciler/core/saved.py",
+        before="    if here.reached >= planned.reached:",
+        after="    if here.reached >= 0:",
+        seen_by=(OLDER + "test_a_saved_plan_stops_where_the_bucket_knows_less_than_it_did",),
+    ),
+    Act(
+        name="a placeholder that nobody remembers is not named",
+        file="reconciler/kinds/consumer/replacement.py",
+        before="            if of and name == position.placeholder(of) and (stream, name) not in known:",
+        after="            if of and name == position.placeholder(of) and (stream, name) in known:",
+        seen_by=(OLDER + "test_a_placeholder_that_nobody_remembers_is_named_with_what_to_do",),
+    ),
+    Act(
+        name="a consumer behind the end of its stream is not named",
+        file="reconciler/kinds/consumer/ahead.py",
+        before="            if last is not None and FAR > reached > last and _was_quiet(one, info):",
+        after="            if last is not None and reached > FAR and _was_quiet(one, info):",
+        seen_by=(OLDER + "test_a_consumer_behind_the_end_of_its_stream_is_named[2.11]",),
+    ),
+    Act(
+        name="what was removed and is there again is called somebody else's",
+        file="reconciler/kinds/across/ownership.py",
+        before="    if again := _there_again(change, view):",
+        after="    if (again := _there_again(change, view)) and not change.owned and False:",
+        seen_by=(OLDER + "test_what_was_removed_and_is_there_again_is_said_to_be[2.11]",),
+    ),
+    Act(
+        name="what somebody made anew is deleted for what was removed before",
+        file="reconciler/core/identity.py",
+        before="    return (_is_stable(was) and _is_stable(now)) or bool(went_back and keeps)",
+        after="    return False",
+        seen_by=(OLDER + "test_what_somebody_made_anew_is_not_deleted_for_what_was_removed_before[2.15]",),
+    ),
+    Act(
+        name="a replaced consumer begins where it stood, though its stream lost its end",
+        file="reconciler/kinds/primitives/rewound.py",
+        before="    return min(point, _first_since(stream, intent, view) or point, point if last is None else last + 1)",
+        after="    return point if last is None else min(point, last + 1)",
+        seen_by=("tests/power/test_lost_ends.py",),
+    ),
+    Act(
+        name="a run writes on in a bucket that went back",
+        file="reconciler/server/lease.py",
+        before="        if self._lost is None and BUCKET in self._js.went_back:",
+        after="        if self._lost is None and BUCKET in ():",
+        seen_by=("tests/power/test_surviving.py",),
+    ),
+    Act(
+        name="a run writes over a new connection before it has renewed its lease",
+        file="reconciler/server/lease.py",
+        before="        if self._confirmed_at is self._js.pipeline.connection:",
+        after="        if self._confirmed_at:",
+        seen_by=("tests/power/test_surviving.py",),
+    ),
+    Act(
+        name="how far a bucket had come is remembered from run to run",
+        file="reconciler/server/api.py",
+        before="        other.reached, other.went_back = {}, set()",
+        after="        other.reached, other.went_back = self.reached, self.went_back",
+        seen_by=(OLDER + "test_a_bucket_that_was_made_anew_between_two_runs_did_not_go_back",),
+    ),
+)
