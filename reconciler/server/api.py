@@ -79,6 +79,7 @@ class Stored:
     revision: int
 
 
+NO_LEADER = Refusal(10008, 503, "there is no leader, and the copy that answered may be behind")
 Answer = Mapping[str, Json] | Refusal | NoAnswer
 Put = Stored | Conflict | Refusal | NoAnswer
 
@@ -112,6 +113,12 @@ def answer(reply: Reply | NoAnswer) -> Answer:
 def _of_a_creation(reply: Reply) -> bool:
     """A cluster may tell us first that it cleaned up after an earlier, refused creation of that name."""
     return b"_delete_response" not in reply.data[:64]
+
+
+def _is_of_a_copy(said: Answer) -> bool:
+    """While a replicated group has no leader, any copy tells what it holds itself, and may lack what was acknowledged."""
+    cluster = said.get("cluster") if isinstance(said, dict) else None
+    return bool(cluster and cluster.get("name") and not cluster.get("leader"))
 
 
 def encoded(body: Mapping[str, Json]) -> bytes:
@@ -242,7 +249,8 @@ class JetStream:
             unless=unless,
             ends=_of_a_creation if ".CREATE." in endpoint else first,
         )
-        return replies if isinstance(replies, NoAnswer) else answer(replies[-1])
+        said = replies if isinstance(replies, NoAnswer) else answer(replies[-1])
+        return NO_LEADER if ".INFO." in endpoint and _is_of_a_copy(said) else said
 
     async def read(
         self, endpoint: str, body: Mapping[str, Json] | None = None, *, within: float | None = None
