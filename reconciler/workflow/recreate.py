@@ -84,7 +84,7 @@ async def _stream(js: JetStream, snapshot: Snapshot, name: str) -> Missing | Non
 
 async def _sealed(js: JetStream, name: str) -> Missing | None:
     """No server creates a sealed stream."""
-    said = await js.request(f"STREAM.INFO.{name}")
+    said = await js.read(f"STREAM.INFO.{name}")
     if isinstance(said, Refusal | NoAnswer):
         return None  # its creation was refused, and that is said
     return await _made(js, f"stream/{name}", f"STREAM.UPDATE.{name}", {**_plain(said["config"]), "sealed": True})

@@ -9,8 +9,9 @@ import socket
 import subprocess
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 from pyspark.sql import functions as F
@@ -276,6 +277,26 @@ def test_one_that_was_killed_keeps_nobody_waiting(spark: SparkSession, tmp_path:
         os.utime(lock, (time.time() - 13 * 3600,) * 2)
     with store(spark, str(tmp_path)).alone():
         assert json.loads(lock.read_text(encoding="utf-8"))["pid"] == os.getpid()
+
+
+def test_a_clock_of_ours_that_is_ahead_ends_nobody_else(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / ".lock"
+    lock.write_text(json.dumps({"host": "another", "pid": 1}), encoding="utf-8")
+    monkeypatch.setattr("reconciler.fleet.lock.datetime", Ahead)
+    monkeypatch.setattr(time, "time", lambda: Ahead.now(UTC).timestamp())
+    with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).alone():
+        pass
+    assert [one.name for one in tmp_path.iterdir()] == [".lock"]
+
+
+class Ahead(datetime):
+    """A clock that is a day ahead."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return super().now(tz) + timedelta(days=1)
 
 
 def test_what_a_killed_one_left_is_taken_over_by_one_at_a_time(spark: SparkSession, tmp_path: Path) -> None:

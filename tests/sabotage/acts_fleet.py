@@ -79,4 +79,11 @@ ACTS = (
             "tests/fleet/test_outliers.py::test_one_value_of_many_stands_out_and_so_does_what_only_one_has_or_lacks",
         ),
     ),
+    Act(
+        name="a lock of the fleet's tables ages by the clock of whoever wants it",
+        file="reconciler/fleet/lock.py",
+        before="            return timedelta(milliseconds=self._written(fresh) - self._written(self.place))",
+        after="            return timedelta(seconds=datetime.now(UTC).timestamp() - self._written(self.place) / 1000)",
+        seen_by=("tests/fleet/test_store.py::test_a_clock_of_ours_that_is_ahead_ends_nobody_else",),
+    ),
 )
