@@ -24,6 +24,8 @@ from reconciler.server.session import session
 EVENTS = "$JS.EVENT.>"
 NOT_KEPT = f"No stream captures {EVENTS}, so nobody can tell what happened."
 EVERYTHING = 1 << 60
+LARGEST = (1 << 63) - 1
+"""The largest number that a column of Spark holds."""
 SEARCH = 60.0
 """Seconds after which it is asked again which streams there are. That leaves an audit event each time."""
 WINDOW = 4
@@ -169,6 +171,8 @@ class Lookout:
             return self._with_error(was, f"stream {stream}: {found}")
         if found is None:
             return {key: value for key, value in was.items() if key not in ("error", "at")}
+        if found.to.sequence > LARGEST:
+            return self._with_error(was, f"stream {stream} numbers its messages above 2^63 - 1, and Spark does not")
         return _entry(found, self._wanted.last)
 
     def _unknown(self, was: Entries, why: str) -> Entries:

@@ -47,10 +47,10 @@ async def onward(
     end: Message | Problem | None = None,
 ) -> Onward | Problem | None:
     """None: nothing new. `most`: messages at a time; `end`: nothing after that one, or why nobody could tell which one."""
-    after = await _resumed(js, stream, position)
-    if not isinstance(after, int):
-        return after
-    found = await next_after(js, stream, after, matching)
+    resumed = await _resumed(js, stream, position)
+    if not isinstance(resumed, int):
+        return resumed
+    found = await next_after(js, stream, resumed, matching)
     if not isinstance(found, Message):
         return found
     until = end or await newest(js, stream, matching)
@@ -62,7 +62,7 @@ async def onward(
     if not isinstance(to, Message):
         return to
     arrived = Position(sequence=to.sequence, time=to.time)
-    return Onward(after=after, to=arrived, is_anew=after < position.sequence)
+    return Onward(after=found.sequence - 1, to=arrived, is_anew=resumed < position.sequence)
 
 
 async def _resumed(js: JetStream, stream: str, position: Position) -> int | Problem:

@@ -53,6 +53,29 @@ def test_what_is_new_comes_in_pieces_until_there_is_nothing(account: Account) ->
     looking(work, reached(account, "east"))
 
 
+def test_a_stream_that_begins_far_along_is_read_from_its_first_message(account: Account) -> None:
+    hold(account, 3, first_seq=10**12)
+
+    async def work(lookout: Lookout) -> None:
+        found = await lookout.look({})
+        assert extents(found["east"]) == {"S": (10**12 - 1, 10**12 + 2)}  # not a million million sequences in pieces
+
+    looking(work, reached(account, "east"))
+
+
+def test_sequences_that_spark_cannot_count_to_are_told_and_not_read(account: Account) -> None:
+    hold(account, 3, first_seq=2**63 - 2, storage="memory")  # files of servers lose them
+
+    async def work(lookout: Lookout) -> None:
+        found = await lookout.look({}, most=2)
+        assert extents(found["east"]) == {"S": (2**63 - 3, 2**63 - 1)}
+        beyond = (await lookout.look(found, most=2))["east"]["S"]
+        assert beyond["error"] == "stream S numbers its messages above 2^63 - 1, and Spark does not"
+        assert (beyond["after"], beyond["sequence"]) == (2**63 - 3, 2**63 - 1)
+
+    looking(work, reached(account, "east"))
+
+
 def test_without_a_name_it_is_every_stream_that_keeps_events(account: Account) -> None:
     hold(account, 0, "AUDIT", subjects=["$JS.EVENT.ADVISORY.API"])
     hold(account, 0, "ACKS", subjects=["$JS.EVENT.METRIC.>"])

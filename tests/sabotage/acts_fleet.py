@@ -86,4 +86,18 @@ ACTS = (
         after="            return timedelta(seconds=datetime.now(UTC).timestamp() - self._written(self.place) / 1000)",
         seen_by=("tests/fleet/test_store.py::test_a_clock_of_ours_that_is_ahead_ends_nobody_else",),
     ),
+    Act(
+        name="a stream that begins far along is read from nothing on",
+        file="reconciler/server/following.py",
+        before="    return Onward(after=found.sequence - 1, to=arrived, is_anew=resumed < position.sequence)",
+        after="    return Onward(after=resumed, to=arrived, is_anew=resumed < position.sequence)",
+        seen_by=("tests/fleet/test_lookout.py::test_a_stream_that_begins_far_along_is_read_from_its_first_message",),
+    ),
+    Act(
+        name="sequences beyond what Spark counts to are handed to it",
+        file="reconciler/fleet/lookout.py",
+        before="        if found.to.sequence > LARGEST:",
+        after="        if found.to.sequence > 1 << 64:",
+        seen_by=("tests/fleet/test_lookout.py::test_sequences_that_spark_cannot_count_to_are_told_and_not_read",),
+    ),
 )
