@@ -89,6 +89,12 @@ def test_a_plan_that_refuses_sends_nothing_that_anyone_could_feel() -> None:
     assert not found.wolves
 
 
+def test_shorter_deduplication_foretells_what_is_stored_twice_where_publishers_get_no_answer() -> None:
+    shorter = case({"no_ack": True}, {"no_ack": True, "duplicate_window": SHORT})
+    twice = Difference("stored after publishing in S", Side.STORED, "49 from 1 on", "50 from 1 on")
+    assert not judged(shorter, twice, codes=("ST604",)).unforetold
+
+
 def test_what_works_that_failed_before_takes_nothing_from_anyone() -> None:
     assert not judged(LOWERED, STORED).unforetold
 

@@ -238,8 +238,9 @@ class StreamConfig(Terms):
                     frozenset({Way.LOWERED}),
                     "A message that is published again after the new window is stored twice.",
                     "publishers repeat message ids",
+                    also={Side.STORED},
                 ),
-                gain(frozenset({Way.RAISED, Way.SET}), "Ids are remembered for longer.", Side.PUBLISHERS),
+                gain(frozenset({Way.RAISED, Way.SET}), "Ids are remembered for longer.", Side.PUBLISHERS, Side.STORED),
             ),
         ),
     ] = None

@@ -119,7 +119,7 @@ async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Ba
         notes.add(
             f"position after a while of {stream}/{name}", Side.POSITIONS, info if isinstance(info, str) else "there"
         )
-        await later(client, notes, stream, name, body)
+        await later(client, notes, stream, name, body, waited=(stream, name) in scene.waits)
 
 
 def _named(scene: Scene, stream: str) -> str:

@@ -39,6 +39,11 @@ class Delivery:
         parts = [f"{len(self.messages)} messages", *(["headers only"] if bare else [])]
         return ", ".join([*parts, *([self.status] if self.status else [])])
 
+    @property
+    def end(self) -> str:
+        """Up to which message: which ones before it, depends on the moment where others wait and the stream trims."""
+        return f"messages up to {sequence(self.messages[-1])}" if self.messages else f"0 messages {self.status}".strip()
+
     def __str__(self) -> str:
         again = [one for one in self.messages if one.metadata.num_delivered > 1]
         bare = [one for one in self.messages if "Nats-Msg-Size" in (one.headers or {})]
