@@ -21,7 +21,7 @@ from reconciler.kinds.primitives.stream_config import FIELDS
 ITSELF = frozenset({"609"})
 """Of effects that no rule repeats, since the field says it: a pause is a step of the plan. The field stands for a code."""
 SIGNS: Mapping[str, str] = {
-    "CO601": "headers only", "CO602": "409 Exceeded", "ST303": "nothing listens", "ST601": "refused 100", "ST602": "no answer",
+    "CO601": "headers only", "CO602": "409 Exceeded", "ST303": "nothing listens", "ST601": "refused 100", "ST602": "answer",
     "ST605": "nothing listens", "ST606": "refused 10",
 }  # fmt: skip
 """How an experience ends that one code, among several about its side, foretells."""

@@ -55,6 +55,8 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
     "CO301": {
         "paused": (lambda case: bool(case.was("pause_until")) and bool(case.becomes("pause_until")),
                    "what is skipped is missed when the pause ends"),
+        "all in flight": (lambda case: case.was("max_ack_pending") == 4,
+                          "clients that hold as much as they may get nothing more either way"),
     },
     "ST607": {
         "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),

@@ -10,9 +10,10 @@ from reconciler.core.resource import Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.readers import stored_afterwards
-from reconciler.kinds.across.stored import is_clear, narrowed, outcome, transformed
+from reconciler.kinds.across.stored import is_clear, narrowed
 from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.primitives.subjects import collide, is_subset
+from reconciler.kinds.primitives.transforms import outcome, transformed
 
 SHAPES_FLOW = ("republish", "subjects", "subject_transform", "mirror", "sources")
 

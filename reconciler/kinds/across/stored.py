@@ -12,35 +12,13 @@ from reconciler.core.resource import Config, Json
 from reconciler.core.wire import SUPPORTED
 from reconciler.kinds.across.afterwards import Copy, copies
 from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid, storable
-from reconciler.kinds.primitives.transforms import problem
+from reconciler.kinds.primitives.transforms import outcome, problem, transformed
 
 DEEPEST = 30
 """Origins of origins that are followed; beyond, anything may be stored."""
 
 Patterns = tuple[str, ...] | None
 """Subjects, possibly with wildcards; None: nobody knows, so anything."""
-
-
-def outcome(dest: str) -> str:
-    """Every subject a transform's destination can give: functions become `*`."""
-    return ".".join("*" if _is_function(token) else token for token in dest.split("."))
-
-
-def _is_function(token: str) -> bool:
-    return token.startswith("{{") or (token[:1] == "$" and token[1:].isdigit())
-
-
-def transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
-    """Subjects behind a transform: those it does not touch, and what it makes of the others."""
-    if not transform or not transform.get("dest"):
-        yield from subjects
-        return
-    src = transform.get("src") or ">"
-    for subject in subjects:
-        if collide(subject, src):
-            yield outcome(transform["dest"])
-        if not is_subset(subject, src):
-            yield subject
 
 
 def narrowed(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:

@@ -38,6 +38,14 @@ def _was_used(moved: Moved) -> bool:
     return _is_used(moved) or bool((_info(moved).get("delivered") or {}).get("consumer_seq"))
 
 
+def _in_flight(moved: Moved) -> Amount:
+    """Messages that clients have not acknowledged, as far as the stream still holds them: no other can come again."""
+    flying, snapshot = _number(moved, "num_ack_pending"), moved.view.snapshot
+    stream = snapshot.streams.get(moved.change.address.stream) if snapshot else None
+    stored = stream["state"].get("messages", flying) if stream else flying
+    return exactly(flying) if stored >= flying else Amount(0, stored)
+
+
 def _after(moved: Moved) -> str:
     """The new value in words, and where it comes from if the file does not say it."""
     found = moved.change.field(moved.path)
@@ -113,7 +121,8 @@ def never_delivered_again(moved: Moved) -> Iterable[Finding]:
     most, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
-    spent = exactly(flying) if most == 1 else Amount(0, min(flying, _number(moved, "num_redelivered")))
+    there = _in_flight(moved)
+    spent = there if most == 1 else Amount(0, min(there.most, _number(moved, "num_redelivered")))
     if not spent.most:
         yield note(f"a message is delivered at most {some(most, 'time')}, and then never again")
         return
@@ -171,12 +180,13 @@ def delivered_again(moved: Moved) -> Iterable[Finding]:
     if moved.change.becomes("max_deliver") == 1:
         yield note(f"what takes clients longer than {_after(moved)} is given up")
         return
-    if not flying:
+    there = _in_flight(moved)
+    if not there.most:
         yield note(f"what takes clients longer than {_after(moved)} is delivered again")
         return
     asked, last = _info(moved).get("ts"), (_info(moved).get("delivered") or {}).get("last_active")
     is_old = bool(asked and last and last != ZERO and between(last, asked) >= wait)
-    again = exactly(flying) if is_old else Amount(0, flying)
+    again = there if is_old else Amount(0, there.most)
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,

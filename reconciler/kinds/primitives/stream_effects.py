@@ -13,8 +13,10 @@ from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.dependants import everybody
 from reconciler.kinds.primitives.felt import value_after
 from reconciler.kinds.primitives.foretold import Moved, foretold, note, notes_of
+from reconciler.kinds.primitives.subjects import collide
 from reconciler.kinds.primitives.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowered, state_of, stream_of
 from reconciler.kinds.primitives.times import ZERO, between
+from reconciler.kinds.primitives.transforms import transformed
 from reconciler.kinds.primitives.words import listed, size, some
 
 MOST_READ = 256
@@ -348,12 +350,24 @@ def listeners_fall_silent(moved: Moved) -> Iterable[Finding]:
         said = f"what is stored is published to {new} without its payload"
     else:
         return
+    if not _is_republished(moved, before.get("src") or ">"):
+        yield note(f"{said}; nothing is stored under {before.get('src')}, so nobody heard anything")
+        return
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{said}: its subscribers are not told",
         fix="move the subscribers first",
     )
+
+
+def _is_republished(moved: Moved, src: str) -> bool:
+    """Does this match anything that is stored? What is published again goes by the subject that a transform made."""
+    was = moved.change.was
+    transform = was(moved.own("subject_transform"))
+    if not transform or was("mirror") or was("sources"):
+        return True
+    return any(collide(subject, src) for subject in transformed(was("subjects") or (">",), transform))
 
 
 def _without_markers(moved: Moved) -> Iterator[Finding]:

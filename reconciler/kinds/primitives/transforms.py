@@ -6,12 +6,13 @@ Stricter than servers in one respect: no partitions (2.11 dies of it at the firs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from reconciler.core.resource import Json
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.known import V2_12, V2_15
-from reconciler.kinds.primitives.subjects import WHITE, is_valid
+from reconciler.kinds.primitives.subjects import WHITE, collide, is_subset, is_valid
 
 LARGEST = (1 << 31) - 1
 
@@ -46,6 +47,28 @@ def partition_call(dest: str) -> Call | None:
     call = _call(dest.split(".", maxsplit=1)[0])
     is_partition = call and call.name == "partition" and not list(_wrong_arguments(call))
     return call if call and is_partition and 1 <= _size(call) <= LARGEST else None
+
+
+def outcome(dest: str) -> str:
+    """Every subject a transform's destination can give: functions become `*`."""
+    return ".".join("*" if _is_function(token) else token for token in dest.split("."))
+
+
+def _is_function(token: str) -> bool:
+    return token.startswith("{{") or (token[:1] == "$" and token[1:].isdigit())
+
+
+def transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
+    """Subjects behind a transform: those it does not touch, and what it makes of the others."""
+    if not transform or not transform.get("dest"):
+        yield from subjects
+        return
+    src = transform.get("src") or ">"
+    for subject in subjects:
+        if collide(subject, src):
+            yield outcome(transform["dest"])
+        if not is_subset(subject, src):
+            yield subject
 
 
 class Problem(NamedTuple):

@@ -49,10 +49,10 @@ async def record(
     """What clients of a scene that was built experience; nothing of the scene is worth anything afterwards."""
     notes = Notes()
     await _look(client, notes, scene, "at first")
-    await _read(client, notes, scene, battery)
+    await _read(client, notes, scene, battery, waits)
     await _publish(client, notes, scene, battery)
     for operation, delivery in waits.items():
-        notes.add(operation, Side.READERS, delivery.counted, "publish ")
+        notes.add(operation, Side.READERS, delivery.brought, "publish ")
     await asyncio.sleep(battery.passes)
     await _after_a_while(client, notes, scene, battery)
     for stream, subjects in scene.subjects.items() if battery.deletes else ():
@@ -83,19 +83,19 @@ async def _look(client: Client, notes: Notes, scene: Scene, when: str, *given: s
         await position(client, notes, stream, name, when, *given, f"stored {when} in {stream}")
 
 
-async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
+async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery, waits: Waits) -> None:
     for stream, subjects in scene.subjects.items():
         await getting(client, notes, stream, subjects[0], battery.gets)
         await starting(client, notes, stream, battery.fresh)
     for (stream, name), body in scene.consumers.items():
-        await reading(client, notes, stream, name, body, battery.pulls)
+        await reading(client, notes, stream, name, body, battery.pulls, waits)
 
 
 async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
     async with contextlib.AsyncExitStack() as stack:
         heard = {subject: await stack.enter_async_context(client.listening(subject)) for subject in scene.listen}
         for stream, subjects in scene.subjects.items():
-            await publishing(client, notes, subjects, battery.publishes(stream), into=_named(scene, stream))
+            await publishing(client, notes, stream, subjects, battery.publishes(stream), into=_named(scene, stream))
         await settled(client, scene)
     for subject, messages in heard.items():
         bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in messages)
@@ -111,7 +111,9 @@ async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery)
 
 async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
     for stream, subjects in scene.subjects.items():
-        await publishing(client, notes, subjects, battery.publishes(stream), is_late=True, into=_named(scene, stream))
+        await publishing(
+            client, notes, stream, subjects, battery.publishes(stream), is_late=True, into=_named(scene, stream)
+        )
     for stream, body in scene.streams.items():
         await stored(client, notes, stream, body, "after a while", "publish ", "read ", "stored a")
     for (stream, name), body in scene.consumers.items():

@@ -22,6 +22,8 @@ AT_ONCE = 0.6
 """Seconds after which a pull that does not wait counts as unanswered, as it is on some versions while too much is in flight."""
 QUIET = 0.12
 """Seconds without a message after which a subscriber has got everything."""
+LONGEST_QUIET = 0.25
+"""On a busy machine, too: less than a short `ack_wait`."""
 NO_ANSWER, NO_LISTENER = "no answer", "nothing listens there"
 
 
@@ -38,6 +40,12 @@ class Delivery:
         bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in self.messages)
         parts = [f"{len(self.messages)} messages", *(["headers only"] if bare else [])]
         return ", ".join([*parts, *([self.status] if self.status else [])])
+
+    @property
+    def brought(self) -> str:
+        """And whether any of it had been delivered before."""
+        again = any(one.metadata.num_delivered > 1 for one in self.messages)
+        return f"{self.counted}, some of them again" if again else self.counted
 
     @property
     def end(self) -> str:
@@ -78,10 +86,10 @@ class Client:
         reply = await self._request(subject, payload, headers)
         return reply if isinstance(reply, str) else _stored(reply)
 
-    async def publish_fast(self, subject: str, payload: bytes = b"") -> str:
+    async def publish_fast(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> str:
         """A fast batch of one message, which its reply subject makes it."""
         async with self._inbox(f"{self.nc.new_inbox()}.probe.10.ok.1.2.$FI") as (inbox, arrived):
-            await self.nc.publish(subject, payload, reply=inbox)
+            await self.nc.publish(subject, payload, reply=inbox, headers=dict(headers) if headers else None)
             message = await _next(arrived, self._patience)
         if message is None:
             return NO_ANSWER
@@ -143,10 +151,11 @@ class Client:
             await subscription.unsubscribe()
 
     async def subscribe(self, subject: str, queue: str = "") -> Delivery:
-        """What a subscriber gets until it is quiet."""
-        delivery = Delivery()
+        """What a subscriber gets until it is quiet: what nobody acknowledges may come again for ever."""
+        delivery, quiet = Delivery(), min(self._quiet, LONGEST_QUIET)
+        given_up = asyncio.get_running_loop().time() + self._patience
         async with self._inbox(subject, queue) as (_, arrived):
-            while (message := await _next(arrived, self._quiet)) is not None:
+            while asyncio.get_running_loop().time() < given_up and (message := await _next(arrived, quiet)) is not None:
                 if "Status" not in (message.headers or {}):
                     delivery.messages.append(message)
                 elif message.reply:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.effect import Side
-from reconciler.server.probes.client import Client
+from reconciler.server.probes.client import NO_ANSWER, Client
 from reconciler.server.probes.keeping import FIRST
 from reconciler.server.probes.record import Notes
 
 SPARE = "{spare}"
+NUMBER = "Probe"
+"""Header that tells which publish a stored message came from."""
+UNANSWERED = "stored without an answer"
 LARGE = 2_000
 """Bytes of a large message."""
 
@@ -40,6 +45,7 @@ PLAIN = (
     Publish(name="with a lifetime", subject=SPARE, headers={"Nats-TTL": "1s"}),
     Publish(name="a rollup", subject=SPARE, headers={"Nats-Rollup": "sub"}),
     Publish(name="a counter", subject=SPARE, size=0, headers={"Nats-Incr": "+1"}),
+    Publish(name="another counter", size=0, headers={"Nats-Incr": "+1"}),
     Publish(name="a schedule", subject=SPARE,
             headers={"Nats-Schedule": "@at 2099-01-01T00:00:00Z", "Nats-Schedule-Target": FIRST}),
     Publish(name="a batch", headers={"Nats-Batch-Id": "probe", "Nats-Batch-Sequence": "1", "Nats-Batch-Commit": "1"}),
@@ -68,6 +74,7 @@ EACH = tuple(Publish(name=f"message {number}") for number in range(1, 4))
 async def publishing(
     client: Client,
     notes: Notes,
+    stream: str,
     subjects: tuple[str, ...],
     operations: Iterable[Publish],
     is_late: bool = False,
@@ -80,13 +87,27 @@ async def publishing(
     sent = [(f"publish {one.name}", one, {FIRST: subjects[0], SPARE: subjects[-1]}) for one in chosen]
     for subject in () if is_late else subjects:
         sent += [(f"publish {one.name} to {subject}", one, {FIRST: subject}) for one in EACH]
-    answers = await asyncio.gather(*(_publish(client, one, subject_of) for _, one, subject_of in sent))
-    for (name, _, _), answer in zip(sent, answers, strict=True):
-        notes.add(f"{name} into {into}" if into else name, Side.PUBLISHERS, answer)
+    numbers = [f"{'late ' if is_late else ''}{at}" for at in range(len(sent))]
+    answers = await asyncio.gather(
+        *(_publish(client, one, subject_of, number) for (_, one, subject_of), number in zip(sent, numbers, strict=True))
+    )
+    kept = await _kept(client, stream) if NO_ANSWER in answers else frozenset()
+    for (name, _, _), number, answer in zip(sent, numbers, answers, strict=True):
+        experience = UNANSWERED if answer == NO_ANSWER and number in kept else answer
+        notes.add(f"{name} into {into}" if into else name, Side.PUBLISHERS, experience)
 
 
-async def _publish(client: Client, one: Publish, subject_of: Mapping[str, str]) -> str:
-    if one.is_fast:
-        return await client.publish_fast(subject_of[one.subject], b"x" * one.size)
-    headers = {name: subject_of.get(value, value) for name, value in one.headers.items()}
-    return await client.publish(subject_of[one.subject], b"x" * one.size, headers)
+async def _publish(client: Client, one: Publish, subject_of: Mapping[str, str], number: str) -> str:
+    headers = {**{name: subject_of.get(value, value) for name, value in one.headers.items()}, NUMBER: number}
+    publish = client.publish_fast if one.is_fast else client.publish
+    return await publish(subject_of[one.subject], b"x" * one.size, headers)
+
+
+async def _kept(client: Client, stream: str) -> frozenset[str]:
+    """Which publishes are stored, where nobody is told."""
+    info = await client.ask(f"STREAM.INFO.{stream}")
+    state = {"first_seq": 1, "last_seq": 0} if isinstance(info, str) else info["state"]
+    asked = range(state["first_seq"], state["last_seq"] + 1)
+    found = await asyncio.gather(*(client.ask(f"STREAM.MSG.GET.{stream}", {"seq": one}) for one in asked))
+    headers = [base64.b64decode(one["message"].get("hdrs") or "").decode() for one in found if not isinstance(one, str)]
+    return frozenset(said[1] for one in headers if (said := re.search(rf"^{NUMBER}: (.*?)\r?$", one, re.MULTILINE)))

@@ -49,12 +49,21 @@ FRESH: tuple[tuple[str, Body], ...] = (
 """Readers that somebody starts anew."""
 
 
-async def reading(client: Client, notes: Notes, stream: str, name: str, body: Body, pulls: Pulls) -> None:
-    """By a consumer that was there before."""
+WAITS: Pulls = (
+    ("two of low priority", {"batch": 2, "expires": HOUR, "priority": 5}),
+    ("two", {"batch": 2, "expires": HOUR}),
+    ("two of a long queue", {"batch": 2, "expires": HOUR, "min_pending": 1000}),
+)
+"""Pulls that wait while something changes."""
+Waits = Mapping[str, Delivery]
+
+
+async def reading(client: Client, notes: Notes, stream: str, name: str, body: Body, pulls: Pulls, waits: Waits) -> None:
+    """By a consumer that was there before; `waits`: what those get who wait on it already."""
     about = f"by {stream}/{name}"
     if "deliver_subject" in body:
         await _subscribing(client, notes, about, body)
-        return await _handing_back(client, notes, stream, name, body)
+        return await _handing_back(client, notes, stream, name, body, waits)
     group = (body.get("priority_groups") or ["a"])[0]
     for words, wanted in pulls:
         request = {key: group if value == GROUP else value for key, value in wanted.items()}
@@ -64,16 +73,7 @@ async def reading(client: Client, notes: Notes, stream: str, name: str, body: Bo
             await _acknowledging(client, notes, f"{words} {about}", stream, found.messages[0], ANSWERS[words])
         if words in FAILS_ON and found.messages:
             await _refusing(client, notes, f"{words} {about}", found.messages[0], stream, name, request)
-    return await _handing_back(client, notes, stream, name, body)
-
-
-WAITS: Pulls = (
-    ("two of low priority", {"batch": 2, "expires": HOUR, "priority": 5}),
-    ("two", {"batch": 2, "expires": HOUR}),
-    ("two of a long queue", {"batch": 2, "expires": HOUR, "min_pending": 1000}),
-)
-"""Pulls that wait while something changes."""
-Waits = Mapping[str, Delivery]
+    return await _handing_back(client, notes, stream, name, body, waits)
 
 
 @contextlib.asynccontextmanager
@@ -168,8 +168,8 @@ async def _refusing(
     notes.add(f"refuse {about}", Side.READERS, f"came next: {refused}", f"read {about}")
 
 
-async def _handing_back(client: Client, notes: Notes, stream: str, name: str, body: Body) -> None:
-    """What was in flight all the time is refused, and comes again to whoever asks next."""
+async def _handing_back(client: Client, notes: Notes, stream: str, name: str, body: Body, waits: Waits) -> None:
+    """What was in flight all the time is refused, and comes again to whoever waits, or asks next."""
     for message in client.held.get((stream, name), [])[:1]:
         answer = await client.answer(message, b"-NAK")
         if "deliver_subject" in body:
@@ -177,9 +177,16 @@ async def _handing_back(client: Client, notes: Notes, stream: str, name: str, bo
         else:
             group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
             found = await client.pull(stream, name, {"batch": 1, **AT_ONCE, **group})
-        again = Delivery([one for one in found.messages if sequence(one) == sequence(message)])
+        here = f" by {stream}/{name}"
+        waited = (one for words, delivery in waits.items() if words.endswith(here) for one in delivery.messages)
+        again = Delivery([one for one in (*found.messages, *waited) if _is_again(one, message)])
         comes = f"it comes again, {again.counted}" if again.messages else found.status or "it does not come"
         notes.add(f"refuse what was in flight by {stream}/{name}", Side.READERS, f"{answer}: {comes}")
+
+
+def _is_again(one: Msg, message: Msg) -> bool:
+    """A later delivery of the same message."""
+    return sequence(one) == sequence(message) and one.metadata.num_delivered > message.metadata.num_delivered
 
 
 def _position(info: Mapping[str, Json]) -> str:

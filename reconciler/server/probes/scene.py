@@ -55,11 +55,20 @@ async def build(client: Client, scene: Scene) -> None:
 async def begin(client: Client, scene: Scene) -> None:
     """Clients come to streams and consumers that are there: messages are stored, and some of them read."""
     await _fill(client, scene, 0, scene.begins)
+    await _short_lives(scene)
     for (stream, name), body in scene.consumers.items():
         await _begin(client, stream, name, body)
     await _fill(client, scene, scene.begins, len(scene.messages))
+    await _short_lives(scene)
     for stream, name in scene.waits:
         await _catch_up(client, stream, name, scene.consumers[stream, name])
+
+
+async def _short_lives(scene: Scene) -> None:
+    """What is stored for less than a second is gone before clients come, so that nobody's haste decides who gets it."""
+    ages = [int(body.get("max_age") or 0) / 1e9 for body in scene.streams.values()]
+    if shortest := [age for age in ages if 0 < age < 1]:
+        await asyncio.sleep(2 * max(shortest) + 0.1)
 
 
 def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[str, dict[str, Json]]:
