@@ -10,14 +10,16 @@ import pytest
 
 from reconciler.core.effect import Side
 from reconciler.server.probes.battery import STANDARD, Battery, Change
-from reconciler.server.probes.record import Difference
+from reconciler.server.probes.record import Difference, Record
 from reconciler.server.probes.scene import Scene
-from tests.probes.running import felt, twins
+from tests.probes.running import felt, recorded, twins
 from tests.probes.scenes import bucket, consumer_changed, scene, store, stream_changed
 from tests.support.accounts import Pool
 from tests.support.binaries import MINORS, NEWEST
 
 PLAIN, DIRECT, TIGHT = scene(), scene({"allow_direct": True}), scene({"discard": "new"})
+SILENT, WAITED = scene({"no_ack": True}), replace(PLAIN, waits=(("S", "c"),))
+HASTY = scene(reader={"ack_wait": 40_000_000}, is_pushed=True)
 PUSHED, BUCKET, STORE = scene(is_pushed=True), bucket(), store()
 
 
@@ -57,6 +59,9 @@ SHOWN: Mapping[str, Shown] = {
     "the same message stored twice": Shown(
         PLAIN, stream_changed(PLAIN, duplicate_window=200_000_000), "publish with the same id, later", Side.PUBLISHERS,
         _no_publishes,
+    ),
+    "large messages refused without a word": Shown(
+        SILENT, stream_changed(SILENT, max_msg_size=1024), "publish large", Side.PUBLISHERS, _no_publishes
     ),
     "direct gets without an answer": Shown(
         DIRECT, stream_changed(DIRECT, allow_direct=False), "get by sequence from S", Side.DIRECT_GETS,
@@ -107,6 +112,19 @@ def test_nothing_shows_where_nothing_changes(pool: Pool, minor: str) -> None:
 
     for found in asyncio.run(every()):
         assert not found, [str(one) for one in found]
+
+
+def test_what_comes_again_to_a_client_that_waits_is_seen(pool: Pool) -> None:
+    found = asyncio.run(felt(twins(pool, NEWEST), WAITED, [consumer_changed(WAITED, max_deliver=1)]))
+    assert "refuse what was in flight by S/c" in {one.operation for one in found}, [str(one) for one in found]
+
+
+def test_it_ends_where_messages_come_again_for_ever(pool: Pool) -> None:
+    async def recorded_in_time() -> Record:
+        async with asyncio.timeout(90):
+            return await recorded(pool.account(NEWEST), HASTY)
+
+    assert "read by subscription by S/c" in asyncio.run(recorded_in_time())
 
 
 def test_a_battery_that_lacks_the_operation_shows_nothing(pool: Pool) -> None:

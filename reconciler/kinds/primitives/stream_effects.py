@@ -13,10 +13,10 @@ from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.dependants import everybody
 from reconciler.kinds.primitives.felt import value_after
 from reconciler.kinds.primitives.foretold import Moved, foretold, note, notes_of
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.kinds.primitives.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowered, state_of, stream_of
 from reconciler.kinds.primitives.times import ZERO, between
-from reconciler.kinds.primitives.transforms import transformed
+from reconciler.kinds.primitives.transforms import outcome, transformed
 from reconciler.kinds.primitives.words import listed, size, some
 
 MOST_READ = 256
@@ -365,8 +365,10 @@ def _is_republished(moved: Moved, src: str) -> bool:
     """Does this match anything that is stored? What is published again goes by the subject that a transform made."""
     was = moved.change.was
     transform = was(moved.own("subject_transform"))
-    if not transform or was("mirror") or was("sources"):
+    if not transform or not transform.get("dest") or was("mirror") or was("sources"):
         return True
+    if is_subset(src, transform.get("src") or ">"):
+        return collide(outcome(transform["dest"]), src)
     return any(collide(subject, src) for subject in transformed(was("subjects") or (">",), transform))
 
 
