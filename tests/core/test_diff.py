@@ -93,7 +93,10 @@ def test_a_field_left_out_equals_what_this_server_filled_in_when_we_wrote_it() -
 
 def test_what_this_server_filled_in_is_what_it_goes_back_to() -> None:
     owned = applied({}, filled={"duplicate_window": 60})
-    (field,) = compared(wanted({}, filled=WINDOW), {"duplicate_window": 120}, owned).fields
+    change = compared(wanted({}, filled=WINDOW), {"duplicate_window": 120}, owned)
+    assert change.desired is not None
+    assert change.desired.leaves_to_server("duplicate_window")
+    (field,) = change.fields
     assert (field.desired, field.field_class) == (60, FieldClass.DRIFTED)
 
 
@@ -168,6 +171,25 @@ def test_an_unmanaged_field_that_is_absent_live_stays_absent() -> None:
 def test_an_unmanaged_path_inside_a_mapping_leaves_the_rest_managed() -> None:
     desired = wanted({"placement": {"cluster": "C", "preferred": "n1"}}, unmanaged=("placement.preferred",))
     assert paths(compared(desired, {"placement": {"cluster": "D", "preferred": "n2"}})) == ["placement.cluster"]
+
+
+def test_an_unmanaged_path_takes_what_live_lacks_out_of_what_is_wanted() -> None:
+    desired = wanted({"placement": {"cluster": "C", "preferred": "n1"}}, unmanaged=("placement.preferred",))
+    assert paths(compared(desired, {})) == ["placement"]
+    assert compared(desired, {"placement": {"cluster": "C"}}).fields == ()
+    assert compared(desired, {"placement": {"cluster": "C"}}).becomes("placement") == {"cluster": "C"}
+
+
+def test_an_unmanaged_path_that_is_all_there_is_leaves_nothing_to_compare() -> None:
+    desired = wanted({"placement": {"preferred": "n1"}}, unmanaged=("placement.preferred",))
+    change = compared(desired, {})
+    assert (change.action, change.becomes("placement")) == (Action.ADOPT, None)
+
+
+def test_an_unmanaged_path_goes_as_deep_as_it_says() -> None:
+    live = {"mirror": {"name": "O", "external": {"api": "$JS.theirs.API", "deliver": "theirs"}}}
+    desired = wanted({"mirror": {"name": "O", "external": {"api": "$JS.ours.API"}}}, unmanaged=("mirror.external.api",))
+    assert paths(compared(desired, live)) == ["mirror.external.deliver"]
 
 
 def test_an_unmanaged_metadata_key_is_left_as_found() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.core.diagnostic import Severity
 from reconciler.core.plan import Plan
+from reconciler.core.rule import Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.report.json import plan_json
 from reconciler.report.plan_reading import plan_from_json
@@ -106,10 +108,85 @@ def test_a_guard_that_ends_by_itself_may_wait_until_then(compare: Compare) -> No
     assert warned(compare(guard(6, until="2026-06-30") + streams(3), streams(3)).plan()) == []
 
 
-def test_the_refusal_says_what_to_write(compare: Compare) -> None:
-    plan = compare(without(6, 10), streams(10)).plan()
-    fix = next(verdict.fix or "" for change in plan.changes for verdict in change.verdicts)
-    assert "guards: [{kind: stream, upto: 6, reason: …}]" in fix
+def refusals(plan: Plan) -> list[Verdict]:
+    return [verdict for change in plan.changes for verdict in change.verdicts if verdict.refuses]
+
+
+def test_the_refusal_says_how_many_go_where_it_is_written_and_what_to_write(compare: Compare) -> None:
+    first, *_ = refusals(compare(without(7, 10, more=guard(6)), streams(10)).plan())
+    assert (first.code, first.name, first.address, first.quantities) == (
+        "XX108", "mass-change", "stream/S3", {"going": 7, "owned": 10},
+    )  # fmt: skip
+    assert first.message == "7 of 10 owned resources of kind stream would go at once, and 6 may"
+    assert first.span is not None
+    assert first.span.line == 7
+    assert first.fix == (
+        "check the path, the branch and the account, or take fewer in each run with --only; if it is meant, write into the file\n"
+        "  guards: [{kind: stream, upto: 7, reason: …}]"
+    )
+
+
+def test_the_refusal_of_files_that_declare_nothing_offers_no_selection(compare: Compare) -> None:
+    (only,) = refusals(compare(without(1, 1), streams(1)).plan())
+    assert (only.code, only.name) == ("XX109", "nothing-declared")
+    assert only.message.endswith("1 of 1 owned resources of kind stream would go at once")
+    assert only.fix == (
+        "check the path, the branch and the account; if it is meant, write into the file\n"
+        "  guards: [{kind: stream, upto: 1, reason: …}]"
+    )
+
+
+def test_of_two_guards_the_one_that_allows_more_counts(compare: Compare) -> None:
+    entry = "{{kind: stream, upto: {}, reason: retired}}"
+    for first, second in ((6, 7), (7, 6)):
+        both = f"guards: [{entry.format(first)}, {entry.format(second)}]\n"
+        assert codes(compare(without(7, 10, more=both), streams(10)).plan()) == set()
+
+
+def test_a_guard_that_allows_what_may_go_anyway_is_not_needed(compare: Compare) -> None:
+    assert warned(compare(without(5, 10, more=guard(6)), streams(10)).plan()) == ["XX302"]
+    assert warned(compare(without(6, 10, more=guard(6)), streams(10)).plan()) == []
+
+
+def test_a_leftover_says_what_it_was_for_and_where_it_stands(compare: Compare) -> None:
+    (ended,) = compare(guard(6, until="2026-05-31") + streams(3), streams(3)).plan().diagnostics
+    (unused,) = compare(guard(1_200) + streams(3), streams(3)).plan().diagnostics
+    assert (ended.name, ended.message) == (
+        "consent-expired", "the guard of kind stream was for the time until 2026-05-31",
+    )  # fmt: skip
+    assert (unused.name, unused.message) == (
+        "consent-unused", "the guard of kind stream allows 1_200 to go, and no more go here than usual",
+    )  # fmt: skip
+    for one in (ended, unused):
+        assert one.severity is Severity.WARNING
+        assert one.fix == "remove it, so that it never covers a change nobody thought of"
+        assert one.span is not None
+        assert (one.span.line, one.span.column) == (1, 10)
+
+
+LOSSY = "streams: {S: {subjects: [s], max_msgs: 10, allow: [{code: ST301, to: 10, reason: r}]}}"
+STORED = {"streams": {"S": {"state": {"messages": 50, "first_seq": 1, "last_seq": 50}}}}
+
+
+def test_consent_takes_nothing_from_what_is_not_ours(compare: Compare) -> None:
+    """Nor does it stop what takes nothing, or what is ours."""
+    live, harmless = "streams: {S: {subjects: [s]}}", "streams: {S: {subjects: [s], max_msgs: 100, description: d}}"
+    (refused,) = refusals(compare(LOSSY, live, raw=STORED, owner=None).plan())
+    assert (refused.code, refused.name, refused.address, refused.path) == (
+        "XX104", "removal-of-unowned", "stream/S", "max_msgs",
+    )  # fmt: skip
+    assert refused.message == "this topology does not own it, and from what is not ours nothing is taken (ST301)"
+    assert refused.fix == "declare it as it is and apply once to adopt it; then change it"
+    assert refused.span is not None
+    assert refusals(compare(LOSSY, live, raw=STORED).plan()) == []
+    assert refusals(compare(harmless, live, raw=STORED, owner=None).plan()) == []
+
+
+def test_where_nobody_can_read_who_owns_it_that_is_the_reason(compare: Compare) -> None:
+    found = compare(LOSSY, "streams: {S: {subjects: [s]}}", raw=STORED, owner=None, ledger_known=False)
+    (refused,) = refusals(found.plan())
+    assert refused.message.startswith("who owns it cannot be read (no access to bucket reconciler)")
+    assert refused.fix == "plan and apply as a user who may use bucket reconciler"
 
 
 def test_what_declares_nothing_deletes_nothing(compare: Compare) -> None:
