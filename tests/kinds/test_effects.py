@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,22 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.core.decide import questions
+from reconciler.core.effect import Way
 from reconciler.core.kind import Kind
+from reconciler.core.pages import page
 from reconciler.core.resource import Terms
-from reconciler.kinds import REGISTRY
+from reconciler.kinds import ELASTIC_GROUP, REGISTRY, STATIC_GROUP
 from reconciler.kinds.kv_bucket import SHAPE as KV
 from reconciler.kinds.object_store import SHAPE as OB
+from reconciler.kinds.primitives.consumer_config import FIELDS as CONSUMER_FIELDS
 from reconciler.kinds.primitives.felt import Felt
-from reconciler.kinds.primitives.known import known
+from reconciler.kinds.primitives.known import Known, known
 from reconciler.kinds.primitives.stream_config import FIELDS
 from tests.support.topologies import scene, view_of
 
 SHAPES = {shape.kind: shape for shape in (KV, OB)}
 ELSEWHERE = {
-    "CO609": "a pause is what its own field says, and the plan names it as a step",
+    "CO609": "a pause is what its own field says, and the plan names it as a step; it has a page",
 }
 """Effects that no rule of this number foretells, with the reason."""
 
@@ -41,6 +44,48 @@ def test_every_field_says_what_clients_experience(kind: Kind) -> None:
     found = dict(effects(kind))
     assert [name for name, said in found.items() if said is None] == [], "write NOT_FELT, or the effect"
     assert kind.spec.model_fields.keys() - Terms.model_fields.keys() - {"external"} == found.keys()
+
+
+FILLED_IN = ("ack_wait", "duplicate_window")
+"""A server gives these a value where nobody does: they are raised and lowered, never set."""
+NUMBERS = ("count", "bytes", "duration")
+
+
+def ways(name: str, about: Known) -> set[Way]:
+    """How a field can move, by what it holds."""
+    if name in FILLED_IN:
+        return {Way.RAISED, Way.LOWERED}
+    if about.unit == "flag":
+        return {Way.SET, Way.UNSET}
+    if about.unit in NUMBERS:
+        return {Way.SET, Way.UNSET, Way.RAISED, Way.LOWERED}
+    return {Way.SWITCHED} if about.default else {Way.SET, Way.UNSET, Way.SWITCHED}
+
+
+GROUPS = {kind.name: known(kind.spec) for kind in (STATIC_GROUP, ELASTIC_GROUP)}
+TABLES = {"stream": FIELDS, "consumer": CONSUMER_FIELDS, **GROUPS}
+
+
+@pytest.mark.parametrize(("kind", "fields"), TABLES.items(), ids=TABLES)
+def test_every_way_in_which_a_field_moves_is_spoken_of(kind: str, fields: Mapping[str, Known]) -> None:
+    silent = {
+        name: sorted(missing)
+        for name, about in fields.items()
+        if about.felt and (missing := ways(name, about) - {way for one in about.felt for way in one.ways})
+    }
+    assert silent == {}, "write the effect, or `unfelt` with what it means"
+
+
+def test_every_effect_has_a_page() -> None:
+    rules = {rule.code for rule in REGISTRY.rules()}
+    codes = {
+        f"{kind.family}{one.rule}"
+        for kind in REGISTRY.kinds
+        for _, said in effects(kind)
+        for one in said or ()
+        if one.rule
+    }
+    assert [code for code in sorted(codes) if code not in rules and page(code) is None] == []
 
 
 @pytest.mark.parametrize("kind", REGISTRY.kinds, ids=lambda kind: kind.name)
