@@ -95,6 +95,7 @@ APPLY = {
 }  # fmt: skip
 
 PLANNING = {
+    "CO609": Page("paused", "`pause_until` lies in the future: the consumer delivers nothing until then, and its clients wait. What comes meanwhile is pending. No verdict says so, since the field does: the plan has a step for it, and `rehearse --probe` shows it.", "leave `pause_until` out, which lets it deliver at once"),
     "XX105": Page("wrong-place", "The account, cluster, domain or version that answered is not the one `expect` names. Nothing was compared.", "check the context or address, or correct `expect`"),
     "XX108": Page("mass-change", "More of one kind would be deleted or replaced at once than is usual: more than 5 and than a fifth of what is owned (consumers: 20 and a quarter, object stores: 3). Most often the path, the branch or the account is wrong.", "check those, or take fewer in each run with --only; if all of it is meant at once, write `guards: [{kind: stream, upto: 30, reason: …}]` into the file. No option lets so many go in one run"),
     "XX109": Page("nothing-declared", "The files declare nothing any more, and what declares nothing deletes nothing, whatever stands in `removed`.", "check the path and the branch; to take a topology down, write `guards: [{kind: stream, upto: 3, reason: …}]` beside `removed`, for each kind"),

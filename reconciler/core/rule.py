@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -46,6 +46,8 @@ class Reaction(StrEnum):
     DOOMS = "says ok, and loses the object at its next restart or upgrade"
 
 
+HURTS = frozenset({Reaction.HARMS, Reaction.DOOMS, Reaction.ONE_WAY})
+"""What somebody feels."""
 TAKEN = frozenset({Reaction.ONE_WAY, Reaction.INERT, Reaction.HARMS, Reaction.DOOMS})
 """What leaves the object as it was asked for, so that it may long be like this."""
 
@@ -184,6 +186,7 @@ class View:
 Need = Literal["spec", "live", "neighbours", "facts"]
 Found = Finding | Iterable[Finding] | None
 Judge = Callable[[Change, View], Found]
+FallsOn = Callable[[Change, View], Sequence[Address]]
 
 EVER = (Version(0, 0), Version(999, 0))
 
@@ -210,6 +213,8 @@ class Rule:
     """It is judged when something is made, and what is there may have come to it by other ways: an update, a neighbour
     that changed, a client. None: as the reaction says."""
 
+    falls_on: FallsOn | None = None
+    """Who feels whatever of it hurts, beside those that a finding names itself."""
     of: frozenset[str] = frozenset()
     """Kinds it has anything to say about; empty: its own, or any for a rule across kinds."""
 
@@ -252,19 +257,27 @@ def rule(
     return make
 
 
+def falling_on(who: FallsOn, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The same rules. What is deleted has rules of its own for those it falls on."""
+    return tuple(replace(one, falls_on=who) if Action.DELETE not in one.on else one for one in rules)
+
+
+def _each(found: Found) -> Iterable[Finding]:
+    return [found] if isinstance(found, Finding) else found or ()
+
+
 def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
     """Every verdict of these rules, which all concern this change, in the rules' order."""
     verdicts: list[Verdict] = []
     for one in rules:
-        if (found := one.judge(change, view)) is not None:
-            findings = [found] if isinstance(found, Finding) else found
-            verdicts.extend(_stamped(one, finding, change, view) for finding in findings)
+        verdicts.extend(_stamped(one, finding, change, view) for finding in _each(one.judge(change, view)))
     return verdicts
 
 
 def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict:
     reaction = finding.reaction or one.reaction
-    others = view.others(finding.affects)
+    hurts = change.action.writes and (reaction in HURTS or finding.outcome is Outcome.REPLACES)
+    others = view.others((*finding.affects, *(one.falls_on(change, view) if one.falls_on and hurts else ())))
     outcome = max(finding.outcome, Outcome.NEEDS_CONSENT, key=lambda one: one.rank) if others else finding.outcome
     return Verdict(
         code=one.code,

@@ -71,7 +71,17 @@ def said(experience: str) -> str:
     """As the battery notes it, in better words: `1 messages, 11` is `1 message (11)`."""
     text = re.sub(r"^(\d+) from (\d+) on: ", r"\1 messages from \2 on: ", experience)
     text = re.sub(r"^(\d+ messages), (\d+(?:[ -]\d+)*)(?=,|$)", r"\1 (\2)", text)
-    return _MANY.sub(r"\1 … \2", re.sub(r"^1 messages", "1 message", text))
+    for pattern, better in _BETTER:
+        text = pattern.sub(better, text)
+    return _MANY.sub(r"\1 … \2", text)
+
+
+_BETTER = (
+    (re.compile(r"(?<![\d_])1 messages"), "1 message"),
+    (re.compile(r"headers only (?=\d)"), "headers only: "),
+    (re.compile(r"(409 Exceeded \w+) of\b"), r"\1"),
+)
+"""Numbers of one, and a server's words, whose own number is left out so that plays are alike."""
 
 
 _MANY = re.compile(r"\b(\d+(?:-\d+)?)(?: \d+(?:-\d+)?){3,} (\d+(?:-\d+)?)\b")
@@ -111,13 +121,13 @@ def silent(probe: Probe) -> list[str]:
     return [name for name in probe.objects if name not in felt]
 
 
-def beside(probe: Probe) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
-    """What does not show here, and what was not played: a title, and what with why."""
+def beside(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]:
+    """What does not show here, and what was not played: a title, how many, and of the first ones what with why."""
     unshown = [(f"{one.code} {one.address}", one.message) for one in probe.unshown]
     unplayed = [(one.what, one.why) for one in probe.unplayed]
     for title, found in (("Foretold, and not shown by so short a play", unshown), ("Not played", unplayed)):
         if found:
-            yield title, _first(found)
+            yield title, len(found), _first(found)
 
 
 def consented(probe: Probe) -> str:
@@ -132,8 +142,8 @@ def _first(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def caveat(probe: Probe) -> str:
     """What so short a play cannot show."""
     return (
-        f"Each stream held {probe.messages} messages made up for it, of which some were in flight. What takes more messages, "
-        "or more time than a second, does not show."
+        f"Each stream held {probe.messages} messages made up for it, of which some were in flight; the codes are those of a plan for that. "
+        "What takes more messages, or more time than a second, does not show."
     )
 
 
@@ -147,7 +157,7 @@ def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
             yield from named("Nothing differs on", quiet, paper, 0)
     if probe.consented:
         yield from paper.wrapped(consented(probe))
-    for title, pairs in beside(probe):
+    for title, _, pairs in beside(probe):
         yield f"{title}:"
         yield from _pairs(pairs, paper)
     if probe.objects:

@@ -20,13 +20,17 @@ def clients(probe: Probe) -> Markup:
         element("p", verdict(probe), class_="verdict blocks" if probe.unforetold else "totals"),
         element("p", f"{sums(probe)}.") if found else None,
         _table(found) if found else None,
-        _folded(f"What follows from these: {len(following):_}", _table(following)) if following else None,
+        _folded(f"What follows from these: {differences(following):_}", _table(following)) if following else None,
         element("p", "Nothing differs on ", *_codes(quiet), ".", class_="names") if found and quiet else None,
         element("p", consented(probe)) if probe.consented else None,
-        *(_list(title, pairs) for title, pairs in beside(probe)),
+        *(_list(f"{title}: {number:_}", pairs) for title, number, pairs in beside(probe)),
         element("p", caveat(probe), class_="quiet") if probe.objects else None,
         id="clients",
     )  # fmt: skip
+
+
+def differences(found: Sequence[Row]) -> int:
+    return sum(len(one.operations) for one in found)
 
 
 def _table(found: Sequence[Row]) -> Markup:
@@ -56,7 +60,7 @@ def _codes(names: Sequence[str]) -> list[str]:
 
 def _list(title: str, pairs: Sequence[tuple[str, str]]) -> Markup:
     items = [element("li", element("code", name), f": {why}" if why else "") for name, why in pairs]
-    return _folded(f"{title}: {len(pairs):_}", element("ul", *items))
+    return _folded(title, element("ul", *items))
 
 
 def _folded(title: str, inside: Markup) -> Markup:

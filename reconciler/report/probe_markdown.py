@@ -25,8 +25,8 @@ def clients(probe: Probe) -> Iterator[tuple[str, int]]:
         yield f"Nothing differs on {', '.join(map(code, quiet[:MOST]))}{_more(quiet)}.", 1
     if probe.consented:
         yield prose(consented(probe)), 1
-    for title, pairs in beside(probe):
-        yield "\n".join(folded(f"{title}: {len(pairs):_}", list(map(_item, pairs)))), len(pairs)
+    for title, number, pairs in beside(probe):
+        yield "\n".join(folded(f"{title}: {number:_}", list(map(_item, pairs)))), len(pairs)
     if probe.objects:
         yield prose(caveat(probe)), 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from reconciler.core.probe import Felt, Foresight, Probe, Unshown
 from reconciler.core.rehearsal import Missing, Rehearsal
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
+from reconciler.report.probe import said
 from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, shown
 from tests.golden.test_golden import FOLDER, folder, planned, same
 from tests.support.topologies import from_files
@@ -95,3 +97,30 @@ def test_what_was_not_foretold_stands_first(folder: Path) -> None:
     text = FORMATS["text"](document(folder)).partition("What clients feel")[2]
     assert text.index("NOT FORETOLD") < text.index("CO601")
     assert text.endswith("The probe failed: 1 difference that the plan does not foretell. Judge it before you apply.\n")
+
+
+def test_a_list_that_is_cut_off_says_how_many_there_are(folder: Path) -> None:
+    many = replace(PROBE, unplayed=tuple(Missing(f"stream/S{number}", "it is new") for number in range(30)))
+    for name in ("html", "markdown"):
+        written = FORMATS[name](document(folder, many))
+        assert "Not played: 30" in written
+        assert "and 10 more" in written
+
+
+def test_what_follows_is_counted_by_difference_as_above(folder: Path) -> None:
+    again = replace(FELT[-1], operation="stored again")
+    html = FORMATS["html"](document(folder, replace(PROBE, felt=(*FELT, again))))
+    assert "2 more only follow from these" in html
+    assert "What follows from these: 2" in html
+
+
+@pytest.mark.parametrize(
+    ("noted", "read"),
+    [
+        ("taken: it comes again, 1 messages", "taken: it comes again, 1 message"),
+        ("21 messages, 1-21, headers only 1-21", "21 messages (1-21), headers only: 1-21"),
+        ("0 messages, 409 Exceeded MaxRequestBatch of", "0 messages, 409 Exceeded MaxRequestBatch"),
+    ],
+)
+def test_what_the_battery_notes_reads_well(noted: str, read: str) -> None:
+    assert said(noted) == read

@@ -11,6 +11,7 @@ from reconciler.server.api import JetStream
 from tests.agreement.harm import publish
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
+from tests.kinds.test_across_harms import until
 from tests.support.accounts import Account
 from tests.support.jetstream import make_consumer
 
@@ -121,3 +122,55 @@ def test_a_saved_plan_stops_where_somebody_else_has_come(someone: Someone) -> No
     someone.ask(lambda js: make_consumer(js, "ORDERS", "another", filter_subject="orders.b"))
     ran = someone("apply", saved, "--yes")
     assert (ran.code, "and by now it is 2" in words(ran.out)) == (4, True)
+
+
+FELT_ELSEWHERE = {
+    "KV301": (
+        "kv_buckets: {CONFIG: {history: 5}}",
+        "kv_buckets: {CONFIG: {history: 2}}",
+        "KV_CONFIG: {external: true, consumers: {audit: {ack_policy: explicit}}}",
+        "consumer/KV_CONFIG/audit",
+    ),
+    "ST206": (
+        "streams: {ORDERS: {subjects: [orders.a]}}",
+        "streams: {ORDERS: {subjects: [orders.a], sealed: true}}",
+        "COPY: {mirror: {name: ORDERS}}",
+        "stream/COPY",
+    ),
+    "ST304": (
+        "streams: {ORDERS: {subjects: [orders.a]}, ALL: {sources: [{name: ORDERS}]}}",
+        "streams: {ORDERS: {subjects: [orders.a]}, ALL: {sources: [{name: ORDERS, filter_subject: orders.*}]}}",
+        "COPY: {mirror: {name: ALL}}",
+        "stream/COPY",
+    ),
+    "ST607": (
+        "streams: {ORDERS: {subjects: [orders.a], republish: {src: orders.a, dest: seen.a}}}",
+        "streams: {ORDERS: {subjects: [orders.a]}}",
+        "SEEN: {subjects: [seen.>]}",
+        "stream/SEEN",
+    ),
+    "ST608": (
+        "streams: {ORDERS: {subjects: [orders.a]}}",
+        "streams: {ORDERS: {subjects: [orders.a], subject_transform: {src: orders.a, dest: new.a}}}",
+        "ORDERS: {external: true, consumers: {invoices: {ack_policy: explicit}}}",
+        "consumer/ORDERS/invoices",
+    ),
+}
+"""By code: ours before and after, what `billing` has beside it, and its address."""
+
+
+@pytest.mark.parametrize("code", FELT_ELSEWHERE)
+def test_whatever_others_feel_is_named_and_takes_consent(someone: Someone, code: str) -> None:
+    before, after, beside_it, address = FELT_ELSEWHERE[code]
+    someone.applied(before)
+    theirs(someone, f"  {beside_it}\n")
+    filled = {"KV301": ("$KV.CONFIG.key", "KV_CONFIG"), "ST304": ("orders.a", "ALL")}.get(code, ("orders.a", "ORDERS"))
+
+    async def used(js: JetStream) -> None:
+        await publish(js, *[filled[0]] * 5)
+        await until(js, filled[1], 5)
+
+    someone.ask(used)
+    ran = someone.plan(after, "--format", "json")
+    verdicts = [one for change in json.loads(ran.out)["changes"] for one in change["verdicts"] if one["code"] == code]
+    assert (ran.code, [one["others"] for one in verdicts]) == (4, [[{"address": address, "owner": "billing"}]])

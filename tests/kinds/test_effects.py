@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,22 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.core.decide import questions
+from reconciler.core.effect import Way
 from reconciler.core.kind import Kind
+from reconciler.core.pages import page
 from reconciler.core.resource import Terms
-from reconciler.kinds import REGISTRY
+from reconciler.kinds import ELASTIC_GROUP, REGISTRY, STATIC_GROUP
 from reconciler.kinds.kv_bucket import SHAPE as KV
 from reconciler.kinds.object_store import SHAPE as OB
+from reconciler.kinds.primitives.consumer_config import FIELDS as CONSUMER_FIELDS
 from reconciler.kinds.primitives.felt import Felt
-from reconciler.kinds.primitives.known import known
+from reconciler.kinds.primitives.known import Known, known
 from reconciler.kinds.primitives.stream_config import FIELDS
 from tests.support.topologies import scene, view_of
 
 SHAPES = {shape.kind: shape for shape in (KV, OB)}
 ELSEWHERE = {
-    "CO609": "a pause is what its own field says, and the plan names it as a step",
+    "CO609": "a pause is what its own field says, and the plan names it as a step; it has a page",
 }
 """Effects that no rule of this number foretells, with the reason."""
 
@@ -41,6 +44,48 @@ def test_every_field_says_what_clients_experience(kind: Kind) -> None:
     found = dict(effects(kind))
     assert [name for name, said in found.items() if said is None] == [], "write NOT_FELT, or the effect"
     assert kind.spec.model_fields.keys() - Terms.model_fields.keys() - {"external"} == found.keys()
+
+
+FILLED_IN = ("ack_wait", "duplicate_window")
+"""A server gives these a value where nobody does: they are raised and lowered, never set."""
+NUMBERS = ("count", "bytes", "duration")
+
+
+def ways(name: str, about: Known) -> set[Way]:
+    """How a field can move, by what it holds."""
+    if name in FILLED_IN:
+        return {Way.RAISED, Way.LOWERED}
+    if about.unit == "flag":
+        return {Way.SET, Way.UNSET}
+    if about.unit in NUMBERS:
+        return {Way.SET, Way.UNSET, Way.RAISED, Way.LOWERED}
+    return {Way.SWITCHED} if about.default else {Way.SET, Way.UNSET, Way.SWITCHED}
+
+
+GROUPS = {kind.name: known(kind.spec) for kind in (STATIC_GROUP, ELASTIC_GROUP)}
+TABLES = {"stream": FIELDS, "consumer": CONSUMER_FIELDS, **GROUPS}
+
+
+@pytest.mark.parametrize(("kind", "fields"), TABLES.items(), ids=TABLES)
+def test_every_way_in_which_a_field_moves_is_spoken_of(kind: str, fields: Mapping[str, Known]) -> None:
+    silent = {
+        name: sorted(missing)
+        for name, about in fields.items()
+        if about.felt and (missing := ways(name, about) - {way for one in about.felt for way in one.ways})
+    }
+    assert silent == {}, "write the effect, or `unfelt` with what it means"
+
+
+def test_every_effect_has_a_page() -> None:
+    rules = {rule.code for rule in REGISTRY.rules()}
+    codes = {
+        f"{kind.family}{one.rule}"
+        for kind in REGISTRY.kinds
+        for _, said in effects(kind)
+        for one in said or ()
+        if one.rule
+    }
+    assert [code for code in sorted(codes) if code not in rules and page(code) is None] == []
 
 
 @pytest.mark.parametrize("kind", REGISTRY.kinds, ids=lambda kind: kind.name)
@@ -81,31 +126,65 @@ HARMLESS: dict[str, list[dict[str, Any]]] = {
     ],
     "consumer": [
         {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"ack_wait": "20s"}, {"max_deliver": 5},
-        {"max_deliver": -1}, {"max_batch": 20}, {"max_ack_pending": 100}, {"sample_freq": "10%"},
+        {"max_deliver": -1}, {"max_batch": 20}, {"max_batch": 0}, {"max_ack_pending": 100}, {"max_ack_pending": -1},
+        {"sample_freq": "10%"}, {"num_replicas": 3}, {"protect": True},
     ],
+    "kv_bucket": [
+        {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"history": 9}, {"ttl": "2h"}, {"ttl": 0},
+        {"max_bytes": 200_000}, {"max_bytes": -1}, {"max_value_size": 2000}, {"max_value_size": -1}, {"num_replicas": 1},
+        {"placement": {"tags": ["a"]}}, {"compression": "s2"}, {"republish": {"dest": "again.{0}.>"}}, {"protect": True},
+    ],
+    "object_store": [
+        {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"ttl": "2h"}, {"ttl": 0},
+        {"max_bytes": 200_000}, {"max_bytes": -1}, {"num_replicas": 1}, {"placement": {"tags": ["a"]}}, {"compression": "s2"},
+        {"protect": True},
+    ],
+    "static_group": [{"labels": {"a": "b"}}, {"protect": True}],
+    "elastic_group": [{"labels": {"a": "b"}}, {"protect": True}],
 }  # fmt: skip
+BUCKET = {"history": 5, "ttl": "1h", "max_bytes": 100_000, "max_value_size": 1000, "num_replicas": 3}
+STORE = {"ttl": "1h", "max_bytes": 100_000, "num_replicas": 3}
+STATIC = {"type": "static", "max_members": 2, "members": ["a", "b"]}
+ELASTIC = {"type": "elastic", "max_members": 2, "members": ["a", "b"]}
+HOLDS = {"kv_bucket": ("kv_buckets", BUCKET), "object_store": ("object_stores", STORE)}
+WITHIN: dict[str, tuple[str, dict[str, Any]]] = {
+    "consumer": ("consumers", CONSUMER), "static_group": ("groups", STATIC), "elastic_group": ("groups", ELASTIC)
+}  # fmt: skip
+CHANGES = [(kind, change) for kind, changes in HARMLESS.items() for change in changes]
 
 
-def harmless(number: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Streams before and after, each with one change of its own or of its consumer."""
+def harmless(number: int) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
+    """Section, name, and what stands there before and after: each change at least once, 200 in all."""
     draw = random.Random(number)
-    for turn in range(200):
-        stream = {**STREAM, "subjects": [f"s{turn}.>"], "consumers": {"c": CONSUMER}}
-        where = draw.choice([*HARMLESS])
-        change = {
-            key: {"dest": f"again.s{turn}.>"} if key == "republish" else value
-            for key, value in draw.choice(HARMLESS[where]).items()
-        }
-        changed = {**stream, **change} if where == "stream" else {**stream, "consumers": {"c": {**CONSUMER, **change}}}
-        yield stream, changed
+    for turn, (kind, drawn) in enumerate([*CHANGES, *draw.choices(CHANGES, k=200 - len(CHANGES))]):
+        change = {key: {"dest": f"again.s{turn}.>"} if key == "republish" else value for key, value in drawn.items()}
+        stream = {**STREAM, "subjects": [f"s{turn}.*"]}
+        if kind in HOLDS:
+            section, before = HOLDS[kind]
+            yield section, f"S{turn}", before, {**before, **change}
+        elif kind in WITHIN:
+            inside, before = WITHIN[kind]
+            yield (
+                "streams", f"S{turn}", {**stream, inside: {"c": before}}, {**stream, inside: {"c": {**before, **change}}}
+            )  # fmt: skip
+        else:
+            stream["consumers"] = {"c": CONSUMER}
+            yield "streams", f"S{turn}", stream, {**stream, **change}
+
+
+def test_every_kind_has_harmless_changes() -> None:
+    assert HARMLESS.keys() == {kind.name for kind in REGISTRY.kinds}
 
 
 def test_a_plan_of_200_harmless_changes_says_nothing_about_clients(tmp_path: Path) -> None:
-    pairs = list(harmless(7))
+    drawn = list(harmless(7))
     texts = []
-    for side in (0, 1):
+    for side in (2, 3):
         path = tmp_path / f"{side}.yaml"
-        YAML().dump({"streams": {f"S{turn}": pair[side] for turn, pair in enumerate(pairs)}}, path)
+        file: dict[str, Any] = {}
+        for one in drawn:
+            file.setdefault(one[0], {})[one[1]] = one[side]
+        YAML().dump(file, path)
         texts.append(path.read_text(encoding="utf-8"))
     now = "2026-06-01T00:00:00Z"
     state = {
@@ -123,9 +202,11 @@ def test_a_plan_of_200_harmless_changes_says_nothing_about_clients(tmp_path: Pat
         "num_redelivered": 5,
         "delivered": {"consumer_seq": 30, "stream_seq": 30},
     }
+    names = [{"kv_buckets": "KV_", "object_stores": "OBJ_"}.get(section, "") + name for section, name, *_ in drawn]
+    with_consumers = [name for section, name, before, _ in drawn if section == "streams" and "consumers" in before]
     raw = {
-        "streams": {f"S{turn}": {"state": state} for turn in range(200)},
-        "consumers": {f"S{turn}": {"c": {**consumer, "num_waiting": 1}} for turn in range(200)},
+        "streams": {name: {"state": state} for name in names},
+        "consumers": {name: {"c": {**consumer, "num_waiting": 1}} for name in with_consumers},
     }
     plan = scene(tmp_path, texts[1], texts[0], cluster="C1", raw=raw).plan()
     assert sum(change.action.writes for change in plan.changes) > 150

@@ -31,7 +31,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.core.rule import Outcome, Verdict
+from reconciler.core.rule import HURTS, Outcome, Verdict
 from reconciler.kinds import REGISTRY
 from tests.support.topologies import Scene, facts, scene
 
@@ -120,6 +120,47 @@ def test_no_two_cases_of_a_rule_have_the_same_words() -> None:
 def test_every_rule_has_a_case_it_flags_and_a_case_it_allows() -> None:
     assert [code for code in CODES if code not in FILES] == [], "write tests/rules/CODE.yaml"
     assert [code for code in CODES if {bool(case["expect"]) for case in cases(code)} != {True, False}] == []
+
+
+NOBODY_ELSE = {
+    **dict.fromkeys(
+        ("ST601", "KV601", "OB601", "ST602", "ST604", "ST606"), "publishers feel it, and no record says who they are"
+    ),
+    "ST303": "XX233 names those whom a subject fails",
+    **dict.fromkeys(("ST605", "KV605", "OB605"), "who reads with direct gets no server knows"),
+    **dict.fromkeys(("KV310", "OB310"), "XX231 names what hangs on it"),
+    "CO310": "XX232 names what copies through it",
+    "KV206": "no bucket is sealed; XX233 names those whom a promoted mirror fails",
+    "XX311": "before 2.14 nothing copies through a consumer that has a name",
+    **dict.fromkeys(("SG310", "EG310"), "its members are its own; XX231 names who else is on its queue"),
+    "EG304": "its members are its own",
+    "ST545": "what the server ignores, nobody feels",
+    "XX243": "what it takes in besides, nobody reads",
+}
+"""What hurts and falls on no consumer, copy or group of others, with the reason."""
+
+
+def hurts(one: Verdict) -> bool:
+    """What is always refused is not done, and hurts nobody."""
+    if one.outcome is Outcome.REFUSED and not one.consentable:
+        return False
+    return one.reaction in HURTS or one.outcome is Outcome.REPLACES
+
+
+def verdicts(code: str) -> list[Verdict]:
+    return [verdict for _, said in found(code) for verdict in said]
+
+
+def test_what_hurts_others_names_them_in_a_case_or_is_listed_with_the_reason() -> None:
+    hurting = {code for code in CODES if any(map(hurts, verdicts(code))) and any(a.writes for a in RULES[code].on)}
+    naming = {code for code in CODES if RULES[code].falls_on or any(one.others for one in verdicts(code))}
+    assert sorted(hurting - naming - NOBODY_ELSE.keys()) == [], "write a case with another owner in `records`"
+    assert sorted(NOBODY_ELSE.keys() - (hurting - naming)) == []
+
+
+def test_what_falls_on_others_takes_consent() -> None:
+    for code in CODES:
+        assert [one for one in verdicts(code) if one.others and not one.blocks and one.consented is None] == [], code
 
 
 def test_every_case_file_belongs_to_a_rule() -> None:

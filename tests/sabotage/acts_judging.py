@@ -49,6 +49,20 @@ RULES = (
         seen_by=(says("XX233"),),
     ),
     Act(
+        name="streams that copy through a consumer are not named when it changes",
+        file="reconciler/core/rule.py",
+        before="if one.falls_on and hurts else ()",
+        after="if one.falls_on and not hurts else ()",
+        seen_by=(says("CO601"),),
+    ),
+    Act(
+        name="copies that feel a change are not named",
+        file="reconciler/kinds/primitives/dependants.py",
+        before="return [*consuming(stream, view), *copies(stream, view)]",
+        after="return [*consuming(stream, view)]",
+        seen_by=(says("KV607"),),
+    ),
+    Act(
         name="others are taken for our own",
         file="reconciler/core/rule.py",
         before="if (owned.topology != self.topology if owned else address not in self.desired)",

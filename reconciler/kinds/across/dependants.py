@@ -34,24 +34,26 @@ def _listed(readers: Sequence[Reader]) -> str:
 
 @rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
 def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
-    """A stream or bucket is removed that others still copy or divide among the members of a group.
+    """A stream, a bucket or a group's queue is removed that others still copy or divide among the members of a group.
 
     The server does not mind. Mirrors and sources keep what they have and stop; should a stream of that name come back, most
     servers go on behind the old sequence and skip its first messages. Records of groups stay, and their members fail. What
-    becomes of plain consumers of a stream is for ST310 to say; here count those of buckets.
+    becomes of plain consumers of a stream is for ST310 to say; here count those of buckets, and of a queue those that are
+    not its members' own.
 
     Where one of them is of another topology, was applied with `protect: true`, or could not be read, no consent covers it.
     Where the records of groups could not be read, whether there are any is for you to know.
 
     Instead: remove or redirect them first, in this plan or by their owners; or allow XX231 for this run.
     """
-    if change.address.kind not in PREFIXES:
+    if (name := stream_name(change.address)) is None:
         return
-    name = stream_name(change.address) or ""
     if change.address.kind == "stream" and view.snapshot and (why := view.snapshot.unknown_bucket(STATIC_BUCKET)):
         yield _groups_unread(why, change)
-    left = [*copying(name, view), *grouped(change.address.name, view)]
-    if change.address.kind != "stream":
+    left = [*copying(name, view), *grouped(name, view)]
+    if change.address.kind == "elastic_group":
+        left += [one for one in consuming(name, view) if one.address]
+    elif change.address.kind != "stream":
         left += [one for one in consuming(name, view) if not one.is_ephemeral]
         if unread := going_unread(name, state_of(change), view):
             yield unread
@@ -115,7 +117,7 @@ SHAPES_SUBJECTS = ("subjects", "subject_transform", "sources", "mirror")
 
 @rule("XX233", "readers-left-dry", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
 def readers_left_dry(change: Change, view: View) -> Found:
-    """Subjects of a stream change so that somebody's filter matches none of them any more: a consumer's, a mirror's, a
+    """Subjects of a stream or bucket change so that somebody's filter matches none of them any more: a consumer's, a mirror's, a
     source's or a group's, of whatever topology.
 
     No server says so; the reader simply goes silent. What is stored already is still read.
@@ -126,13 +128,14 @@ def readers_left_dry(change: Change, view: View) -> Found:
 
     Instead: keep the subject, change those filters in the same plan, or let their owners change them first.
     """
-    if change.address.kind != "stream" or not change.touches(*SHAPES_SUBJECTS):
+    if change.address.kind not in PREFIXES or not change.touches(*SHAPES_SUBJECTS):
         return None
-    each = [_left_dry(name, view) for name in (change.address.name, *_passing_on(change.address.name, view))]
+    own_name = stream_name(change.address) or ""
+    each = [_left_dry(name, view) for name in (own_name, *_passing_on(own_name, view))]
     dry, less = ([one for found in each for one in found[index]] for index in range(2))
     if not dry and not less:
         return None
-    lost = _lost(change.address.name, view)
+    lost = _lost(own_name, view)
     path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
     said = [f"nothing new will match the filters of {_listed(dry)}"] if dry else []
     said += [f"{_listed(less)} will get nothing new of {', '.join(lost[:NAMED])}"] if less else []
@@ -173,7 +176,7 @@ def _passing_on(origin: str, view: View) -> Iterator[str]:
         own = view.changes.get(address) if address else None
         if (
             address
-            and address.kind == "stream"
+            and address.kind in PREFIXES
             and own
             and not own.touches(*SHAPES_SUBJECTS)
             and not view.others([address])

@@ -11,6 +11,7 @@ from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, live_streams, stream_name
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
 from reconciler.kinds.across.readers import downstream
+from reconciler.kinds.primitives.dependants import streams
 
 STREAMS = tuple(PREFIXES)
 
@@ -41,6 +42,7 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path=_blamed(change),
+                affects=streams([other], view),
                 message=f"stream {other} would be lost at a restart of the server: {wrong}",
                 fix=f"change {other} first, or leave this stream as it is",
             )

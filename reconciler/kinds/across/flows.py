@@ -12,6 +12,7 @@ from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, 
 from reconciler.kinds.across.readers import stored_afterwards
 from reconciler.kinds.across.stored import is_clear, narrowed
 from reconciler.kinds.across.subjects import captured
+from reconciler.kinds.primitives.dependants import streams
 from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.kinds.primitives.transforms import outcome, transformed
 
@@ -41,6 +42,7 @@ def republish_loop(change: Change, view: View) -> Found:
         consentable=True,
         path="republish.dest" if republish else next((path for path in SHAPES_FLOW if change.becomes(path)), ""),
         to=republish["dest"] if republish else None,
+        affects=streams(way, view),
         message=f"messages would go round for ever: {' → '.join((*way[begin:], *way[:begin], name))}",
         fix="republish to subjects that no stream on the way captures",
     )

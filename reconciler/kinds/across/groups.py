@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 
@@ -12,6 +13,7 @@ from reconciler.core.resource import Address, Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import GONE, afterwards
 from reconciler.kinds.across.readers import consuming, static_groups, stored_afterwards
+from reconciler.kinds.primitives.dependants import consumers
 from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
 from reconciler.kinds.primitives.subjects import is_subset
 from reconciler.kinds.primitives.transforms import partition_call
@@ -20,8 +22,8 @@ from reconciler.kinds.primitives.words import consent_to
 OTHER_NAME = "choose another group or member name"
 
 
-def _refused(message: str, path: str = "", fix: str = OTHER_NAME) -> Finding:
-    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
+def _refused(message: str, path: str = "", fix: str = OTHER_NAME, affects: Sequence[Address] = ()) -> Finding:
+    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix, affects=affects)
 
 
 @rule("XX551", "shared-queue-name", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
@@ -80,18 +82,21 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
     address = change.address
     if address.kind == "consumer":
         for group in _durables(view).get(address.stream, {}).get(address.name, ())[:1]:
-            yield _refused(
-                f"consumer {address.name} is the durable of a member of {group}", fix="choose another consumer name"
-            )
+            said = f"consumer {address.name} is the durable of a member of {group}"
+            yield _refused(said, fix="choose another consumer name", affects=[group])
     elif address.kind == "static_group":
         plain = _plain_consumers(address.stream, view)
         for member in _members(change.desired.config if change.desired else {}):
             name = f"{address.name}-{member}"
             others = [a for a in _durables(view)[address.stream][name] if a != address]
             if others:
-                yield _refused(f"{name}, the durable of member {member}, is also one of {others[0]}", "members")
+                yield _refused(
+                    f"{name}, the durable of member {member}, is also one of {others[0]}", "members", affects=others
+                )
             elif name in plain:
-                yield _refused(f"{name}, the durable of member {member}, is a plain consumer already", "members")
+                theirs = consumers(address.stream, [name], view)
+                said = f"{name}, the durable of member {member}, is a plain consumer already"
+                yield _refused(said, "members", affects=theirs)
 
 
 def _plain_consumers(stream: str, view: View) -> Set[str]:
@@ -105,8 +110,8 @@ def _plain(view: View) -> dict[str, set[str]]:
     for address in view.desired:
         if address.kind == "consumer":
             found.setdefault(address.stream, set()).add(address.name)
-    for stream, consumers in (view.snapshot.consumers if view.snapshot else {}).items():
-        plain = (name for name, i in consumers.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP])
+    for stream, there in (view.snapshot.consumers if view.snapshot else {}).items():
+        plain = (name for name, i in there.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP])
         found.setdefault(stream, set()).update(plain)
     return found
 
@@ -182,7 +187,10 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
         for group, config in static_groups(change.address.name, view):
             if made is not None and made != config.get("max_members"):
                 path = "subject_transform.dest"
-                yield _mismatch(path, f"for static group {group.name} this makes", made, config.get("max_members", 0))
+                mismatch = _mismatch(
+                    path, f"for static group {group.name} this makes", made, config.get("max_members", 0)
+                )
+                yield replace(mismatch, affects=[group])
 
 
 def _mismatch(path: str, who: str, made: int, wanted: int) -> Finding:
@@ -212,6 +220,7 @@ def unpartitioned_subjects(change: Change, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS,
+        affects=[address for address, _ in static_groups(stream, view)],
         path="subject_transform" if change.address.kind == "stream" else "",
         message=f"messages on {', '.join(lost[:5])} get no partition number, so no member of a static group receives them",
         fix="let the transform's src cover every subject of the stream",
@@ -241,7 +250,7 @@ def partitions_renumbered(change: Change, view: View) -> Found:
     """
     if change.address.kind != "stream" or not change.touches("subject_transform"):
         return None
-    groups = [a.name for a, _ in static_groups(change.address.name, view) if a in view.live]
+    groups = [a for a, _ in static_groups(change.address.name, view) if a in view.live]
     if not groups or not change.was("subject_transform"):
         return None
     dest = (change.becomes("subject_transform") or {}).get("dest")
@@ -250,7 +259,9 @@ def partitions_renumbered(change: Change, view: View) -> Found:
         consentable=True,
         path="subject_transform.dest" if dest else "subject_transform",
         to=dest,
-        message=f"static groups ({', '.join(groups[:5])}) divide this stream by its transform; stored messages keep their number",
+        affects=groups,
+        message=f"static groups ({', '.join(one.name for one in groups[:5])}) divide this stream by its transform; stored "
+        "messages keep their number",
         fix="make a new stream and group, or consent here once everything is read: " + consent_to("XX556", dest),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, falling_on, rule
 from reconciler.kinds.consumer.clients import quantities, who_suffers
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.filters import RULES as FILTERS
@@ -17,6 +17,7 @@ from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.starting import RULES as STARTING
 from reconciler.kinds.consumer.validity import RULES as VALIDITY
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
+from reconciler.kinds.primitives import dependants
 from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
@@ -174,7 +175,7 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
     )
 
 
-RULES = (
+_OWN = (
     *updatability_rules(FIELDS, FIXED, of="consumer", manner=instead_of_refusing),
     doomed_storage_change,
     priority_policy_switch,
@@ -195,3 +196,4 @@ RULES = (
     too_young("CO", unknown_fields, unknown_values),
     reserved_metadata("CO"),
 )
+RULES = falling_on(dependants.copying_through, _OWN)

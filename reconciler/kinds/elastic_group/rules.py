@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.core.rule import Finding, Found, Outcome, View, falling_on, rule
 from reconciler.kinds.elastic_group import derived, recreate, recreation
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
 from reconciler.kinds.elastic_group.fixed import fixed
 from reconciler.kinds.elastic_group.queue_rules import group_resuming, queue_differs, queue_outlives_source
+from reconciler.kinds.primitives import dependants, group_steps
 from reconciler.kinds.primitives import group_rules as shared
-from reconciler.kinds.primitives import group_steps
 from reconciler.kinds.primitives import membership_rules as membership
 from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET
 
@@ -90,12 +90,16 @@ def _taken(message: str) -> Finding:
     return Finding(outcome=Outcome.REFUSED, message=message, fix="choose another group name, or remove that stream")
 
 
+def _on_its_queue(change: Change, view: View) -> list[Address]:
+    """Who reads or copies the queue, and is no member."""
+    return dependants.everybody(derived.stream_name(*change.address.names), view)
+
+
 RULES = (
-    elastic_group_change,
+    *falling_on(_on_its_queue, (elastic_group_change, queue_outlives_source)),
     group_type_change,
     queue_name_taken,
     queue_differs,
-    queue_outlives_source,
     group_resuming,
     shared.deletion("EG"),
     membership.emptied("EG"),

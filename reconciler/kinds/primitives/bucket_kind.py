@@ -8,7 +8,7 @@ from functools import partial
 from reconciler.core.kind import FieldInfo, Kind, Place, Raw
 from reconciler.core.resource import Terms
 from reconciler.core.rule import Rule
-from reconciler.kinds.primitives import bucket, peers, sources_changed, surplus
+from reconciler.kinds.primitives import bucket, losses, peers, sources_changed
 from reconciler.kinds.primitives.bucket_rules import bucket_effects, bucket_rules
 from reconciler.kinds.primitives.known import field_infos
 
@@ -38,7 +38,7 @@ def bucket_kind(
         lends=partial(bucket.lends, shape),
         primary=lambda address: Raw("stream", (shape.stream(address.name),)),
         questions=lambda change, view: (
-            *surplus.questions(change, view, shape.ours),
+            *losses.questions(change, view, shape.ours),
             *sources_changed.questions(change, view),
             *peers.questions(change),
             *effects.questions(change, view),

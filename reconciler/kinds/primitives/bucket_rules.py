@@ -17,6 +17,7 @@ from reconciler.kinds.primitives.losses import limit_lowered
 from reconciler.kinds.primitives.made_again import made_again
 from reconciler.kinds.primitives.one_way import one_way_change
 from reconciler.kinds.primitives.ranges import CHECKS as RANGES
+from reconciler.kinds.primitives.readers import is_durable
 from reconciler.kinds.primitives.reserved import reserved_metadata
 from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
 from reconciler.kinds.primitives.stream_effects import FAMILIES
@@ -44,7 +45,7 @@ def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
     return (
         *updatability_rules(FIELDS, fixed_fields(family, another=ANOTHER, stays=stays), of="bucket", lower=lower),
         one_way_change(family, lower),
-        limit_lowered(family, shape.ours),
+        limit_lowered(family, shape.ours, counts=is_durable),
         _deletion(family),
         made_again(family, shape.ours, shape.stream),
         too_young(family, unknown_fields, unknown_values),

@@ -12,7 +12,19 @@ from reconciler.core.effect import Side, Way
 from reconciler.core.resource import Terms, text_like
 from reconciler.core.units import Bytes, Count, Duration, SequenceNumber
 from reconciler.core.wire import Version
-from reconciler.kinds.primitives.felt import EVERY, NOT_FELT, SET, SWITCHED, TIGHTER, UNSET, WIDER, felt, fixed, gain
+from reconciler.kinds.primitives.felt import (
+    EVERY,
+    NOT_FELT,
+    SET,
+    SWITCHED,
+    TIGHTER,
+    UNSET,
+    WIDER,
+    felt,
+    fixed,
+    gain,
+    unfelt,
+)
 from reconciler.kinds.primitives.known import V2_10, V2_11, V2_12, V2_14, Known, Update
 from reconciler.kinds.primitives.texts import Subject
 from reconciler.kinds.primitives.times import Time
@@ -151,7 +163,10 @@ class ConsumerConfig(Terms):
         Known(
             unit="count",
             left_out="no limit",
-            felt=(felt(608, Side.READERS, TIGHTER, "Messages come more slowly.", "there is more to deliver"),),
+            felt=(
+                felt(608, Side.READERS, TIGHTER, "Messages come more slowly.", "there is more to deliver"),
+                unfelt(WIDER, "Messages come sooner."),
+            ),
         ),
     ] = None
     """Bits per second at most, for push consumers. Server: no limit."""

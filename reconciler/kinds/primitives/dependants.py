@@ -1,12 +1,14 @@
-"""The addresses of those that read a stream, whosever they are. Ephemeral consumers have none: nobody manages them."""
+"""The addresses of those that read or copy a stream, whosever they are. Ephemeral consumers have none: nobody manages them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
+from reconciler.core.diff import Change
 from reconciler.core.resource import Address, Json
 from reconciler.core.rule import View
+from reconciler.kinds.primitives import origins
 
 Consumers = Mapping[str, Mapping[str, Json]]
 
@@ -42,9 +44,37 @@ def _consumer(stream: str, name: str, view: View) -> Address | None:
     if (address := Address.of("consumer", stream, name)) in _known(view):
         return address
     groups = (Address.of("static_group", stream, name[:index]) for index, one in enumerate(name) if one == "-")
-    return next(filter(_known(view).__contains__, groups), None)
+    group = next(filter(_known(view).__contains__, groups), None)
+    return group or (address if _is_of_a_bucket(stream, name, view) else None)
+
+
+def _is_of_a_bucket(stream: str, consumer: str, view: View) -> bool:
+    """One that lasts. Kinds know nothing of consumers of buckets, where most come and go."""
+    info = view.snapshot.consumers.get(stream, {}).get(consumer) if view.snapshot else None
+    is_bucket = any(one.kind in ("kv_bucket", "object_store") for one in streams([stream], view))
+    return is_bucket and info is not None and bool(info["config"].get("durable_name"))
+
+
+def copies(stream: str, view: View) -> list[Address]:
+    """Of its mirrors, of streams that source it, and of groups whose queues do."""
+    return streams(origins.copiers(stream, view), view)
+
+
+def consuming(stream: str, view: View) -> list[Address]:
+    """All that consume it now."""
+    return consumers(stream, view.snapshot.consumers.get(stream, {}) if view.snapshot else (), view)
 
 
 def everybody(stream: str, view: View) -> list[Address]:
-    """All that consume it now."""
-    return consumers(stream, view.snapshot.consumers.get(stream, {}) if view.snapshot else (), view)
+    """All that consume or copy it now."""
+    return [*consuming(stream, view), *copies(stream, view)]
+
+
+def groups(stream: str, view: View) -> list[Address]:
+    """Static groups, whose members make consumers of it."""
+    return [one for one in _known(view) if one.kind == "static_group" and one.stream == stream]
+
+
+def copying_through(change: Change, view: View) -> list[Address]:
+    """Streams that copy their origin through the consumer that changes."""
+    return streams(origins.through(*(change.origin or change.address).names, view=view), view)

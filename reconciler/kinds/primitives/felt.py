@@ -44,6 +44,11 @@ def gain(ways: frozenset[Way], sentence: str, *sides: Side) -> Felt:
     return Felt(rule="", sides=frozenset(sides), ways=ways, sentence=sentence)
 
 
+def unfelt(ways: frozenset[Way], why: str) -> Felt:
+    """Nobody notices it, or only who asks for what was refused before."""
+    return Felt(rule="", sides=frozenset(), ways=ways, sentence=why)
+
+
 def fixed(rule: int, sentence: str = "It is made anew, or the change is refused.") -> tuple[Felt, ...]:
     """A field that no update changes: its effect is that of another object in this one's place."""
     return (felt(rule, Side.POSITIONS, EVERY, sentence),)

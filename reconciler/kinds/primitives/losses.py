@@ -15,8 +15,8 @@ from reconciler.kinds.primitives.surplus import Loss, OwnName, as_named, is_lowe
 from reconciler.kinds.primitives.words import consent_to
 
 
-def limit_lowered(family: str, own: OwnName = as_named) -> Rule:
-    """The 301 of a family; `own` gives a kind's name for a stream's field."""
+def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts = readers.every) -> Rule:
+    """The 301 of a family; `own` gives a kind's name for a stream's field, and `counts` says whose loss it is."""
 
     def judge(change: Change, view: View) -> Found:
         """A limit is lowered below what is stored: the server removes the surplus at once, whoever still wants it.
@@ -34,7 +34,7 @@ def limit_lowered(family: str, own: OwnName = as_named) -> Rule:
         for field, loss_of in surplus.LOSSES.items():
             path = own(field)
             if is_lowered(change, path) and (loss := loss_of(change, path, surplus.state_of(change), view)):
-                late = _unread(change, loss, view)
+                late = _unread(change, loss, view, counts)
                 yield Finding(
                     outcome=Outcome.NEEDS_CONSENT,
                     path=path,
@@ -49,23 +49,20 @@ def limit_lowered(family: str, own: OwnName = as_named) -> Rule:
     return harms(judge)
 
 
-def questions(change: Change, view: View) -> Iterator[Question]:
+def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
     """What lowered limits of a stream must ask, also for those who read it."""
-    yield from surplus.questions(change, view)
+    yield from surplus.questions(change, view, own)
     for field, loss_of in surplus.LOSSES.items():
-        if (
-            is_lowered(change, field)
-            and (loss := loss_of(change, field, surplus.state_of(change), view))
-            and loss.going
-        ):
-            yield from readers.questions(change.address.name, loss.going, view)
+        path = own(field)
+        if is_lowered(change, path) and (loss := loss_of(change, path, surplus.state_of(change), view)) and loss.going:
+            yield from readers.questions(surplus.stream_of(change), loss.going, view)
 
 
-def _unread(change: Change, loss: Loss, view: View) -> Unread:
-    """Nobody consumes a bucket; watchers that read it now are no loss to anybody."""
-    if loss.going is None or change.address.kind != "stream":
+def _unread(change: Change, loss: Loss, view: View, counts: readers.Counts) -> Unread:
+    if loss.going is None:
         return Unread()
-    return readers.unread(change.address.name, surplus.state_of(change), loss.going, view, by=loss.by or None)
+    stream, state = surplus.stream_of(change), surplus.state_of(change)
+    return readers.unread(stream, state, loss.going, view, by=loss.by or None, counts=counts)
 
 
 def _quantities(loss: Loss, late: Unread) -> dict[str, Amount]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
 from reconciler.core.rule import Finding, Outcome, Reaction, Rule, View, rule
 from reconciler.core.units import show_duration
 from reconciler.core.wire import MessagesFrom, copies
+from reconciler.kinds.primitives import dependants
 from reconciler.kinds.primitives.origins import taken_subjects
-from reconciler.kinds.primitives.surplus import state_of
+from reconciler.kinds.primitives.surplus import state_of, stream_of
 from reconciler.kinds.primitives.validity import Lower
 from reconciler.kinds.primitives.words import consent_to, size, some
 
@@ -28,7 +30,8 @@ def one_way_change(family: str, lower: Lower) -> Rule:
         seals = wanted.get("sealed") and not live.get("sealed")
         for path, what in {"sealed": _sealing(change)}.items() if seals else DENIED.items():  # sealing denies both
             if wanted.get(path) and not live.get(path):
-                yield _one_way(code, path, True, what)
+                dry = dependants.everybody(stream_of(change), view) if seals else ()
+                yield replace(_one_way(code, path, True, what), affects=dry)
         if change.was("mirror") and not change.becomes("mirror"):
             what, behind = _promotion(change, view)
             yield _one_way(code, "mirror", None, what, behind)

@@ -42,11 +42,30 @@ def copiers(origin: str, view: View) -> Copiers:
 def _by_origin(view: View) -> dict[str, dict[str, list[str]]]:
     """Computed once per view, which is compared by identity."""
     found: dict[str, dict[str, list[str]]] = {}
-    for name, config in _configs(view):
-        for copied in (config.get("mirror"), *(config.get("sources") or ())):
-            if copied and "external" not in copied:
-                found.setdefault(copied["name"], {}).setdefault(name, []).extend(taken_subjects(copied))
+    for name, copied in _copied(view):
+        found.setdefault(copied["name"], {}).setdefault(name, []).extend(taken_subjects(copied))
     return found
+
+
+def through(origin: str, consumer: str, *, view: View) -> list[str]:
+    """Streams that copy their origin through this very consumer of it (`consumer: {name: …}`)."""
+    return _by_consumer(view).get((origin, consumer), [])
+
+
+@lru_cache(maxsize=4)
+def _by_consumer(view: View) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, copied in _copied(view):
+        if consumer := (copied.get("consumer") or {}).get("name"):
+            found.setdefault((copied["name"], consumer), []).append(name)
+    return found
+
+
+def _copied(view: View) -> Iterator[tuple[str, Config]]:
+    """What each stream copies from this very account: its own name, and what it says of the origin."""
+    for name, config in _configs(view):
+        said = (config.get("mirror"), *(config.get("sources") or ()))
+        yield from ((name, one) for one in said if one and "external" not in one)
 
 
 def _configs(view: View) -> Iterator[tuple[str, Config]]:

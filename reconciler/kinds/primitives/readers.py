@@ -44,6 +44,19 @@ class Unread(NamedTuple):
     """All that have not processed some of them, and the copies that lack some."""
 
 
+Counts = Callable[[Info], bool]
+"""Does it matter to this consumer?"""
+
+
+def every(_consumer: Info) -> bool:
+    return True
+
+
+def is_durable(info: Info) -> bool:
+    """Watchers, which come and go, are not."""
+    return bool(info["config"].get("durable_name"))
+
+
 ASKED = 50
 """Filters of which the server counts the messages that stay; what there are more of are bounds."""
 
@@ -73,13 +86,14 @@ def unread(
     *,
     by: Mapping[str, int] | None = None,
     goes_whole: Callable[[str], bool] = lambda _filter: False,
+    counts: Counts = every,
 ) -> Unread:
     """Who has not processed what goes, in words after a semicolon; no words where nobody reads it. `by`: how many go by
     subject, where that is known: a consumer has nothing to do with what its filters leave out. `goes_whole`: does all
-    that a filter takes go, so that nothing stays for a consumer of such filters?"""
+    that a filter takes go, so that nothing stays for a consumer of such filters? `counts`: is it a loss to this consumer?"""
     if view.snapshot is None or not going.messages.most:
         return Unread()
-    everybody = view.snapshot.consumers.get(stream, {})
+    everybody = {name: one for name, one in view.snapshot.consumers.get(stream, {}).items() if counts(one)}
     parts = {name: _part(info, going, by) for name, info in everybody.items()}
     consumers = {name: info for name, info in everybody.items() if parts[name].messages.most}
     taken = {
@@ -122,7 +136,7 @@ def _all(consumers: Mapping[str, Info]) -> str:
 
 
 def _name(name: str, info: Info) -> str:
-    return name if info["config"].get("durable_name") else f"ephemeral {name}"
+    return name if is_durable(info) else f"ephemeral {name}"
 
 
 def unread_consumers(stream: str, view: View) -> dict[str, str]:

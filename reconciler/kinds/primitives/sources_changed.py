@@ -157,6 +157,7 @@ def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
                 outcome=Outcome.WARNS,
                 path="sources",
                 quantities={"left": left} if left else {},
+                affects=dependants.everybody(stream, view),
                 message=f"source {told['name']} is taken off when {stream} is {behind} behind: the rest of it never comes",
                 fix=f"take it off when `nats stream info {stream}` shows no lag",
             )

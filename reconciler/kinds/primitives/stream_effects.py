@@ -10,7 +10,7 @@ from reconciler.core.rule import Finding, Outcome
 from reconciler.core.units import show_duration
 from reconciler.core.wire import Largest, SubjectCounts
 from reconciler.kinds.primitives import surplus
-from reconciler.kinds.primitives.dependants import everybody
+from reconciler.kinds.primitives.dependants import everybody, groups, streams
 from reconciler.kinds.primitives.felt import value_after
 from reconciler.kinds.primitives.foretold import Moved, foretold, note, notes_of
 from reconciler.kinds.primitives.subjects import collide, is_subset
@@ -357,8 +357,17 @@ def listeners_fall_silent(moved: Moved) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{said}: its subscribers are not told",
+        affects=streams(_taking_in(old, moved), moved.view),
         fix="move the subscribers first",
     )
+
+
+def _taking_in(dest: str, moved: Moved) -> Iterator[str]:
+    """Streams that store what is published again."""
+    sent = outcome(dest) if dest else ">"
+    for name, info in (moved.view.snapshot.streams if moved.view.snapshot else {}).items():
+        if any(collide(sent, one) for one in info["config"].get("subjects") or ()):
+            yield name
 
 
 def _is_republished(moved: Moved, src: str) -> bool:
@@ -377,7 +386,9 @@ def _without_markers(moved: Moved) -> Iterator[Finding]:
     if not value_after(moved.change, moved.own("max_age")):
         yield note(words)
     else:
-        yield Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix="move the watchers first")
+        affects = everybody(stream_of(moved.change), moved.view)
+        fix = "move the watchers first"
+        yield Finding(outcome=Outcome.WARNS, path=moved.path, message=words, affects=affects, fix=fix)
 
 
 @foretold(608, "stored-elsewhere")
@@ -394,6 +405,7 @@ def stored_elsewhere(moved: Moved) -> Iterable[Finding]:
         path=moved.path,
         message=f"new messages are stored under other subjects ({shown[0]} → {shown[1]}): filters and reads that name the old "
         "ones do not find them",
+        affects=everybody(stream_of(moved.change), moved.view),
         fix="let consumers and readers know both subjects first",
     )
 
@@ -427,6 +439,7 @@ def consumers_refused(moved: Moved) -> Iterable[Finding]:
             path=moved.path,
             message=f"{some(there, 'consumer')} {_are(there)} there, which is all that max_consumers allows: clients can make no other "
             "(10026)",
+            affects=groups(stream_of(moved.change), moved.view),
             fix="leave room for consumers that clients make",
         )
 

@@ -20,6 +20,7 @@ from reconciler.kinds.primitives.felt import (
     felt,
     fixed,
     gain,
+    unfelt,
 )
 from reconciler.kinds.primitives.known import V2_10, V2_11, V2_12, V2_14, Known, Update
 from reconciler.kinds.primitives.stream_parts import (
@@ -98,6 +99,7 @@ class StreamConfig(Terms):
             says="can not change MaxConsumers",
             felt=(
                 felt(609, Side.READERS, TIGHTER, "Clients cannot make another consumer (10026).", "as many are there"),
+                unfelt(WIDER, "Clients may make more consumers."),
                 felt(
                     557,
                     Side.POSITIONS,
@@ -170,6 +172,7 @@ class StreamConfig(Terms):
                     "Publishes of larger messages are refused.",
                     "messages are that large",
                 ),
+                unfelt(WIDER, "Larger messages are stored."),
             ),
         ),
     ] = None
@@ -223,7 +226,14 @@ class StreamConfig(Terms):
     """On how many servers, 1 to 5. Server: 1."""
     no_ack: Annotated[
         bool | None,
-        Known(unit="flag", default=False, felt=(felt(602, Side.PUBLISHERS, SET, "Publishers get no answer."),)),
+        Known(
+            unit="flag",
+            default=False,
+            felt=(
+                felt(602, Side.PUBLISHERS, SET, "Publishers get no answer."),
+                unfelt(UNSET, "Publishers are answered."),
+            ),
+        ),
     ] = None
     """Do not confirm publishes. Server: false."""
     duplicate_window: Annotated[
@@ -320,7 +330,12 @@ class StreamConfig(Terms):
     allow_direct: Annotated[
         bool | None,
         Known(
-            unit="flag", default=False, felt=(felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),)
+            unit="flag",
+            default=False,
+            felt=(
+                felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),
+                unfelt(SET, "Direct gets are answered."),
+            ),
         ),
     ] = None
     """Any replica may answer reads of single messages. Server: false."""
@@ -330,7 +345,10 @@ class StreamConfig(Terms):
             unit="flag",
             default=False,
             depends="a mirror takes over its origin's allow_direct at every update",
-            felt=(felt(605, Side.DIRECT_GETS, UNSET, "This mirror answers no direct gets of its origin."),),
+            felt=(
+                felt(605, Side.DIRECT_GETS, UNSET, "This mirror answers no direct gets of its origin."),
+                unfelt(SET, "This mirror answers direct gets of its origin as well."),
+            ),
         ),
     ] = None
     """Mirrors may answer such reads for their origin. Server: as the origin's `allow_direct` where it can see it."""
@@ -443,6 +461,10 @@ class StreamConfig(Terms):
                     UNSET,
                     "Watchers are not told when the last message of a subject expires.",
                     also=(Side.READERS, Side.COPIES),
+                ),
+                unfelt(
+                    frozenset({Way.RAISED, Way.LOWERED}),
+                    "Markers stand for longer or shorter, and watchers are told all the same.",
                 ),
                 ASKED_FOR,
             ),

@@ -10,7 +10,7 @@ from reconciler.core.kind import Unit
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Version
-from reconciler.kinds.primitives.dependants import consumers
+from reconciler.kinds.primitives.dependants import consumers, consuming, streams
 from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.origins import copiers
 from reconciler.kinds.primitives.subjects import matches
@@ -62,6 +62,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
                 path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
                 message=f"{_streams(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer that the server "
                 f"keeps for itself, with {field} {least}: lower limits are refused",
+                affects=streams(copies, view),
                 fix=f"write {field}: {least} or more into consumer_limits",
             )
         elif above:
@@ -217,6 +218,7 @@ def fewer_than_there_are(change: Change, view: View) -> Found:
         outcome=Outcome.REFUSED,
         path="max_consumers",
         quantities={"consumers": staying},
+        affects=consuming(change.address.name, view),
         message=f"{staying:_} consumers stay, and max_consumers {most:_} lets none of them be made again once it is gone",
         fix=f"write max_consumers: {staying} or more, or remove consumers in the same plan",
     )

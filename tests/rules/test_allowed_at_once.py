@@ -1,0 +1,82 @@
+"""Consent at the top of the files reaches every kind: by a pattern of addresses, and by a label. Whatever a case of any rule
+asks consent for is given it like this."""
+
+from __future__ import annotations
+
+from collections import Counter
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from reconciler.core.resource import Address
+from reconciler.core.rule import Verdict
+from reconciler.kinds import REGISTRY
+from tests.rules.test_advice import place
+from tests.rules.test_rules import FILES, found, prepared
+
+ASKING = [
+    (code, number)
+    for code in FILES
+    for number, (case, verdicts) in enumerate(found(code))
+    if any(one.blocks and one.consentable for one in verdicts) and "allow" not in case["desired"]
+]
+"""A rule, and the number of a case in which it asks for consent."""
+NEVER = {"static_group": "whatever may not be done to one is refused, consent or not"}
+
+
+def asked(code: str, number: int) -> tuple[dict[str, Any], list[Verdict]]:
+    case, verdicts = found(code)[number]
+    return case, [one for one in verdicts if one.blocks and one.consentable]
+
+
+def left(case: dict[str, Any], file: dict[str, Any], code: str, folder: Path) -> list[str]:
+    """Where consent to this rule is still missing."""
+    text = StringIO()
+    YAML().dump(file, text)
+    plan = prepared({**case, "desired": text.getvalue()}, folder).plan()
+    verdicts = (one for change in plan.changes for one in change.verdicts)
+    return [one.message for one in verdicts if one.code == code and one.consentable and one.consented is None]
+
+
+def entries(verdicts: list[Verdict], on: list[str]) -> list[dict[str, Any]]:
+    """One for each value."""
+    values = {str(one.to): one.to for one in verdicts}.values()
+    given = [{"code": verdicts[0].code, "to": value, "on": each, "reason": "meant"} for value in values for each in on]
+    return [{key: value for key, value in one.items() if value is not None} for one in given]
+
+
+def wide(address: str) -> str:
+    """`stream/ORDERS` as a pattern: `stream/O*`."""
+    above, _, name = address.rpartition("/")
+    return f"{above}/{name[:1]}*"
+
+
+@pytest.mark.parametrize(("code", "number"), ASKING)
+def test_a_pattern_of_addresses_is_consent(code: str, number: int, tmp_path: Path) -> None:
+    case, verdicts = asked(code, number)
+    file = YAML(typ="safe").load(case["desired"])
+    file["allow"] = entries(verdicts, sorted({wide(one.address) for one in verdicts}))
+    assert left(case, file, code, tmp_path) == []
+
+
+DECLARED = [(code, number) for code, number in ASKING if "removed:" not in found(code)[number][0]["desired"]]
+"""What is removed carries no label."""
+
+
+@pytest.mark.parametrize(("code", "number"), DECLARED)
+def test_a_label_is_consent(code: str, number: int, tmp_path: Path) -> None:
+    case, verdicts = asked(code, number)
+    file = YAML(typ="safe").load(case["desired"])
+    for one in verdicts:
+        place(file, Address.parse(one.address))["labels"] = {"plan": "trial"}
+    file["allow"] = entries(verdicts, ["plan=trial"])
+    assert left(case, file, code, tmp_path) == []
+
+
+def test_every_kind_asks_for_consent_in_some_case() -> None:
+    kinds = Counter(Address.parse(one.address).kind for code, number in ASKING for one in asked(code, number)[1])
+    assert kinds.keys() & NEVER.keys() == set()
+    assert kinds.keys() | NEVER.keys() == {kind.name for kind in REGISTRY.kinds}
