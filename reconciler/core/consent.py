@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
@@ -12,8 +12,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import Change
-from reconciler.core.resource import Consent, Json, Resource, Terms, model_in
+from reconciler.core.resource import Address, Consent, Json, Resource, Terms, model_in
 from reconciler.core.rule import Verdict
 from reconciler.core.topology import Allowed
 from reconciler.core.units import show_quantity
@@ -26,9 +25,9 @@ def entry(code: str, to: str = "", on: str = "") -> str:
     return f"allow: [{{code: {code}, {value}{many}reason: …}}]"
 
 
-def reaching(change: Change, allows: Iterable[Allowed]) -> Iterator[Consent]:
+def reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
     """Of the consents that the files give to many, those to this one."""
-    return (one.consent for one in allows if one.reaches(change.address, change.terms.labels))
+    return (one.consent for one in allows if one.reaches(address, labels))
 
 
 def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:

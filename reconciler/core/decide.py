@@ -126,7 +126,9 @@ def _consented_at_once(world: World, found: Judged) -> World:
         return world
     judged = (world.changes[address] for address, verdicts in found.items() if verdicts)
     reached = {
-        change.address: replace(change, allow=(*change.allow, *consent.reaching(change, world.allow)))
+        change.address: replace(
+            change, allow=(*change.allow, *consent.reaching(change.address, change.terms.labels, world.allow))
+        )
         for change in judged
     }
     return replace(world, changes={**world.changes, **reached})

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.core.diff import Action
 from reconciler.core.plan import PlannedChange
-from reconciler.core.resource import Address, Consent, no_terms
+from reconciler.core.resource import Consent
 from reconciler.core.rule import Verdict
-from reconciler.core.saved import Saved
 
 TWICE = 2
 """How many times what the plan said may be lost, where consent names no bound."""
@@ -23,12 +22,12 @@ BY_DEFAULT = 1_000
 """How many messages a consumer has in flight unless told otherwise."""
 
 
-def beyond(change: PlannedChange, found: PlannedChange, saved: Saved) -> Iterator[str]:
+def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Consent]) -> Iterator[str]:
     """Losses that grew beyond what was agreed to: the bound its consent names, else twice what the plan said. What the
-    plan did not say would be lost was agreed to by nobody."""
+    plan did not say would be lost was agreed to by nobody. `consents`: those that the files give to this resource."""
     said, counted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
     judged = {(one.code, one.path) for one in change.verdicts}
-    bounds = {(allow.code, name) for allow in _consents(change, saved) for name in allow.upto}
+    bounds = {(allow.code, name) for allow in consents for name in allow.upto}
     for (code, path, name), number in lost(found.verdicts).items():
         uncounted = (code, path) in judged - counted
         planned = said.get((code, path, name), 0)
@@ -62,10 +61,3 @@ def most(name: str, planned: int) -> int:
     if name in NAMED:
         return planned
     return max(TWICE * planned, BY_DEFAULT) if name in PASSING else TWICE * planned
-
-
-def _consents(change: PlannedChange, saved: Saved) -> tuple[Consent, ...]:
-    address = Address.parse(change.address)
-    spec = next((one.spec for one in saved.topology.resources if one.address == address), no_terms())
-    at_once = (one.consent for one in saved.topology.allow if one.reaches(address, spec.labels))
-    return (*spec.allow, *at_once)

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from reconciler.core.at_stake import removes
+from reconciler.core.consent import reaching
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, FieldChange
 from reconciler.core.events import Failed, Settled, Skipped, Strayed
 from reconciler.core.growth import beyond
 from reconciler.core.half_done import Begun, is_continued, is_other, is_rest, is_resumed, kept_start, left_over, own
 from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Address, Json
+from reconciler.core.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.core.rule import Verdict
 from reconciler.core.saved import Saved, Seen, recreated
 from reconciler.core.wire import Call, Step
@@ -81,12 +82,23 @@ class _Beside:
     needed: Mapping[str, list[Step]]
     """Of now, by address."""
     begun: Begun
+    declared: Mapping[str, Terms]
+    """By address."""
 
     @classmethod
     def of(cls, saved: Saved, now: Plan, seen: Seen, begun: Begun) -> _Beside:
         found = {change.address: change for change in now.changes}
         steps = {step.id: step for step in now.steps}
-        return cls(saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps), begun)
+        declared = {str(one.address): one.spec for one in saved.topology.resources}
+        return cls(
+            saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps), begun, declared
+        )
+
+    def consents(self, change: PlannedChange) -> tuple[Consent, ...]:
+        """Those that the saved declarations give to this resource."""
+        terms = self.declared.get(change.address, no_terms())
+        at_once = reaching(Address.parse(change.address), terms.labels, self.saved.topology.allow)
+        return (*terms.allow, *at_once)
 
 
 def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
@@ -181,7 +193,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     strayed = tuple(_strayed(change, found, mine, beside.steps))
     if strayed or found.action is not change.action:
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
-    if more := next(beyond(change, found, beside.saved), None):
+    if more := next(beyond(change, found, beside.consents(change)), None):
         return _stopped(change, "AP202", "more-than-consented", more)
     if _is_otherwise(_acting(mine), _acting(needed), beside.steps):
         why = "what it takes to make this change is no longer what was planned; nothing was done to it"
@@ -220,7 +232,7 @@ def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Ju
     raw = [one for step in left for one in _raw(step, beside.steps[step.id])]
     if strayed := tuple(one for one in raw if not (start and one.now == start.get(one.path, one))):
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, change)), strayed=strayed)
-    if left == mine and (more := next(beyond(change, found, beside.saved), None)):
+    if left == mine and (more := next(beyond(change, found, beside.consents(change)), None)):
         return _stopped(change, "AP202", "more-than-consented", more)
     return Judged(change=change, standing=Standing.TO_DO, rest=tuple(beside.needed.get(change.address, [])))
 

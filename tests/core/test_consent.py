@@ -338,7 +338,9 @@ def test_consent_to_many_reaches_whom_its_pattern_or_label_names(on: str, reache
     address = Address.of("stream", "ORDERS")
     labelled = Resource(address=address, config={}, terms=Spec(labels={"team": "a"}))
     change = Change(address=address, action=Action.UPDATE, desired=labelled)
-    assert list(reaching(change, [Allowed(consent=consent(), on=on)])) == ([consent()] if reaches else [])
+    assert list(reaching(change.address, change.terms.labels, [Allowed(consent=consent(), on=on)])) == (
+        [consent()] if reaches else []
+    )
 
 
 def test_consent_for_many_that_falls_short_of_one_names_that_one() -> None:

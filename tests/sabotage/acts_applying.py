@@ -350,8 +350,8 @@ SAVED = (
     Act(
         name="a saved plan loses more than it said",
         file="reconciler/core/standing.py",
-        before="    if more := next(beyond(change, found, beside.saved), None):",
-        after='    if (more := next(beyond(change, found, beside.saved), None)) == "":',
+        before="    if more := next(beyond(change, found, beside.consents(change)), None):",
+        after='    if (more := next(beyond(change, found, beside.consents(change)), None)) == "":',
         seen_by=("tests/core/test_standing.py",),
     ),
 )
