@@ -420,7 +420,9 @@ def consumers_refused(moved: Moved) -> Iterable[Finding]:
         return
     most, there = _limit(moved, moved.field) or 0, state_of(moved.change).get("consumer_count", 0)
     if there < most:
-        yield note(f"once there are {some(most, 'consumer')}, clients can make no other (10026)")
+        yield note(
+            f"once there {'is' if most == 1 else 'are'} {some(most, 'consumer')}, clients can make no other (10026)"
+        )
     elif there == most:
         yield Finding(
             outcome=Outcome.WARNS,
