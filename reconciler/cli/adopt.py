@@ -43,6 +43,7 @@ def adopt_(
         bool, typer.Option("--as-is", help="Also what differs: as it is live; what the file says is pending then.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
     """Record that what is declared and live is ours. No object is touched; only bucket `reconciler` is written.
@@ -56,7 +57,7 @@ def adopt_(
     arguments = chosen.arguments(paths, connection)
     if not yes and not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to adopt without being asked.")
-    run = _Run(as_is=as_is, yes=yes, look=paper(no_color=no_color), arguments=arguments)
+    run = _Run(as_is=as_is, yes=yes, look=paper(verbose=verbose, no_color=no_color), arguments=arguments)
     return asyncio.run(run.through(paths, connection.options(), chosen))
 
 

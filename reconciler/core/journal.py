@@ -116,7 +116,8 @@ def begun(holder: Holder, plan: Plan, changes: int | None = None) -> dict[str, J
     counts = {name: count for name, count in plan.summary.items() if count}
     said = {name: value for name, value in asdict(holder).items() if value}
     steps = sum(step.undoes is None for step in plan.steps)
-    return {"format": FORMAT, **said, "counts": counts, "steps": steps, "changes": changes}
+    left_out = {"left_out": number} if (number := len(plan.blocked)) else {}
+    return {"format": FORMAT, **said, "counts": counts, **left_out, "steps": steps, "changes": changes}
 
 
 def ended(finished: Finished, chunks: int) -> dict[str, Json]:
@@ -169,7 +170,7 @@ def chunked(value: bytes, size: int = CHUNK) -> list[bytes]:
 
 
 _TEXTS = ("topology", "run", "user", "account_user", "host", "since", "git_revision", "source", "tool", "stopped")
-_NUMBERS = ("pid", "steps", "changes", "chunks")
+_NUMBERS = ("pid", "left_out", "steps", "changes", "chunks")
 LONGEST = 1_024
 """Chunks that are read of one run, whatever its entry says: a quarter of a gigabyte."""
 

@@ -27,7 +27,7 @@ _ROLES: dict[Section, Role] = {
 }  # fmt: skip
 AT_REST = {
     Section.ADOPT: "live as declared; apply records that it is ours and leaves it untouched",
-    Section.ORPHAN: "ours but no longer declared, so it is kept; `removed` deletes it, `forget` lets it go",
+    Section.ORPHAN: "ours but no longer declared, so it is kept{until}; `removed` deletes it, `forget` lets it go",
     Section.FORGET: "no longer managed here; stays as it is",
     Section.ABSENT: "already gone; its entry in the file can go too",
 }
@@ -101,7 +101,13 @@ def _with_children(entry: Entry, title: str, place: str, paper: Paper) -> tuple[
 
 
 def _at_rest(entry: Entry, paper: Paper) -> list[str]:
-    return paper.wrapped(AT_REST[entry.section], 4) if entry.section in AT_REST else []
+    return paper.wrapped(said, 4) if (said := at_rest(entry)) else []
+
+
+def at_rest(entry: Entry) -> str:
+    """What becomes of what is not touched; a consumer or group stays as long as its stream."""
+    until = " as long as its stream" if entry.first.address.count("/") > 1 else ""
+    return AT_REST.get(entry.section, "").format(until=until)
 
 
 def asides(change: PlannedChange, paper: Paper) -> list[str]:

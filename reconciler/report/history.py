@@ -31,18 +31,25 @@ def _row(run: Run) -> tuple[str, ...]:
     begun = run.begun
     by = f"{begun.get('user', '')}@{begun.get('host', '')}".strip("@")
     return (
-        str(run.number), _time(run.at), run.topology, by, str(begun.get("git_revision", ""))[:12],
+        str(run.number), _time(run.at), run.topology, by, revision(begun),
         str(begun.get("steps", 0)), outcome(run),
     )  # fmt: skip
 
 
+def revision(begun: Mapping[str, Json]) -> str:
+    """`0a0ecbc577ec`, `0a0ecbc577ec-dirty`: in short, and whether the files were as it has them."""
+    commit, dash, more = str(begun.get("git_revision") or "").partition("-")
+    return f"{commit[:12]}{dash}{more[:5]}"
+
+
 def outcome(run: Run) -> str:
-    """`applied`, `incomplete: 4 done, 1 failed`, `stopped: interrupted`"""
+    """`applied`, `applied, 2 changes left out`, `incomplete: 4 done, 1 failed`, `stopped: interrupted`"""
+    left = f", {counted(number, 'change')} left out" if (number := run.begun.get("left_out")) else ""
     if run.outcome in ("applied", "running", "cut off"):
-        return run.outcome
+        return run.outcome + left
     ended = run.ended or {}
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in (ended.get("counts") or {}).items())
-    return f"{run.outcome}: {'; '.join(part for part in (ended.get('stopped'), counts) if part)}"
+    return f"{run.outcome}: {'; '.join(part for part in (ended.get('stopped'), counts) if part)}{left}"
 
 
 def _time(at: str) -> str:

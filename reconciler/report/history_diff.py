@@ -8,6 +8,7 @@ from typing import Any
 from reconciler.core.changed import Difference, Differs
 from reconciler.core.diff import FieldChange
 from reconciler.report.fields import field_lines
+from reconciler.report.history import revision
 from reconciler.report.json import json_text
 from reconciler.report.paper import Paper
 from reconciler.report.visible import inert, visible
@@ -23,7 +24,8 @@ def difference_text(found: Difference, paper: Paper) -> str:
 def _lines(found: Difference, paper: Paper) -> Iterator[str]:
     first, last = found.first, found.last
     head = f"run {first.number} → run {last.number} of topology {last.topology}"
-    yield paper.paint(visible(f"{head}: {_revision(first.begun)} → {_revision(last.begun)}"), "head")
+    told = [revision(run.begun) or "unknown revision" for run in (first, last)]
+    yield paper.paint(visible(f"{head}: {' → '.join(told)}"), "head")
     for one in found.resources:
         yield f"{_SIGNS[one.became]} {visible(one.address)}  {one.became}"
         yield from field_lines(one.fields, paper)
@@ -34,10 +36,6 @@ def _lines(found: Difference, paper: Paper) -> Iterator[str]:
                          (found.untold, "its changes are not in the journal")):  # fmt: skip
         for number in numbers:
             yield from paper.wrapped(f"run {number}: {why}; see  reconciler history {number}")
-
-
-def _revision(begun: Any) -> str:
-    return str(begun.get("git_revision") or "unknown revision")[:16]
 
 
 def difference_json(found: Difference) -> str:

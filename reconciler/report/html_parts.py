@@ -8,7 +8,7 @@ from reconciler.core.diff import Consequence, FieldChange, FieldClass
 from reconciler.core.plan import PlannedChange
 from reconciler.core.resource import Json
 from reconciler.core.rule import Verdict
-from reconciler.report.blocks import AT_REST, asides, mark, removal
+from reconciler.report.blocks import asides, at_rest, mark, removal
 from reconciler.report.document import Document, Finding
 from reconciler.report.effects import many
 from reconciler.report.entries import Entry, Section, is_bare
@@ -71,7 +71,7 @@ def _details(entry: Entry) -> Iterator[Markup]:
         yield _verdict(verdict, [worst_first(one.verdicts)[number] for one in entry.changes], first)
     for number, consequence in enumerate(first.consequences):
         yield from _consequence(consequence, [(one.address, one.consequences[number]) for one in entry.changes])
-    if said := AT_REST.get(entry.section):
+    if said := at_rest(entry):
         yield element("p", prose(sentence(said)), class_="quiet")
     yield from (element("p", prose(sentence(line.strip()))) for line in asides(first, Paper(width=10_000)))
     if removal(first):

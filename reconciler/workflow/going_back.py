@@ -41,15 +41,16 @@ class Earlier:
 
 def lasting(plan: Plan) -> tuple[Diagnostic, ...]:
     """What going back by this plan does not undo."""
-    return tuple(one for change in plan.changes for one in _lasting(change))
+    left = tuple(change.address for change in plan.changes if change.action is Action.ORPHAN)
+    return tuple(one for change in plan.changes for one in _lasting(change, left))
 
 
-def _lasting(change: PlannedChange) -> Iterator[Diagnostic]:
+def _lasting(change: PlannedChange, left: Sequence[str]) -> Iterator[Diagnostic]:
     stays = next((verdict for verdict in change.verdicts if verdict.refuses), None)
     if stays is not None:
         yield _said(change, "GB101", "cannot-be-undone", f"cannot be undone, since {_why(stays)}", stays.fix)
     elif change.action is Action.CREATE:
-        yield _made_anew(change)
+        yield _made_anew(change, left)
     elif change.action is Action.UPDATE:
         yield from (one for field in change.fields if (one := _not_back(change, field)))
 
@@ -59,16 +60,23 @@ def _why(verdict: Verdict) -> str:
     return f"{message[:1].lower()}{message[1:]} ({verdict.code})"
 
 
-def _made_anew(change: PlannedChange) -> Diagnostic:
+def _made_anew(change: PlannedChange, left: Sequence[str]) -> Diagnostic:
+    """`left`: what the earlier files do not know, and stays; a consumer among them may be this one by another name."""
     if change.address.split("/")[0] in HOLDS:
         message = "is made anew and empty: what it held when it was deleted does not come back"
         return _said(change, "GB102", "made-anew", message, "restore a backup after applying, if there is one")
     message = "is made anew: where it stood when it was deleted is not remembered, so it starts where its file says"
-    return _said(change, "GB102", "made-anew", message, None)
+    beside = next((one for one in left if one.rpartition("/")[0] == change.address.rpartition("/")[0]), None)
+    return _said(change, "GB102", "made-anew", message, _still_there(change, beside) if beside else None)
+
+
+def _still_there(change: PlannedChange, beside: str) -> str:
+    entry = f"moved: [{{from: {beside}, to: {change.address}, reason: …}}]"
+    return f"if {beside} is the same one by a later name, go back with an entry in the files: {entry}"
 
 
 def _not_back(change: PlannedChange, field: FieldChange) -> Diagnostic | None:
-    if field.path in BOUNDS and _bound(field.desired) > _bound(field.live):
+    if field.path in BOUNDS and _bound(field, field.desired) > _bound(field, field.live):
         message = f"{field.path} is as wide as it was again, but what has gone meanwhile does not come back"
     elif field.path == "subjects" and (added := _added(field)):
         message = f"what was published to {', '.join(added)} meanwhile was not stored here, and does not come back"
@@ -79,7 +87,8 @@ def _not_back(change: PlannedChange, field: FieldChange) -> Diagnostic | None:
     return _said(change, "GB103", "gone-meanwhile", message, None)
 
 
-def _bound(value: Json) -> float:
+def _bound(field: FieldChange, said: Json) -> float:
+    value = field.info.default if said is None else said
     return value if isinstance(value, int | float) and value > 0 else float("inf")
 
 

@@ -171,8 +171,9 @@ def _renamed(before: Resources, after: Resources) -> Iterator[Diagnostic]:
     for address, now in after.items():
         same = [one for one in gone if one.address.kind == address.kind and one.spec == now.spec]
         if address not in before and len(same) == 1:
+            entry = f"moved: [{{from: {same[0].address}, to: {address}, reason: …}}]"
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV102", name="renamed", address=str(address),
-                message=f"has the settings of {same[0].address}, which is gone: this makes a new, empty one beside it",
-                span=now.where(""), fix=f"if it is meant to be the same one: moved: [{{from: {same[0].address}, to: {address}}}]",
+                message=f"has the settings of {same[0].address}, which is gone: this makes a new one beside it, and the old one stays",
+                span=now.where(""), fix=f"if it is meant to be the same one: {entry}; a plan then says how to copy what no server renames",
             )  # fmt: skip

@@ -94,6 +94,25 @@ def test_what_was_not_copied_when_a_source_is_taken_off_never_comes(account: Acc
     assert talk(account, work) == (1, 10)
 
 
+@shows("ST305", "KV305")
+@on_every_version
+@pytest.mark.parametrize(("start", "copied"), [("opt_start_time", 1), ("opt_start_seq", 4)])
+def test_a_source_that_is_added_starts_at_no_time_before_the_newest_message_here(
+    account: Account, start: str, copied: int
+) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "O", subjects=["o"])
+        await make_stream(js, "S", subjects=["s"])
+        begun = done(await js.read("STREAM.INFO.O"))["created"]
+        await publish(js, "o", "o", "o", "s")
+        await change(js, "S", sources=[{"name": "O", start: begun if start == "opt_start_time" else 1}])
+        await publish(js, "o")  # comes last, whatever comes before
+        await reaches(1 + copied, js, "S")
+        return await count(js, "S")
+
+    assert talk(account, work) == 1 + copied
+
+
 async def lags(js: JetStream, stream: str) -> None:
     async with asyncio.timeout(60):
         while not done(await js.read(f"STREAM.INFO.{stream}"))["sources"][0].get("lag"):  # noqa: ASYNC110 - nothing announces it

@@ -46,6 +46,19 @@ def test_what_is_live_as_declared_is_ours_afterwards_and_untouched(shell: Shell,
     assert "Nothing to adopt" in shell("adopt", file, "--yes", *target(made)).out
 
 
+def test_what_says_that_v_names_all_takes_v(shell: Shell, account: Account) -> None:
+    names = [f"STREAM_WITH_A_RATHER_LONG_NAME_{number}" for number in range(20)]
+
+    async def make(js: JetStream) -> None:
+        for name in names:
+            await make_stream(js, name, subjects=[name])
+
+    talk(account, make)
+    file = shell.write("reconciler: 1\ntopology: t\nstreams:\n" + "".join(f"  {name}: {{}}\n" for name in names))
+    ran = shell("adopt", file, "--yes", "-v", *target(account))
+    assert (ran.code, [name for name in names if name not in ran.out]) == (0, [])
+
+
 def test_what_differs_is_shown_and_nothing_is_adopted(shell: Shell, made: Account) -> None:
     file = shell.write(FILE.replace("subjects: [a]", "subjects: [a]\n    max_age: 7d") + "  NEW: {}\n")
     ran = shell("adopt", file, "--yes", *target(made))

@@ -140,3 +140,54 @@ def test_a_consumer_moves_to_another_stream_and_each_message_is_processed_once(
         return line.each_once()
 
     assert talk(account, work)
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "workqueue"])
+def test_a_stream_with_sources_of_its_own_gets_another_name_and_goes_on_with_them(
+    account: Account, tmp_path: Path, retention: str
+) -> None:
+    async def work(js: JetStream) -> bool:
+        line = Pipeline(js, tmp_path)
+        origin, queue = "O: {subjects: [o.>]}", retention == "workqueue"
+        old = f"OLD: {{retention: {retention}, {C % ''}%s}}"
+        await line.applied(f"streams: {{{origin}, {old % ', subjects: [s.>], sources: [{name: O}]'}}}")
+        await line.publish("s.a", 20)
+        await line.publish("o.a", 20)
+        await line.copied("OLD", 40)
+        await line.process("OLD", "c", 10)
+        copying = "" if queue else ", NEW: {sources: [{name: OLD}]}"
+        await line.applied(f"streams: {{{origin}, {old % ', subjects: [s.>], sources: [{name: O}]'}{copying}}}")
+        last = done(await js.request("STREAM.INFO.O"))["state"]["last_seq"]
+        await line.applied(f"streams: {{{origin}, {old % ''}{copying}}}")
+        await line.publish("o.a", 15)
+        start = "" if queue else START % (await line.copied("NEW", 40) + 1)
+        own = f"subjects: [s.>], sources: [{{name: O, opt_start_seq: {last + 1}}}]"
+        await line.applied(f"streams: {{{origin}, {old % ''}, NEW: {{{own}, retention: {retention}, {C % start}}}}}")
+        await line.publish("s.a", 10)
+        await line.copied("NEW", 25 if queue else 65)
+        await line.process("OLD", "c")
+        await line.process("NEW", "c")
+        return line.each_once()
+
+    assert talk(account, work)
+
+
+@on_every_version
+def test_a_mirror_gets_another_name_and_its_consumers_go_on_where_they_stood(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> bool:
+        line = Pipeline(js, tmp_path)
+        old = f"O: {{subjects: [o.>]}}, OLD: {{mirror: {{name: O}}, {C % ''}}}"
+        await line.applied(f"streams: {{{old}}}")
+        await line.publish("o.a", 30)
+        await line.copied("OLD", 30)
+        await line.process("OLD", "c", 10)
+        await line.applied(f"streams: {{{old}, NEW: {{mirror: {{name: O}}}}}}")
+        await line.publish("o.a", 5)
+        floor = done(await js.request("CONSUMER.INFO.OLD.c"))["ack_floor"]["stream_seq"]
+        await line.copied("NEW", 35)
+        await line.applied(f"streams: {{{old}, NEW: {{mirror: {{name: O}}, {C % (START % (floor + 1))}}}}}")
+        await line.process("NEW", "c")
+        return line.each_once()
+
+    assert talk(account, work)

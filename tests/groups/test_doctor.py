@@ -195,6 +195,18 @@ def test_a_static_groups_stream_that_does_not_fit_is_found(account: Account, wha
     assert codes(talk(account, look)) == {code}
 
 
+def test_what_a_full_queue_has_not_taken_in_is_told_as_the_least_it_can_be(account: Account) -> None:
+    """A server's lag leaves out what is on its way."""
+
+    async def look(js: JetStream) -> list[str]:
+        await making.elastic(js)
+        await full(js)
+        return [one.message for one in await findings(js) if one.code == "GR161"]
+
+    (said,) = talk(account, look)
+    assert "; at least" in said
+
+
 @on_every_version
 def test_a_replaced_source_is_found(account: Account) -> None:
     async def look(js: JetStream) -> list[Diagnostic]:

@@ -74,7 +74,7 @@ HURTING = {
         code="CO605", consumer=("", ", ack_wait: 1ms"), quantities=(("redelivered", 20),), says="20 messages in flight come again"),
     "nothing more": Hurts(
         code="CO606", consumer=("", ", max_ack_pending: 10"), quantities=(("over", 11),),
-        says="20 messages are in flight: nothing is delivered until 11 of them are acknowledged"),
+        says="20 messages are in flight: nothing new is delivered until 11 of them are acknowledged"),
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from tests.e2e.someone import Someone, start
 from tests.lease.conftest import TTL, Applier, streams
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
+from tests.support.repository import Repository
 from tests.support.servers import NatsServer
 from tests.support.topologies import from_files
 from tests.support.versions import on_every_version
@@ -49,6 +50,20 @@ def test_an_apply_is_in_the_history_with_who_and_how_much(someone: Someone, monk
     said = someone("history").out.splitlines()
     assert "octocat@" in said[1]
     assert said[1].endswith("  2  applied")
+
+
+def test_what_a_partial_apply_left_out_and_files_that_no_revision_has_are_told(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+    repository = Repository(someone.shell.folder)
+    repository.git("init", "--quiet")
+    file = someone.write("streams: {A: {subjects: [a], storage: memory}, B: {subjects: [b]}}\n")
+    repository.commit({})
+    someone.write("streams: {A: {subjects: [a], storage: memory}, B: {subjects: [b], max_age: 1h}}\n")
+    assert someone("apply", file, "--yes", "--partial").code == 4
+    newest = someone("history").out.splitlines()[1]
+    assert newest.endswith("-dirty      1  applied, 1 change left out"), newest
+    assert "-dirty\n" in someone("history", "diff").out.splitlines(keepends=True)[0]
+    assert "applied, 1 change left out" in someone("history", newest.split()[0]).out
 
 
 def test_one_run_in_full_names_what_was_done_and_why_something_failed(someone: Someone) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,28 @@ def test_a_start_that_is_missing_is_refused_and_nothing_is_said_of_it(
     change = talk(account, work)
     assert {one.code for one in change.verdicts if one.refuses} == {"CO547"}
     assert change.consequences == ()
+
+
+GROUP = (
+    "{type: elastic, max_members: 2, partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}], members: [m]}"
+)
+
+
+@on_every_version
+def test_a_new_group_begins_with_what_its_stream_holds(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[list[str], list[str], int]:
+        await applied(js, tmp_path, STREAM)
+        await publish(js, *MIXED, *MIXED)
+        grouped = STREAM.replace("true}", f"true, groups: {{g: {GROUP}}}}}")
+        first = (await plan(read(tmp_path, grouped), js)).plan.changes
+        await applied(js, tmp_path, grouped)
+        queued = 0
+        async with asyncio.timeout(30):
+            while queued < len(MIXED) * 2:  # nothing announces that all is copied
+                queued = int(done(await js.read("STREAM.INFO.S-g"))["state"]["messages"])
+                await asyncio.sleep(0.02)
+        again = (await plan(read(tmp_path, grouped), js)).plan.changes
+        return [said.message for one in first for said in one.consequences], [one.address for one in again], queued
+
+    said = "It begins with what S holds already: up to 10 messages"
+    assert talk(account, work) == ([said], [], len(MIXED) * 2)

@@ -69,6 +69,13 @@ def test_verbose_names_every_one_of_equal_changes() -> None:
     assert all(f"S{i:03}" in text for i in range(200))
 
 
+def test_what_hangs_on_a_stream_is_kept_no_longer_than_that() -> None:
+    left = [planned("consumer/A/c", Action.ORPHAN), planned("stream/B", Action.ORPHAN)]
+    text = plan_text(plan(delete("stream/A", "cleaned up"), *left))
+    assert text.count("so it is kept as long as its stream;") == 1
+    assert text.count("so it is kept;") == 1
+
+
 def test_what_is_deleted_is_always_named() -> None:
     changes = [delete(f"stream/S{i:03}", "cleaned up") for i in range(200)]
     text = plan_text(plan(*changes))

@@ -95,6 +95,14 @@ def test_the_account_itself_is_left_alone(account: Account, tmp_path: Path) -> N
     }
 
 
+def test_a_consumer_that_goes_on_from_a_sequence_is_not_called_ahead_of_streams_that_hold_nothing_here(
+    account: Account, tmp_path: Path
+) -> None:
+    held = "streams: {ONE: {subjects: [one], consumers: {c: {ack_policy: explicit, deliver_policy: by_start_sequence, opt_start_seq: 7}}}}"
+    found = rehearsed(read(tmp_path / "same", held), filled(account, tmp_path, held))
+    assert found.plan.diagnostics == ()
+
+
 def test_limits_of_the_account_hold_on_the_stage(account: Account, tmp_path: Path) -> None:
     live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
     few = replace(live, target=replace(live.target, limits={**live.target.limits, "max_streams": 4}))

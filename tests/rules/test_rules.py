@@ -72,6 +72,7 @@ def seen(verdict: Verdict, expected: dict[str, Any]) -> dict[str, Any]:
         "line": verdict.span.line if verdict.span else None,
         "at": verdict.address,
         "says": expected.get("says") if str(expected.get("says")) in verdict.message else verdict.message,
+        "fix": expected.get("fix") if str(expected.get("fix")) in (verdict.fix or "") else verdict.fix,
         "quantities": dict(verdict.quantities),
         "consentable": verdict.consentable,
     }

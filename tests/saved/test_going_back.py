@@ -104,3 +104,22 @@ def test_a_revision_nobody_knows(someone: Someone) -> None:
 def test_a_saved_plan_has_its_revision_already(someone: Someone) -> None:
     assert someone("plan", "streams", "--out", "plan.json").code == 0
     assert someone("apply", "plan.json", "--revision", "HEAD~1", "--yes").code == 64
+
+
+HAD = """
+streams: {A: {subjects: [a], max_age: 3d, deny_delete: true, consumers: {%s: {ack_policy: explicit}}}}
+kv_buckets: {B: {history: %d}}
+"""
+RENAMED = "moved: [{from: consumer/A/was, to: consumer/A/is, reason: shorter}]\n"
+
+
+def test_a_consumer_that_goes_on_by_another_name_and_history_that_is_gone(someone: Someone) -> None:
+    for text in (HAD % ("was", 3), HAD % ("is", 1) + RENAMED):
+        committed(someone, {"streams/a.yaml": HEADER + text})
+        assert someone("apply", "streams", "--yes").code == 0
+    found = {
+        f"{one['code']} {one['address']}": one
+        for one in planned(someone, "streams", "--revision", "HEAD~1")["diagnostics"]
+    }
+    assert "moved: [{from: consumer/A/is, to: consumer/A/was, reason: …}]" in found["GB102 consumer/A/was"]["fix"]
+    assert found["GB103 kv_bucket/B"]["message"].startswith("history is as wide as it was again")

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
+from reconciler.core.resource import Address, Config
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, stream_name
 from reconciler.kinds.primitives.subjects import collide, name_problem
@@ -115,7 +115,8 @@ def origin_missing(change: Change, view: View) -> Iterator[Finding]:
 
     The server accepts it and copies nothing until a stream of that name appears.
 
-    Instead: check the name; or write `external` where the origin is in another account or domain.
+    Instead: check the name; declare the stream with `external: true` where somebody else manages it; or write `external`
+    into the copy where the origin is in another account or domain.
     """
     if not is_stream(change) or not is_new(change, *AS_THE_COPY_SAYS):
         return
@@ -123,12 +124,15 @@ def origin_missing(change: Change, view: View) -> Iterator[Finding]:
     for copy in copies(stream_name(change.address) or "", config_of(change, view)):
         if copy.origin in streams or any(map(name_problem, (copy.origin, *streams))):
             continue  # the right name of what cannot be called as it is, may be this one
+        if (declared := view.desired.get(Address.of("stream", copy.origin))) and declared.external:
+            continue  # whether it is there is for ST109 to say
         if view.snapshot and not view.snapshot.unknown_stream(copy.origin):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=copy.path,
                 message=f"there is no stream {copy.origin}; nothing is copied until there is",
-                fix="check the name, or say with `external` how to reach it",
+                fix="check the name, or say with `external` how to reach it elsewhere; a stream that others manage here is "
+                "declared with `external: true`",
             )
 
 

@@ -135,7 +135,8 @@ def readers_left_dry(change: Change, view: View) -> Found:
     dry, less = ([one for found in each for one in found[index]] for index in range(2))
     if not dry and not less:
         return None
-    lost = _lost(own_name, view)
+    lost = [] if any(one.filters for one in less) else _no_longer_taken_in(own_name, view)
+    lost = lost or _lost(own_name, view)
     path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
     said = [f"nothing new will match the filters of {_listed(dry)}"] if dry else []
     said += [f"{_listed(less)} will get nothing new of {', '.join(lost[:NAMED])}"] if less else []
@@ -155,11 +156,13 @@ def _left_dry(stream: str, view: View) -> tuple[list[Reader], list[Reader]]:
     before, after = stored_now(view).by(stream), stored_afterwards(view).by(stream)
     if after is None or before == after:
         return [], []
-    lost = _lost(stream, view)
+    lost, lost_whole = _lost(stream, view), _no_longer_taken_in(stream, view)
     every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
     readers = [one for one in every if not one.is_new]
     dry = [one for one in readers if not one.wants_any(after) and (before is None or one.wants_any(before))]
-    less = [one for one in readers if one.wants_any(after) and one.loses_any(lost, after)]
+    less = [
+        one for one in readers if one.wants_any(after) and one.loses_any(lost if one.filters else lost_whole, after)
+    ]
     return dry, [one for one in less if view.others(_addresses([one]))]
 
 
@@ -167,6 +170,12 @@ def _lost(stream: str, view: View) -> list[str]:
     """What it stores of subjects until now, and no more."""
     before, after = (stored.by(stream) or () for stored in (stored_now(view), stored_afterwards(view)))
     return [one for one in before if not any(is_subset(one, other) for other in after)]
+
+
+def _no_longer_taken_in(stream: str, view: View) -> list[str]:
+    """What whoever filters nothing loses: another transform gives it the same messages under other subjects."""
+    before, after = (stored.taken_in(stream) for stored in (stored_now(view), stored_afterwards(view)))
+    return [one for one in before or () if after and not any(is_subset(one, other) for other in after)]
 
 
 def _passing_on(origin: str, view: View) -> Iterator[str]:

@@ -43,8 +43,15 @@ class Stored:
             self.known[name] = found
         return self.known[name]
 
-    def _find(self, name: str, way: tuple[str, ...]) -> Patterns:
+    def taken_in(self, name: str) -> Patterns:
+        """The same as it comes, before the stream's own transform."""
         config = self.streams.get(name)
+        return self._found(name, config and {**config, "subject_transform": None}, (name,))
+
+    def _find(self, name: str, way: tuple[str, ...]) -> Patterns:
+        return self._found(name, self.streams.get(name), way)
+
+    def _found(self, name: str, config: Config | None, way: tuple[str, ...]) -> Patterns:
         if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config) or not is_clear(config):
             return None
         found = list(config.get("subjects") or ())

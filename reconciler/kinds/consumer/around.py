@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -61,22 +61,24 @@ class Consumers:
     """In the order in which servers restore them."""
     unfiltered: Sequence[str]
     index: SubjectIndex = field(default_factory=SubjectIndex)
+    new: frozenset[str] = frozenset()
+    """Those that this plan makes."""
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Those that are there, but could not be read."""
 
-    def colliding(self, name: str, filters: list[str]) -> tuple[str, str | None] | None:
+    def colliding(self, but: Collection[str], filters: list[str]) -> tuple[str, str | None] | None:
         """(another consumer, its colliding filter) that wants messages this one wants; None as filter: it wants all."""
-        if other := first_but(name, self.unfiltered):
+        if other := first_but(but, self.unfiltered):
             return other, None
         for mine in filters:
             for other, theirs in self.index.near(mine):
-                if other != name and collide(mine, theirs):
+                if other not in but and collide(mine, theirs):
                     return other, theirs
         return None
 
 
-def first_but(name: str, names: Sequence[str]) -> str | None:
-    return next((other for other in names if other != name), None)
+def first_but(these: Collection[str], names: Sequence[str]) -> str | None:
+    return next((other for other in names if other not in these), None)
 
 
 def consumers_of(change: Change, view: View) -> Consumers:
@@ -102,7 +104,8 @@ def _consumers(stream: str, view: View) -> Consumers:
             unfiltered.append(name)
         for one in filters:
             index.add(name, one)
-    return Consumers(names=names, unfiltered=unfiltered, index=index, unknown=unread_consumers(stream, view))
+    new = frozenset(c.address.name for c in changes_of(view).get(stream, ()) if c.action is Action.CREATE)
+    return Consumers(names=names, unfiltered=unfiltered, index=index, new=new, unknown=unread_consumers(stream, view))
 
 
 def _afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:

@@ -213,7 +213,7 @@ def throttled(moved: Moved) -> Iterable[Finding]:
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{some(flying, 'message')} {'is' if flying == 1 else 'are'} in flight: nothing is delivered until "
+        message=f"{some(flying, 'message')} {'is' if flying == 1 else 'are'} in flight: nothing new is delivered until "
         f"{some(over)} of them {'is' if over == 1 else 'are'} acknowledged",
         quantities={"over": over},
         fix="lower it when less is in flight",

@@ -136,7 +136,7 @@ def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
 
 def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     """Stored before its position, and matching only now; None: nobody counted."""
-    if move.narrows or not move.position:
+    if move.narrows or not (passed_by := _passed_by(move, view)):
         return exactly(0)
     stored, ahead = number_of(_all(move, move.after), view), number_of(_ahead(move, move.after), view)
     if stored == 0:
@@ -145,11 +145,18 @@ def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     if stored is None or (ahead is None and both is None):
         return None
     if ahead is None or stored == both:
-        return Amount(0, max(0, stored - (both or 0)))
-    passed = max(0, stored - ahead)
+        return Amount(0, min(passed_by, max(0, stored - (both or 0))))
+    passed = min(passed_by, max(0, stored - ahead))
     if both is None or staying is None:
         return Amount(0, passed)
     return exactly(max(0, passed - max(0, both - staying)))
+
+
+def _passed_by(move: _Move, view: View) -> int:
+    """So many messages may be stored up to its position, by their numbers."""
+    info = view.snapshot.streams.get(move.stream, {}) if view.snapshot else {}
+    first = (info.get("state") or {}).get("first_seq") or 1
+    return int(max(0, move.position + 1 - first))
 
 
 def _let_go(move: _Move, view: View) -> Amount:
@@ -206,9 +213,9 @@ def _skips(skipped: Amount, dropped: Amount, move: _Move, retention: str) -> Ite
 def _misses(missed: Amount | None, move: _Move) -> Iterator[str]:
     where = f"of {listed(list(move.after))} up to its position (sequence {move.position})"
     if missed is None:
-        yield f"what is stored {where} is never delivered; how much that is was not counted"
+        yield f"what is stored {where} is passed over, but for what it had before; how much that is was not counted"
     elif missed.most:
-        yield f"{amount(missed, 'message')} stored {where} {'is' if missed.most == 1 else 'are'} never delivered"
+        yield f"{amount(missed, 'message')} stored {where} {'is' if missed.most == 1 else 'are'} passed over, but for what it had before"
 
 
 def retention_of(stream: str, view: View) -> str:

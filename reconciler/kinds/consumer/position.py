@@ -229,9 +229,11 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
     known = start(change, view)
     if known:
         policy = change.becomes("deliver_policy") or "all"
+        field = NEEDS.get(policy)
+        said = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
         yield (
             f"The new consumer goes on after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or "
-            f"later. The server will then say by_start_sequence, which stands for deliver_policy {policy} of this file"
+            f"later. The server will then say by_start_sequence, which stands for {said} of this file"
         )
     else:
         yield "The new consumer starts with all that is left in the work queue"

@@ -66,12 +66,12 @@ def work_queue_shared(change: Change, view: View) -> Found:
     """
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
-    name, filters = change.address.name, filters_of(change.desired.config)
-    around = consumers_of(change, view)
+    filters, around = filters_of(change.desired.config), consumers_of(change, view)
+    but = {change.address.name} | (set() if is_new(change, *FILTERS) else around.new)  # they are refused themselves
     if not filters:
-        other = first_but(name, around.names)
+        other = first_but(but, around.names)
         return _collision(change, view, other, None, filters) if other else _unread(change, view)
-    if found := around.colliding(name, filters):
+    if found := around.colliding(but, filters):
         return _collision(change, view, *found, filters)
     return _unread(change, view)
 

@@ -20,6 +20,7 @@ from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.primitives import calls, group_record, group_steps
 from reconciler.kinds.primitives.felt import fixed
 from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
+from reconciler.kinds.primitives.group_start import beginning
 from reconciler.kinds.primitives.known import Known
 
 BUCKET = group_record.ELASTIC_BUCKET
@@ -182,6 +183,7 @@ ELASTIC_GROUP = Kind(
         *recreate.questions(change),
     ),
     consequences=lambda change, view: (
+        *beginning(change, view),
         *movement.consequences(change, view),
         *recreation.consequences(change, view),
         *replicas.consequences(change, view),

@@ -166,14 +166,14 @@ def _behind(group: Group) -> Iterator[Diagnostic]:
         yield warning(
             "GR161", group.address,
             f"{group.queue_name} is full ({full}): nothing more is taken in until members have worked some of it off"
-            + (f"; behind in {group.stream}: {some(lag, 'message')}" if lag else ""),
+            + (f"; at least {some(lag, 'message')} behind in {group.stream}" if lag else ""),
             "see whether members keep up (`reconciler groups active`); add members, or raise the stream's limit",
         )  # fmt: skip
     bounds = [name for name in ("max_msgs", "max_bytes", "max_age", "max_msgs_per_subject") if origin.get(name, 0) > 0]
     if bounds and origin.get("discard", "old") == "old" and ((full and lag) or _is_far_behind(group, lag)):
         yield warning(
             "GR160", group.address,
-            f"its queue has still to take in {some(lag, 'message')} of {group.stream}, which drops its oldest "
+            f"its queue has still to take in at least {some(lag, 'message')} of {group.stream}, which drops its oldest "
             f"({', '.join(bounds)}): what is dropped before it is queued never reaches a member",
             "let members catch up, or keep more in the source; `discard: new` would refuse publishers instead",
         )  # fmt: skip

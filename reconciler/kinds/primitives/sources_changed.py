@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.core.amount import Amount
+from reconciler.core.amount import Amount, exactly
 from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
@@ -17,8 +17,10 @@ from reconciler.kinds.primitives.copies import identity, origin_of
 from reconciler.kinds.primitives.origins import taken_subjects
 from reconciler.kinds.primitives.subjects import collide, meets
 from reconciler.kinds.primitives.surplus import OwnName, as_named, state_of, stream_of
+from reconciler.kinds.primitives.times import moment
 from reconciler.kinds.primitives.words import amount, consent_to, some
 
+NOTHING = exactly(0)
 STARTS = ("opt_start_seq", "opt_start_time", "consumer")
 Source = Mapping[str, Json]
 
@@ -49,7 +51,10 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
 
 def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
     for index, source in _others(change, view):
-        again = _flagged(f"{family}304", index, source, _copied(source, change, view))
+        copied = _copied(source, change, view)
+        if copied == NOTHING:
+            continue
+        again = _flagged(f"{family}304", index, source, copied)
         yield replace(again, affects=dependants.everybody(stream_of(change), view))
 
 
@@ -126,13 +131,14 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
     """The 305 of a family; `own` gives a kind's name of its stream."""
 
     def judge(change: Change, view: View) -> Found:
-        """A source is taken off while it has still to be copied from: the rest never comes.
+        """A source is taken off while it has still to be copied from: the rest never comes. Or one is added that starts at a
+        time before the newest message of this stream: servers begin no earlier than that, and leave out what came between.
 
         How much that is a server does not count exactly. What is left stays with the origin, as long as that keeps it.
 
-        Instead: take it off when `nats stream info` shows no lag.
+        Instead: take it off when `nats stream info` shows no lag; let one that is added start at a sequence, `opt_start_seq`.
         """
-        return list(_left(change, own(change.address.name), view))
+        return [*_left(change, own(change.address.name), view), *_begun_late(change, view)]
 
     return rule(f"{family}305", "source-left-behind", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
         judge
@@ -144,6 +150,23 @@ def _still_to_come(told: Source, view: View) -> Amount | None:
     origin lies elsewhere."""
     origin = view.snapshot.streams.get(told["name"]) if view.snapshot and "external" not in told else None
     return Amount(told["lag"], max(told["lag"], origin["state"].get("messages", 0))) if origin else None
+
+
+def _begun_late(change: Change, view: View) -> Iterator[Finding]:
+    """Sources that are added beside stored messages, and shall start before the newest of them."""
+    newest, before = state_of(change).get("last_ts"), _sources(change.was("sources"), view)
+    if not (state_of(change).get("messages") and newest and change.touches("sources")):
+        return
+    for index, source in enumerate(change.becomes("sources") or ()):
+        start = source.get("opt_start_time")
+        if start and moment(start) < moment(newest) and identity(source, view.target.version) not in before:
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"sources[{index}].opt_start_time",
+                message=f"this stream stores messages until {newest}, and servers let a source begin no earlier: what came into "
+                f"{source['name']} between {start} and then is not copied",
+                fix="write opt_start_seq instead",
+            )
 
 
 def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:

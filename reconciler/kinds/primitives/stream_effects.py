@@ -203,11 +203,13 @@ def queue_drops(moved: Moved) -> Iterable[Finding]:
         yield from _full_subjects(moved, "stored and removes the oldest there")
     elif not surplus.keeps_old(moved.change):
         for limit in LIMITS:
-            if not is_lowered(moved.change, moved.own(limit)):  # else the loss is told where the limit is
+            if not is_lowered(moved.change, moved.own(limit)):
                 yield from _drops(moved, limit)
+            elif moved.change.was("retention"):  # what goes at apply is told where the limit is
+                yield from _drops(moved, limit, is_told=True)
 
 
-def _drops(moved: Moved, limit: str) -> Iterator[Finding]:
+def _drops(moved: Moved, limit: str, is_told: bool = False) -> Iterator[Finding]:
     most, state = _limit(moved, limit), state_of(moved.change)
     stored, messages = state.get(LIMITS[limit], 0), state.get("messages", 0)
     if not most:
@@ -215,16 +217,16 @@ def _drops(moved: Moved, limit: str) -> Iterator[Finding]:
     of = (lambda number: some(number, "message")) if limit == "max_msgs" else size
     mean = 1 if limit == "max_msgs" else stored // messages if messages else 0
     if stored - most + mean <= 0:
-        yield note(f"once {of(most)} are stored, each publish removes the oldest message")
+        yield from () if is_told else (note(f"once {of(most)} are stored, each publish removes the oldest message"),)
         return
-    over = max(0, stored - most)
+    over, is_ = (0, "becomes") if is_told else (max(0, stored - most), "is")
     goes = f"{of(over)} {'goes' if over == 1 else 'go'} at apply, and " if over else ""
     unread = ", which nobody may have processed" if moved.change.was("retention") else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(moved.change, moved.path),
-        message=f"{of(stored)} {_are(messages)} stored, and {moved.own(limit)} is {of(most)}: {goes}each publish removes the "
+        message=f"{of(stored)} {_are(messages)} stored, and {moved.own(limit)} {is_} {of(most)}: {goes}each publish removes the "
         f"oldest message{unread}",
         quantities={"messages" if limit == "max_msgs" else "bytes": over} if over else {},
         affects=everybody(stream_of(moved.change), moved.view),
@@ -432,7 +434,9 @@ def consumers_refused(moved: Moved) -> Iterable[Finding]:
         return
     most, there = _limit(moved, moved.field) or 0, state_of(moved.change).get("consumer_count", 0)
     if there < most:
-        yield note(f"once there are {some(most, 'consumer')}, clients can make no other (10026)")
+        yield note(
+            f"once there {'is' if most == 1 else 'are'} {some(most, 'consumer')}, clients can make no other (10026)"
+        )
     elif there == most:
         yield Finding(
             outcome=Outcome.WARNS,

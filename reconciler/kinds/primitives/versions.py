@@ -33,12 +33,12 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
 
     def _findings(config: Config, version: Version) -> Iterator[Finding]:
         for path in unknown_fields(config, version):
-            message = f"{path} is not known to nats-server {version}; {_does(version)}"
+            message = f"{path} is not known to nats-server {version.short}; {_does(version)}"
             yield replace(_finding(path, message), reaction=None if version >= STRICT else Reaction.DROPS)
         for young in unknown_values(config, version):
             yield _finding(
                 young.path,
-                f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}; this is {version}",
+                f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}; this is {version.short}",
             )
 
     return rule(f"{family}401", "field-too-young", err_code=10025)(judge)

@@ -18,6 +18,7 @@ from reconciler.kinds.primitives import group_rules as shared
 from reconciler.kinds.primitives import membership_rules as membership
 from reconciler.kinds.primitives.felt import fixed
 from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
+from reconciler.kinds.primitives.group_start import beginning
 from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.texts import Subject
 
@@ -116,6 +117,7 @@ STATIC_GROUP = Kind(
     claims=_claims,
     settle=_settle,
     steps=_steps,
+    consequences=beginning,
     render=lambda resource: render_mappings(resource.config),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from reconciler.core.amount import Amount, exactly
@@ -128,11 +128,12 @@ def subject_removed(change: Change, view: View) -> Found:
         return None
     words, stored = _stored(change, gone, view)
     taken = {subject: other for subject in gone if (other := _taken_over(change, subject, view))}
-    lost = [_without(change, subject) for subject in gone if subject not in taken]
+    parts = {part: other for subject in gone if subject not in taken for part, other in _partly(change, subject, view)}
+    lost = [_without(change, subject, parts) for subject in gone if subject not in taken]
     said = [f"what comes on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
     said += [
-        f"what comes on {_without(change, subject)} is stored in {other} from then on"
-        for subject, other in taken.items()
+        f"what comes on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
+        for subject, other in (taken | parts).items()
     ]
     return Finding(
         outcome=Outcome.WARNS,
@@ -143,9 +144,9 @@ def subject_removed(change: Change, view: View) -> Found:
     )
 
 
-def _without(change: Change, subject: str) -> str:
+def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
     """A subject, but for what is stored of it all the same: `a.> outside a.bill.>`."""
-    kept = [one for one in change.becomes("subjects") or () if collide(one, subject)]
+    kept = [one for one in (*(change.becomes("subjects") or ()), *elsewhere) if collide(one, subject)]
     return f"{subject} outside {listed(kept)}" if kept else subject
 
 
@@ -154,6 +155,13 @@ def _taken_over(change: Change, subject: str, view: View) -> str | None:
     near = _capturing(view).near(subject)
     takers = (name for name, theirs in near if name != change.address.name and is_subset(subject, theirs))
     return next((f"stream/{name}" for name in takers), None)
+
+
+def _partly(change: Change, subject: str, view: View) -> Iterator[tuple[str, str]]:
+    """Narrower subjects of it, and the streams that store them once this plan is applied."""
+    for name, theirs in _capturing(view).near(subject):
+        if name != change.address.name and is_subset(theirs, subject):
+            yield theirs, f"stream/{name}"
 
 
 @lru_cache(maxsize=4)
