@@ -119,6 +119,14 @@ RULES = (
         after="for found in one.tell(moved) if found.outcome is Outcome.ALLOWED)",
         seen_by=(says("ST605"),),
     ),
+    Act(
+        name="a mirror that holds a part begins to answer for its origin, and nobody is told",
+        file="reconciler/kinds/primitives/stream_effects.py",
+        before="if held < all_of_it else []",
+        after="if held > all_of_it else []",
+        seen_by=(says("ST605"),),
+        is_quick=True,
+    ),
 )
 
 CONSENT = (

@@ -320,7 +320,16 @@ class StreamConfig(Terms):
     allow_direct: Annotated[
         bool | None,
         Known(
-            unit="flag", default=False, felt=(felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),)
+            unit="flag",
+            default=False,
+            felt=(
+                felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),
+                gain(
+                    SET,
+                    "Direct gets are answered, also of what a mirror that answered alone does not hold.",
+                    Side.DIRECT_GETS,
+                ),
+            ),
         ),
     ] = None
     """Any replica may answer reads of single messages. Server: false."""
@@ -330,7 +339,16 @@ class StreamConfig(Terms):
             unit="flag",
             default=False,
             depends="a mirror takes over its origin's allow_direct at every update",
-            felt=(felt(605, Side.DIRECT_GETS, UNSET, "This mirror answers no direct gets of its origin."),),
+            felt=(
+                felt(605, Side.DIRECT_GETS, UNSET, "This mirror answers no direct gets of its origin."),
+                felt(
+                    605,
+                    Side.DIRECT_GETS,
+                    SET,
+                    "This mirror answers direct gets of its origin.",
+                    "it does not hold all of it",
+                ),
+            ),
         ),
     ] = None
     """Mirrors may answer such reads for their origin. Server: as the origin's `allow_direct` where it can see it."""
