@@ -84,9 +84,6 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
         "long": (_becomes("inactive_threshold", HOUR), "the battery does not wait for an hour"),
         "in use": (lambda case: bool(case.scene.waits), "a client waits on it, so that it is not idle"),
     },
-    "CO121": {
-        "idle": (lambda case: case.becomes("priority_policy") == "prioritized", "with one client priorities decide nothing"),
-    },
 }  # fmt: skip
 """What a code warns of and no battery can show, by code and name, with the reason."""
 

@@ -7,14 +7,18 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from reconciler.core.events import Finished
+from reconciler.core.pages import PLANNING
 from reconciler.core.plan import Plan
+from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream
-from reconciler.server.probes.battery import SETTLED, STANDARD, Battery, Change, experience, record
+from reconciler.server.probes.battery import SETTLED, STANDARD, Battery, experience, record
 from reconciler.server.probes.client import Client
 from reconciler.server.probes.reading import waiting
 from reconciler.server.probes.record import Difference, Record, differences
-from reconciler.server.probes.scene import Scene, Unmade, build, made
-from reconciler.workflow.plan import plan
+from reconciler.server.probes.scene import Change, Scene, Unmade, build, made
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import PlanOptions, plan
 from tests.convergence.drawing import topology
 from tests.probes.drawing import Case
 from tests.probes.judging import Judged
@@ -25,6 +29,7 @@ from tests.support.servers import NatsServer
 AGAIN = (1.0, 4.0)
 """A case is played anew before it counts as untrue, the last time with so much more patience: a busy machine delivers late."""
 
+CONSENTS = tuple((code, "*") for code in (*(rule.code for rule in REGISTRY.rules()), *PLANNING))
 OLDER = 0.7
 """Seconds after which what is stored is older than a short age."""
 
@@ -112,17 +117,18 @@ class Room:
         beside = await self._once(case, case.partly(found.said.gains), times)
         return found if isinstance(beside, NotTaken) else replace(found, beside=beside.felt)
 
-    async def _once(self, case: Case, harmless: Iterable[Change] = (), times: float = 1.0) -> Judged | NotTaken:
+    async def _once(self, case: Case, harmless: Case | None = None, times: float = 1.0) -> Judged | NotTaken:
         async with _emptied(self._pair[0], times) as control, _emptied(self._pair[1], times) as changed:
             try:
                 await asyncio.gather(build(control, case.scene), build(changed, case.scene))
                 await asyncio.sleep(OLDER if case.ages else 0)
                 async with waiting(control, case.scene) as before, waiting(changed, case.scene) as after:
-                    planned = await _plan(changed, case.wishes)
-                    for endpoint, body in harmless:
-                        made(await control.ask(endpoint, body))
-                    for endpoint, body in case.change:
-                        made(await changed.ask(endpoint, body))
+                    told = said(await _plan(changed, case.wishes), case.address)
+                    if told.is_refused:
+                        return Judged(case=case, said=told, felt=())
+                    if harmless:
+                        await _carry_out(harmless, control)
+                    await _carry_out(case, changed)
                     await asyncio.sleep(SETTLED)
                     if self._together is None:
                         records = await asyncio.gather(
@@ -133,7 +139,7 @@ class Room:
                     records = await self._after_a_restart(case, times, control, changed)
             except Unmade as refusal:
                 return NotTaken(case, str(refusal))
-        return Judged(case=case, said=said(planned, case.address), felt=differences(*records))
+        return Judged(case=case, said=told, felt=differences(*records))
 
     async def _after_a_restart(self, case: Case, times: float, *earlier: Client) -> list[Record]:
         """Clients are connected anew, and hold what they held."""
@@ -141,6 +147,32 @@ class Room:
         async with control as one, changed as other:
             one.held, other.held = (client.held for client in earlier)
             return await asyncio.gather(record(one, case.scene), record(other, case.scene))
+
+
+async def _carry_out(case: Case, client: Client) -> None:
+    """By the requests of an apply, or by an apply: whoever asks what a change does to clients has consented to it."""
+    for endpoint, body in case.change:
+        made(await client.ask(endpoint, body))
+    if case.request is None:
+        js = await JetStream.open(client.nc)
+        try:
+            await _apply(case, js)
+        finally:
+            await js.close()
+
+
+async def _apply(case: Case, js: JetStream) -> None:
+    found = await plan(topology("probes", case.wishes), js, PlanOptions(allow=CONSENTS))  # type: ignore[arg-type]
+    if refusing := [
+        f"the plan refuses it ({verdict.code})"
+        for one in found.plan.changes
+        for verdict in one.verdicts
+        if verdict.blocks
+    ]:
+        raise Unmade(refusing[0])
+    (finished,) = [event async for event in apply(found, js) if isinstance(event, Finished)]
+    if not finished.is_success:
+        raise Unmade(f"not applied: {finished}")
 
 
 async def _plan(client: Client, wishes: Mapping[object, object]) -> Plan:

@@ -34,10 +34,15 @@ def case(before: Mapping[str, object], after: Mapping[str, object], kind: str = 
     )  # fmt: skip
 
 
-def planned(one: Case, *codes: str, noted: tuple[str, ...] = (), is_refused: bool = False) -> Plan:
+def planned(
+    one: Case, *codes: str, noted: tuple[str, ...] = (), is_refused: bool = False, is_consentable: bool = False
+) -> Plan:
     """A plan of this change with verdicts of these codes."""
     outcome = Outcome.REFUSED if is_refused else Outcome.WARNS
-    verdicts = [Verdict(code=code, name="", outcome=outcome, message="", address="") for code in codes]
+    verdicts = [
+        Verdict(code=code, name="", outcome=outcome, message="", address="", consentable=is_consentable)
+        for code in codes
+    ]
     fields = [FieldChange(path=name, live=one.was(name), desired=one.becomes(name)) for name in one.changed]
     change = PlannedChange(
         address=str(one.address), action=Action.UPDATE, fields=tuple(fields), verdicts=tuple(verdicts),
@@ -89,6 +94,12 @@ def test_a_plan_that_refuses_sends_nothing_that_anyone_could_feel() -> None:
     assert not found.wolves
 
 
+def test_what_a_consent_lets_through_is_judged() -> None:
+    refusing = planned(LOWERED, "ST605", is_refused=True, is_consentable=True)
+    found = Judged(case=LOWERED, felt=(REFUSED,), said=said(refusing, LOWERED.address))
+    assert found.unforetold == {Side.PUBLISHERS}
+
+
 def test_shorter_deduplication_foretells_what_is_stored_twice_where_publishers_get_no_answer() -> None:
     shorter = case({"no_ack": True}, {"no_ack": True, "duplicate_window": SHORT})
     twice = Difference("stored after publishing in S", Side.STORED, "49 from 1 on", "50 from 1 on")
@@ -125,7 +136,6 @@ NOT_DRAWN: Mapping[str, str] = {
                     "fixed at creation"),
     **dict.fromkeys(("flow_control", "idle_heartbeat", "first_seq"), "fixed at creation"),
     **dict.fromkeys(("placement",), "a single server has no other place"),
-    "mirror_direct": "a get says nothing of who answered it",
     **dict.fromkeys(("mirror", "sources"), "of a bucket as of a stream"),
     "rate_limit_bps": "the server lets the first mebibyte pass at once",
     "external": "an expectation, no configuration",

@@ -20,6 +20,27 @@ ACTS = (
         seen_by=("tests/probes/test_judging.py",),
     ),
     Act(
+        name="the judge of probes excuses whatever a consent would let through",
+        file="tests/probes/saying.py",
+        before="one.outcome is Outcome.REFUSED and not one.consentable",
+        after="one.outcome is Outcome.REFUSED",
+        seen_by=("tests/probes/test_judging.py",),
+    ),
+    Act(
+        name="the two clients of a priority group are one",
+        file="reconciler/server/probes/client.py",
+        before="        return Client(self.nc, self._times)",
+        after="        return self",
+        seen_by=("tests/probes/test_battery.py",),
+    ),
+    Act(
+        name="direct gets through a mirror are not tried",
+        file="reconciler/server/probes/scene.py",
+        before="if stream not in found and origin in found else {}",
+        after="if stream in found and origin in found else {}",
+        seen_by=("tests/probes/test_battery.py",),
+    ),
+    Act(
         name="what clients lose counts as a relief",
         file="reconciler/server/probes/record.py",
         before="    return one.before.startswith(FAILS) or",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nats.aio.msg import Msg
@@ -12,6 +12,8 @@ from reconciler.core.resource import Json
 from reconciler.server.probes.client import Client
 
 Body = Mapping[str, Json]
+Change = tuple[str, Body]
+"""A request that changes a scene: endpoint and body."""
 PULLED, ACKNOWLEDGED = 5, 2
 """Of each consumer's messages, before anything changes."""
 BEGINS = 10
@@ -37,10 +39,30 @@ class Scene:
     """Where publishers of a stream publish; the last one holds nothing that has to stay."""
     waits: tuple[tuple[str, str], ...] = ()
     """Pull consumers whose clients have got everything, and wait for more while something changes."""
+    since: tuple[Change, ...] = ()
+    """What was changed after all of it was made, and before any client came."""
     listen: tuple[str, ...] = ()
     """Subjects to which the server itself publishes."""
     begins: int = BEGINS
     """Of the messages, those that are there when readers begin."""
+
+    @property
+    def gets(self) -> Mapping[str, str]:
+        """Streams that clients get messages from directly, with a subject of each: a copy holds what its origin does."""
+        found = {stream: subjects[0] for stream, subjects in self.subjects.items()}
+        for stream, body in self.streams.items():
+            for origin in _origins(body):
+                found |= {stream: found[origin]} if stream not in found and origin in found else {}
+        return found
+
+    def answers(self, stream: str) -> int:
+        """How many streams may answer direct gets of this one: itself, and its mirrors."""
+        mirrors = [name for name, body in self.streams.items() if stream in _origins({"mirror": body.get("mirror")})]
+        return 1 + len(mirrors)
+
+
+def _origins(body: Body) -> Iterator[str]:
+    yield from (one["name"] for one in (body.get("mirror"), *(body.get("sources") or ())) if one)
 
 
 async def build(client: Client, scene: Scene) -> None:
@@ -49,6 +71,8 @@ async def build(client: Client, scene: Scene) -> None:
         made(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
     for (stream, name), body in scene.consumers.items():
         made(await client.ask(*consumer_request(stream, name, body, "create")))
+    for endpoint, body in scene.since:
+        made(await client.ask(endpoint, body))
     await begin(client, scene)
 
 
