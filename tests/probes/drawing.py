@@ -12,6 +12,7 @@ from reconciler.core.resource import Address
 from reconciler.core.wire import Version
 from reconciler.server.probes.scene import Change, Scene, consumer_request
 from tests.convergence.legal import legal_consumer, legal_stream
+from tests.probes.members import Group
 from tests.probes.scenes import HOUR, MESSAGES, SUBJECTS, bucket, store
 from tests.support.binaries import VERSIONS
 
@@ -174,6 +175,10 @@ class Case:
     """That makes it like this; None: an apply does, since it takes several objects."""
     wishes: Mapping[Address, Body] = field(default_factory=dict)
     """All that the file declares, with the change."""
+    made: tuple[Mapping[Address, Body], ...] = ()
+    """What applies make before clients come."""
+    groups: tuple[Group, ...] = ()
+    """Whose members are at work all the time."""
     restarts: bool = False
     """The server, after the change."""
 
@@ -272,7 +277,7 @@ def _base(dice: random.Random, fields: Fields, version: Version) -> Body:
 def _changed(dice: random.Random, body: Body, fields: Fields, version: Version) -> Body:
     """One to three fields otherwise; a value that was drawn for the base is changed more often than another."""
     names = [name for name in fields if version >= LATER.get(name, (2, 11))]
-    chosen = set(dice.sample(names, dice.choice((1, 1, 1, 2, 3))))
+    chosen = set(dice.sample(names, min(len(names), dice.choice((1, 1, 1, 2, 3)))))
     chosen |= {name for name in body if name in fields and dice.random() < 0.3}
     kept = {name for name in chosen if name in HARDLY_CHANGED and dice.random() < 0.8}
     return {**body, **{name: dice.choice(fields[name]) for name in sorted(chosen - kept)}}
@@ -437,12 +442,56 @@ def _mirror(dice: random.Random, version: Version) -> Case:
     return Case(scene=scene, address=Address.of("stream", name), before=before, after=after, wishes=wishes)
 
 
+FEW, KEYS = 4, "abcdefgh"
+MEMBERSHIPS = (("a", "b"), ("a", "b"), ("a",), ("b", "c"), ("a", "b", "c"), ("a", "b", "c", "d"), ())
+GROUP: Fields = {
+    "membership": tuple((names, is_mapped) for names in MEMBERSHIPS for is_mapped in (False, False, True)),
+    "max_members": (FEW, FEW, FEW, FEW + 2),
+    "partitioning_filters": (
+        [{"filter": "s.*", "partitioning_wildcards": [1]}], [{"filter": "s.*", "partitioning_wildcards": [1]}],
+        [{"filter": "s.*", "partitioning_wildcards": []}], [{"filter": "s.*.*", "partitioning_wildcards": [2, 1]}],
+        [{"filter": "s.*", "partitioning_wildcards": [1]}, {"filter": "s.*.*", "partitioning_wildcards": [1]}],
+    ),
+    "max_buffered_msg": (-1, 1000, 5000),
+    "max_buffered_bytes": (-1, LOTS),
+}  # fmt: skip
+"""Buffers hold all that is published: where one is full, a queue takes in a few messages every two seconds."""
+
+
+def _group(dice: random.Random, version: Version) -> Case:
+    """An elastic group with members at work."""
+    drawn = {name: dice.choice(GROUP[name]) for name in ("membership", "max_members", "partitioning_filters")}
+    drawn |= _base(dice, GROUP, version)
+    changed = _changed(dice, drawn, {"membership": GROUP["membership"]} if dice.random() < 0.5 else GROUP, version)
+    before, after = _membership(drawn), _membership(changed)
+    stream, group = {"subjects": ["s.>"], "storage": "memory"}, Address.of("elastic_group", "S", "g")
+    scene = Scene(
+        streams={"S": stream}, messages=tuple((f"s.{KEYS[number % len(KEYS)]}", 20) for number in range(30)),
+        subjects={"S": SUBJECTS},
+    )  # fmt: skip
+    wishes = {Address.of("stream", "S"): stream}
+    return Case(
+        scene=scene, address=group, before=before, after=after, wishes={**wishes, group: after},
+        made=({**wishes, group: before},), groups=(Group(address=group, members=tuple("abcd"), partitions=FEW + 2),),
+    )  # fmt: skip
+
+
+def _membership(drawn: Body) -> Body:
+    """Members of a list share alike; mapped ones have a partition each in turn."""
+    (names, is_mapped), partitions = drawn["membership"], drawn["max_members"]
+    said = {name: value for name, value in drawn.items() if name != "membership"}
+    if not is_mapped or not names:
+        return {**said, "members": [*names]}
+    mappings = [{"member": one, "partitions": [*range(partitions)][at :: len(names)]} for at, one in enumerate(names)]
+    return {**said, "member_mappings": mappings}
+
+
 def _readers(consumers: Mapping[tuple[str, str], Body]) -> dict[Address, Body]:
     return {Address.of("consumer", *names): body for names, body in consumers.items()}
 
 
 KINDS: Mapping[str, tuple[Callable[[random.Random, Version], Case], int]] = {
     "stream": (_stream, 3), "consumer": (_consumer, 3), "pushed": (_pushed, 1), "bucket": (_bucket, 1), "store": (_store, 1),
-    "copy": (_copy, 1), "priority": (_priority, 1), "mirror": (_mirror, 1),
+    "copy": (_copy, 1), "priority": (_priority, 1), "mirror": (_mirror, 1), "group": (_group, 1),
 }  # fmt: skip
 """By name, and how often each is drawn."""

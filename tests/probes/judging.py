@@ -47,6 +47,10 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
         "unfed": (lambda case: bool(case.was("sources")) and not case.becomes("sources"), "nobody publishes to what only copied"),
     },
     "ST304": {"full": FULL_COPY},
+    "ST605": {
+        "restarted": (lambda case: case.restarts,
+                      "a mirror that has started anew answers for its origin only once it has taken in something more"),
+    },
     "ST305": {"full": FULL_COPY},
     "CO601": {
         "nothing comes": (lambda case: bool(case.becomes("pause_until")) or case.becomes("filter_subject") == "a.>",

@@ -17,7 +17,21 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import effects_of
 from reconciler.server.probes.record import Difference
 from reconciler.server.probes.scene import Scene
-from tests.probes.drawing import BUCKET, CONSUMER, COPY, HOUR, MIRROR, PUSHED, SHORT, STORE, STREAM, Case, Fields, cases
+from tests.probes.drawing import (
+    BUCKET,
+    CONSUMER,
+    COPY,
+    GROUP,
+    HOUR,
+    MIRROR,
+    PUSHED,
+    SHORT,
+    STORE,
+    STREAM,
+    Case,
+    Fields,
+    cases,
+)
 from tests.probes.judging import WOLVES, Judged
 from tests.probes.saying import said
 from tests.probes.tally import play
@@ -143,16 +157,19 @@ NOT_DRAWN: Mapping[str, str] = {
 }  # fmt: skip
 DRAWN: Mapping[str, Fields] = {
     "stream": {**STREAM, **COPY, **MIRROR}, "consumer": {**CONSUMER, **PUSHED}, "kv_bucket": BUCKET, "object_store": STORE,
+    "elastic_group": GROUP,
 }  # fmt: skip
-FAMILIES = {"stream": "ST", "consumer": "CO", "kv_bucket": "KV", "object_store": "OB"}
-TOGETHER = {"priority_policy", "priority_groups", "priority_timeout"}
+FAMILIES = {"stream": "ST", "consumer": "CO", "kv_bucket": "KV", "object_store": "OB", "elastic_group": "EG"}
+TOGETHER: Mapping[str, set[str]] = {
+    "consumer": {"priority_policy", "priority_groups", "priority_timeout"}, "elastic_group": {"members", "member_mappings"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", DRAWN)
 def test_every_field_is_drawn_or_listed(kind: str) -> None:
     known = {one.name: one for one in REGISTRY.kinds}[kind].spec.model_fields.keys()
     shared = {"allow", "labels", "protect", "unmanaged", "consumers", "groups"}
-    drawn = DRAWN[kind].keys() | (TOGETHER if kind == "consumer" else set())
+    drawn = DRAWN[kind].keys() | TOGETHER.get(kind, set())
     assert set(known) - shared - drawn - NOT_DRAWN.keys() == set()
 
 

@@ -34,6 +34,13 @@ ACTS = (
         seen_by=("tests/probes/test_battery.py",),
     ),
     Act(
+        name="what comes to members again counts as new",
+        file="tests/probes/members.py",
+        before="(self.again if sequence in self.known else self.given)",
+        after="self.given",
+        seen_by=("tests/probes/test_members.py::test_what_is_in_flight_comes_again",),
+    ),
+    Act(
         name="direct gets through a mirror are not tried",
         file="reconciler/server/probes/scene.py",
         before="if stream not in found and origin in found else {}",

@@ -112,7 +112,7 @@ async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery)
         heard = {subject: await stack.enter_async_context(client.listening(subject)) for subject in scene.listen}
         for stream, subjects in scene.subjects.items():
             await publishing(client, notes, stream, subjects, battery.publishes(stream), into=_named(scene, stream))
-        await settled(client, scene)
+        await settled(client, scene.streams)
     for subject, messages in heard.items():
         bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in messages)
         notes.add(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nats.aio.msg import Msg
@@ -67,13 +67,18 @@ def _origins(body: Body) -> Iterator[str]:
 
 async def build(client: Client, scene: Scene) -> None:
     """Raises Unmade."""
+    await make(client, scene)
+    await begin(client, scene)
+
+
+async def make(client: Client, scene: Scene) -> None:
+    """Before any client comes. Raises Unmade."""
     for name, body in scene.streams.items():
         made(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
     for (stream, name), body in scene.consumers.items():
         made(await client.ask(*consumer_request(stream, name, body, "create")))
     for endpoint, body in scene.since:
         made(await client.ask(endpoint, body))
-    await begin(client, scene)
 
 
 async def begin(client: Client, scene: Scene) -> None:
@@ -100,12 +105,13 @@ def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[s
     return f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "action": action, "config": config}
 
 
-async def settled(client: Client, scene: Scene) -> None:
-    """Waits until three looks in a row find the same, and every copy has heard from its origins."""
+async def settled(client: Client, streams: Iterable[str], seen: Callable[[], object] = lambda: None) -> None:
+    """Waits until three looks in a row find the same, also at what was `seen` meanwhile, and every copy has heard from its
+    origins."""
     looks: list[object] = []
     for _ in range(SETTLES):
-        infos = [await client.ask(f"STREAM.INFO.{name}") for name in scene.streams]
-        looks.append([_position(info) for info in infos])
+        infos = [await client.ask(f"STREAM.INFO.{name}") for name in streams]
+        looks.append([seen(), *(_position(info) for info in infos)])
         if looks[-3:] == 3 * looks[-1:] and not any(_is_late(info) for info in infos):
             return
         await asyncio.sleep(0.03)
@@ -126,13 +132,13 @@ async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
     before = None
     for number, (subject, size) in enumerate(scene.messages[start:end], start + 1):
         if before is not None and home.get(subject) != home.get(before):
-            await settled(client, scene)
+            await settled(client, scene.streams)
         headers = {"Nats-Msg-Id": f"m{number}", "Kind": "scene"}
         if home.get(subject) in counting:
             size, headers = 0, {**headers, "Nats-Incr": "+1"}  # noqa: PLW2901
         await client.nc.publish(subject, b"x" * size, headers=headers)
         before = subject
-    await settled(client, scene)
+    await settled(client, scene.streams)
 
 
 async def _begin(client: Client, stream: str, name: str, body: Body) -> None:
