@@ -188,18 +188,20 @@ class AtWork:
         notes, crew = Notes(), self.crew
         queued, (_, last) = await self._queued(), await self._range(crew.group.stream)
         lost = [number for number in range(1, last + 1) if number not in crew.done | queued]
-        notes.add("look for what is lost", Side.STORED, f"neither done nor queued: {ranges(lost)}")
+        notes.add("look for what is lost", Side.STORED, f"neither done nor queued: {ranges(lost)}", "publish ")
         for name in self.members:
             answers = [crew.client.answer(one, b"+ACK") for member, one in crew.held if member == name]
             taken = (await asyncio.gather(*answers)).count("taken")
-            notes.add(f"acknowledge late as member {name}", Side.READERS, f"{taken} taken of {len(answers)}")
+            notes.add(
+                f"acknowledge late as member {name}", Side.READERS, f"{taken} taken of {len(answers)}", "publish "
+            )
             notes.add(f"stay at work as member {name}", Side.READERS, "ended" if name in self.ended else "stayed")
             for number in range(self.partitions):
                 given, again = (sorted(of.get((name, number), ())) for of in (crew.given, crew.again))
                 words = f"{len(given) + len(again)} messages, {ranges(given)}, again {ranges(again)}"
-                notes.add(f"read partition {number} as member {name}", Side.READERS, words)
+                notes.add(f"read partition {number} as member {name}", Side.READERS, words, "publish ")
         words = f"{len(queued)} messages"
-        notes.add("see what stays in the queue", Side.COPIES, words, "read partition", "acknowledge late")
+        notes.add("see what stays in the queue", Side.COPIES, words, "publish ", "read partition", "acknowledge late")
         return notes.lines
 
     async def _queued(self) -> set[int]:

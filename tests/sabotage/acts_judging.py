@@ -132,7 +132,6 @@ RULES = (
         before="if held < all_of_it else []",
         after="if held > all_of_it else []",
         seen_by=(says("ST605"),),
-        is_quick=True,
     ),
 )
 

@@ -94,8 +94,11 @@ async def begin(client: Client, scene: Scene) -> None:
 
 
 async def _short_lives(scene: Scene) -> None:
-    """What is stored for less than a second is gone before clients come, so that nobody's haste decides who gets it."""
-    ages = [int(body.get("max_age") or 0) / 1e9 for body in scene.streams.values()]
+    """What is stored for less than a second is gone before clients come, and what is in flight or pinned for less is free before
+    they wait for it, so that nobody's haste decides who gets it."""
+    times = [body.get("max_age") for body in scene.streams.values()]
+    times += [scene.consumers[one].get(name) for one in scene.waits for name in ("ack_wait", "priority_timeout")]
+    ages = [int(time or 0) / 1e9 for time in times]
     if shortest := [age for age in ages if 0 < age < 1]:
         await asyncio.sleep(2 * max(shortest) + 0.1)
 
