@@ -8,7 +8,19 @@ from pathlib import Path
 import pytest
 
 from reconciler.server.api import JetStream, Refusal
-from tests.agreement.harm import Alone, carried_out, change, count, is_there, publish, reaches, refused, shows
+from tests.agreement.harm import (
+    Alone,
+    carried_out,
+    change,
+    count,
+    is_there,
+    publish,
+    pull,
+    reaches,
+    refused,
+    shows,
+    status,
+)
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
 from tests.support.servers import running
@@ -228,6 +240,23 @@ def test_messages_pile_up_in_a_group_without_members(account: Account, tmp_path:
         return held, int(done(await js.read("STREAM.INFO.S-g"))["state"]["consumer_count"])
 
     assert talk(account, work) == (2, 0)
+
+
+@shows("EG601")
+@on_every_version
+def test_what_a_member_works_on_comes_to_the_new_owner_as_well(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> list[str]:
+        came: list[str] = []
+        await carried_out(js, tmp_path, QUEUE.format(members="[m]"))
+        await publish(js, "s.1")
+        await reaches(1, js, "S-g")
+        for member in ("m", "n"):
+            await make_consumer(js, "S-g", member, filter_subject=">")
+            came.append(status(await pull(js.pipeline.nc, "S-g", member)))
+            await js.write(f"CONSUMER.DELETE.S-g.{member}")  # as an instance does when the record changes
+        return came
+
+    assert talk(account, work) == ["200", "200"]
 
 
 @shows("EG310")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
 
+from tests.probes.drawing import KINDS
 from tests.probes.tally import AT_A_TIME, Tally, play
 from tests.support.binaries import MINORS
 
@@ -18,12 +19,15 @@ def main() -> int:
     said.add_argument("--examples", type=int, default=1, help="of each cause")
     said.add_argument("--workers", type=int, default=2)
     said.add_argument("--at-a-time", type=int, default=AT_A_TIME, help="cases on a server; they mostly wait")
+    said.add_argument(
+        "--kind", choices=sorted(KINDS), action="append", default=[], help="of scenes; all, if none is named"
+    )
     options = said.parse_args()
     minors = options.only.split(",")
     total = Tally()
     with ProcessPoolExecutor(max_workers=min(options.workers, len(minors))) as pool:
-        same = [options.number] * len(minors), [options.seed] * len(minors), [options.at_a_time] * len(minors)
-        each = pool.map(play, minors, *same)
+        same = (options.number, options.seed, options.at_a_time, options.kind)
+        each = pool.map(play, minors, *([one] * len(minors) for one in same))
         for minor, tally in zip(minors, each, strict=True):
             print(f"nats-server {minor}: {tally}", flush=True)
             total += tally

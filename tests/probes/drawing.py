@@ -10,9 +10,9 @@ from typing import Any
 
 from reconciler.core.resource import Address
 from reconciler.core.wire import Version
-from reconciler.server.probes.battery import Change
-from reconciler.server.probes.scene import Scene, consumer_request
+from reconciler.server.probes.scene import Change, Scene, consumer_request
 from tests.convergence.legal import legal_consumer, legal_stream
+from tests.probes.members import Group
 from tests.probes.scenes import HOUR, MESSAGES, SUBJECTS, bucket, store
 from tests.support.binaries import VERSIONS
 
@@ -88,6 +88,14 @@ CONSUMER: Fields = {
                  {"priority_policy": "pinned_client", "priority_timeout": HOUR},
                  {"priority_policy": "pinned_client", "priority_groups": ["b"]}),
 }  # fmt: skip
+PRIORITY: Fields = {
+    **{name: CONSUMER[name] for name in ("description", "filter_subject", "max_ack_pending", "max_batch")},
+    "ack_wait": (HOUR, 2 * HOUR),
+    "priority": (*CONSUMER["priority"], {"priority_policy": "overflow", "priority_groups": ["b"]},
+                 {"priority_policy": "prioritized", "priority_groups": ["a", "b"]},
+                 {"priority_policy": "pinned_client", "priority_groups": ["b"], "priority_timeout": SHORT}),
+}  # fmt: skip
+"""Without short waits: whether a message comes again just before a pin ends or after it, haste decides."""
 PUSHED: Fields = {
     **{name: values for name, values in CONSUMER.items()
        if name not in ("max_batch", "max_expires", "max_bytes", "priority")},
@@ -107,7 +115,13 @@ MIRROR: Fields = {
     "mirror": ({"name": "O"}, {"name": "O", "filter_subject": "s.a"}, None),
     "max_msgs": (-1, 10),
     "description": ("", "a"),
+    "allow_direct": (False, True),
+    "mirror_direct": (False, True),
 }
+ORIGIN: Fields = {
+    **{name: STREAM[name] for name in ("description", "max_msgs", "discard", "max_msgs_per_subject", "deny_purge", "subjects")},
+    "allow_direct": (False, True, True),
+}  # fmt: skip
 BUCKET: Fields = {
     "description": ("", "a"),
     "history": (1, 2, 5, 64),
@@ -159,10 +173,14 @@ class Case:
     before: Body
     after: Body
     """As a file says it."""
-    request: Callable[[Body], Change]
-    """That makes it like this."""
+    request: Callable[[Body], Change] | None = None
+    """That makes it like this; None: an apply does, since it takes several objects."""
     wishes: Mapping[Address, Body] = field(default_factory=dict)
     """All that the file declares, with the change."""
+    made: tuple[Mapping[Address, Body], ...] = ()
+    """What applies make before clients come."""
+    groups: tuple[Group, ...] = ()
+    """Whose members are at work all the time."""
     restarts: bool = False
     """The server, after the change."""
 
@@ -170,20 +188,20 @@ class Case:
     def change(self) -> Sequence[Change]:
         return self._requests(self.after, self.changed)
 
-    def partly(self, names: Collection[str]) -> Sequence[Change]:
+    def partly(self, names: Collection[str]) -> Case:
         """With these fields alone as they will be."""
         kept = {name: value for name, value in self.before.items() if name not in names}
         body = kept | {name: value for name, value in self.after.items() if name in names}
-        return self._requests(body, self.changed & set(names))
+        return replace(self, after=body, wishes={**self.wishes, self.address: body})
 
     def _requests(self, body: Body, changed: Collection[str]) -> list[Change]:
-        """An update leaves a pause as it is, which has a request of its own."""
-        if self.address.kind != "consumer" or "pause_until" not in changed:
+        """As an apply sends them: an update leaves a pause as it is, and an old pin in force."""
+        if self.request is None:
+            return []
+        if self.address.kind != "consumer":
             return [self.request(body)]
-        until = body.get("pause_until")
-        if until == SOON:
-            until = (datetime.now(UTC) + timedelta(seconds=SHORTLY)).isoformat()
-        return [self.request(body), ("CONSUMER.PAUSE.S.c", {"pause_until": until} if until else {})]
+        before, after = ((_unpin(one) if changed & PINS else []) for one in (self.before, body))
+        return [*before, self.request(body), *after, *(_pause(body) if "pause_until" in changed else [])]
 
     def was(self, name: str) -> Any:
         return self._value(self.before, name)
@@ -210,18 +228,33 @@ class Case:
 
     def __str__(self) -> str:
         changed = ", ".join(f"{name} {self.was(name)} → {self.becomes(name)}" for name in sorted(self.changed))
-        stream = next(iter(self.scene.streams.values()))
+        others = " and ".join(f"{name} {dict(body)}" for name, body in self.scene.streams.items())
+        since = "".join(f", since then {endpoint} {dict(body)}" for endpoint, body in self.scene.since)
         waits = ", clients wait" if self.scene.waits else ""
         restarts = ", the server restarts" if self.restarts else ""
-        return f"{self.address}: {changed}; of {self.before}, stream {dict(stream)}{waits}{restarts}"
+        return f"{self.address}: {changed}; of {self.before}, with {others}{since}{waits}{restarts}"
 
 
-def cases(minor: str, seed: int = 1) -> Iterator[Case]:
-    """Always the same ones for a version and a seed."""
+PINS = frozenset({"priority_policy", "priority_groups"})
+
+
+def _unpin(body: Body) -> list[Change]:
+    return [("CONSUMER.UNPIN.S.c", {"group": group}) for group in (body.get("priority_groups") or ())[:1]]
+
+
+def _pause(body: Body) -> list[Change]:
+    until = body.get("pause_until")
+    if until == SOON:
+        until = (datetime.now(UTC) + timedelta(seconds=SHORTLY)).isoformat()
+    return [("CONSUMER.PAUSE.S.c", {"pause_until": until} if until else {})]
+
+
+def cases(minor: str, seed: int = 1, kinds: Sequence[str] = ()) -> Iterator[Case]:
+    """Always the same ones for a version, a seed and these kinds: all of them, if none is named."""
     dice, version = random.Random(f"{minor} {seed}"), Version.parse(VERSIONS[minor])
-    kinds = (_stream, _stream, _stream, _consumer, _consumer, _consumer, _pushed, _bucket, _store, _copy)
+    chosen = [kind for kind, (_, often) in KINDS.items() if not kinds or kind in kinds for _ in range(often)]
     while True:
-        case = dice.choice(kinds)(dice, version)
+        case = KINDS[dice.choice(chosen)][0](dice, version)
         if case.changed:
             yield _restarted(case) if dice.random() < (0.4 if "deliver_group" in case.changed else 0.04) else case
 
@@ -246,7 +279,7 @@ def _base(dice: random.Random, fields: Fields, version: Version) -> Body:
 def _changed(dice: random.Random, body: Body, fields: Fields, version: Version) -> Body:
     """One to three fields otherwise; a value that was drawn for the base is changed more often than another."""
     names = [name for name in fields if version >= LATER.get(name, (2, 11))]
-    chosen = set(dice.sample(names, dice.choice((1, 1, 1, 2, 3))))
+    chosen = set(dice.sample(names, min(len(names), dice.choice((1, 1, 1, 2, 3)))))
     chosen |= {name for name in body if name in fields and dice.random() < 0.3}
     kept = {name for name in chosen if name in HARDLY_CHANGED and dice.random() < 0.8}
     return {**body, **{name: dice.choice(fields[name]) for name in sorted(chosen - kept)}}
@@ -292,12 +325,14 @@ def _stream(dice: random.Random, version: Version) -> Case:
     )
 
 
-def _reader_case(dice: random.Random, version: Version, *, is_pushed: bool) -> Case:
+def _reader_case(
+    dice: random.Random, version: Version, fields: Fields, *, kept: Body | None = None, is_pushed: bool = False
+) -> Case:
     stream = {"subjects": ["s.>"], "storage": "memory"}
     if dice.random() < 0.4:
         stream = _new(_stream_body(dice, version), version)
-    fields, address = PUSHED if is_pushed else CONSUMER, Address.of("consumer", "S", "c")
-    drawn = _base(dice, fields, version)
+    address = Address.of("consumer", "S", "c")
+    drawn = {**_base(dice, fields, version), **(kept or {})}
     before = _reader(drawn, stream, version, is_pushed=is_pushed)
     after = _reader(_changed(dice, drawn, fields, version), stream, version, is_pushed=is_pushed)
     scene = _scene(stream, {("S", "c"): before}, dice)
@@ -309,11 +344,16 @@ def _reader_case(dice: random.Random, version: Version, *, is_pushed: bool) -> C
 
 
 def _consumer(dice: random.Random, version: Version) -> Case:
-    return _reader_case(dice, version, is_pushed=False)
+    return _reader_case(dice, version, CONSUMER)
 
 
 def _pushed(dice: random.Random, version: Version) -> Case:
-    return _reader_case(dice, version, is_pushed=True)
+    return _reader_case(dice, version, PUSHED, is_pushed=True)
+
+
+def _priority(dice: random.Random, version: Version) -> Case:
+    """A consumer with two clients in one priority group."""
+    return _reader_case(dice, version, PRIORITY, kept={"priority": dice.choice(PRIORITY["priority"][1:])})
 
 
 def _bucket(dice: random.Random, version: Version) -> Case:
@@ -343,7 +383,11 @@ def _bucket_case(dice: random.Random, version: Version, kind: str, fields: Field
 
 
 def _update(body: Body) -> Change:
-    return "STREAM.UPDATE.S", {"name": "S", **body}
+    return _update_of("S", body)
+
+
+def _update_of(name: str, body: Body) -> Change:
+    return f"STREAM.UPDATE.{name}", {"name": name, **body}
 
 
 def _served(body: Body) -> Body:
@@ -380,5 +424,87 @@ def _copy(dice: random.Random, version: Version) -> Case:
     )
 
 
+def _mirror(dice: random.Random, version: Version) -> Case:
+    """A mirror that answers direct gets, its own and those of its origin, which may have changed since it was made."""
+    kept: Body = {"mirror": dice.choice(({"name": "O"}, {"name": "O"}, {"name": "O", "filter_subject": "s.a"}))}
+    storage = dice.choice(("memory", "file"))
+    mirror = _tidy({"storage": storage, **_base(dice, MIRROR, version), "allow_direct": True, **kept})
+    mirror.pop("mirror_direct", None)  # until its origin says otherwise, it is what a server makes of it
+    unlimited = {name: values for name, values in ORIGIN.items() if name not in LIMITS}
+    made = {"subjects": ["s.>"], "storage": storage, **_base(dice, unlimited, version)}
+    origin = {**made, "allow_direct": dice.random() < 0.5} if dice.random() < 0.5 else made
+    made, origin = _legal(made, version), _legal(origin, version)
+    is_of_mirror = dice.random() < 0.6
+    before, fields, name = (mirror, MIRROR, "S") if is_of_mirror else (origin, ORIGIN, "O")
+    after = _tidy(_changed(dice, before, fields, version))
+    after = after if is_of_mirror else _legal(after, version)
+    since = () if made == origin else (_update_of("O", origin),)
+    scene = Scene(streams={"O": made, "S": mirror}, messages=MESSAGES, subjects={"O": SUBJECTS}, since=since)
+    wishes = {Address.of("stream", "O"): origin, Address.of("stream", "S"): mirror, Address.of("stream", name): after}
+    return Case(scene=scene, address=Address.of("stream", name), before=before, after=after, wishes=wishes)
+
+
+FEW, KEYS = 4, "abcdefgh"
+MEMBERSHIPS = (("a", "b"), ("a", "b"), ("a",), ("b", "c"), ("a", "b", "c"), ("a", "b", "c", "d"), ())
+GROUP: Fields = {
+    "membership": tuple((names, is_mapped) for names in MEMBERSHIPS for is_mapped in (False, False, True)),
+    "max_members": (FEW, FEW, FEW, FEW + 2),
+    "partitioning_filters": (
+        [{"filter": "s.*", "partitioning_wildcards": [1]}], [{"filter": "s.*", "partitioning_wildcards": [1]}],
+        [{"filter": "s.*", "partitioning_wildcards": []}], [{"filter": "s.*.*", "partitioning_wildcards": [2, 1]}],
+        [{"filter": "s.*", "partitioning_wildcards": [1]}, {"filter": "s.*.*", "partitioning_wildcards": [1]}],
+    ),
+    "max_buffered_msg": (-1, 1000, 5000),
+    "max_buffered_bytes": (-1, LOTS),
+}  # fmt: skip
+"""Buffers hold all that is published: where one is full, a queue takes in a few messages every two seconds."""
+
+
+SOURCE: Fields = {
+    name: STREAM[name] for name in ("description", "subjects", "max_msg_size", "allow_direct", "metadata")
+}
+"""Of a group's stream; where it drops messages, haste decides which of them a queue has taken in."""
+
+
+def _group(dice: random.Random, version: Version) -> Case:
+    """An elastic group with members at work."""
+    drawn = {name: dice.choice(GROUP[name]) for name in ("membership", "max_members", "partitioning_filters")}
+    drawn |= _base(dice, GROUP, version)
+    changed = _changed(dice, drawn, {"membership": GROUP["membership"]} if dice.random() < 0.5 else GROUP, version)
+    before, after = _membership(drawn), _membership(changed)
+    stream, group = {"subjects": ["s.>"], "storage": "memory"}, Address.of("elastic_group", "S", "g")
+    scene = Scene(
+        streams={"S": stream}, messages=tuple((f"s.{KEYS[number % len(KEYS)]}", 20) for number in range(30)),
+        subjects={"S": SUBJECTS},
+    )  # fmt: skip
+    source = Address.of("stream", "S")
+    made: Mapping[Address, Body] = {source: stream, group: before}
+    case = Case(
+        scene=scene, address=group, before=before, after=after, wishes={source: stream, group: after}, made=(made,),
+        groups=(Group(address=group, members=tuple("abcd"), partitions=FEW + 2),),
+    )  # fmt: skip
+    if dice.random() < 0.8:
+        return case
+    after = _tidy(_changed(dice, stream, SOURCE, version))
+    return replace(case, address=source, before=stream, after=after, wishes={**made, source: after})
+
+
+def _membership(drawn: Body) -> Body:
+    """Members of a list share alike; mapped ones have a partition each in turn."""
+    (names, is_mapped), partitions = drawn["membership"], drawn["max_members"]
+    said = {name: value for name, value in drawn.items() if name != "membership"}
+    if not is_mapped or not names:
+        return {**said, "members": [*names]}
+    mappings = [{"member": one, "partitions": [*range(partitions)][at :: len(names)]} for at, one in enumerate(names)]
+    return {**said, "member_mappings": mappings}
+
+
 def _readers(consumers: Mapping[tuple[str, str], Body]) -> dict[Address, Body]:
     return {Address.of("consumer", *names): body for names, body in consumers.items()}
+
+
+KINDS: Mapping[str, tuple[Callable[[random.Random, Version], Case], int]] = {
+    "stream": (_stream, 3), "consumer": (_consumer, 3), "pushed": (_pushed, 1), "bucket": (_bucket, 1), "store": (_store, 1),
+    "copy": (_copy, 1), "priority": (_priority, 1), "mirror": (_mirror, 1), "group": (_group, 1),
+}  # fmt: skip
+"""By name, and how often each is drawn."""

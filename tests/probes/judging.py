@@ -47,6 +47,10 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
         "unfed": (lambda case: bool(case.was("sources")) and not case.becomes("sources"), "nobody publishes to what only copied"),
     },
     "ST304": {"full": FULL_COPY},
+    "ST605": {
+        "restarted": (lambda case: case.restarts,
+                      "a mirror that has started anew answers for its origin only once it has taken in something more"),
+    },
     "ST305": {"full": FULL_COPY},
     "CO601": {
         "nothing comes": (lambda case: bool(case.becomes("pause_until")) or case.becomes("filter_subject") == "a.>",
@@ -83,9 +87,6 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
                       "while messages are in flight a pull consumer outlives its threshold by the ack wait"),
         "long": (_becomes("inactive_threshold", HOUR), "the battery does not wait for an hour"),
         "in use": (lambda case: bool(case.scene.waits), "a client waits on it, so that it is not idle"),
-    },
-    "CO121": {
-        "idle": (lambda case: case.becomes("priority_policy") == "prioritized", "with one client priorities decide nothing"),
     },
 }  # fmt: skip
 """What a code warns of and no battery can show, by code and name, with the reason."""

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
+from reconciler.core.events import Finished
+from reconciler.core.pages import PLANNING
 from reconciler.core.plan import Plan
+from reconciler.core.resource import Address
+from reconciler.kinds import REGISTRY
 from reconciler.server.api import JetStream
-from reconciler.server.probes.battery import SETTLED, STANDARD, Battery, Change, experience, record
+from reconciler.server.probes.battery import SETTLED, STANDARD, Battery, experience, record
 from reconciler.server.probes.client import Client
-from reconciler.server.probes.reading import waiting
+from reconciler.server.probes.reading import Waits, waiting
 from reconciler.server.probes.record import Difference, Record, differences
-from reconciler.server.probes.scene import Scene, Unmade, build, made
-from reconciler.workflow.plan import plan
+from reconciler.server.probes.scene import Body, Change, Scene, Unmade, begin, made, make
+from reconciler.workflow.apply import apply
+from reconciler.workflow.plan import PlanOptions, plan
 from tests.convergence.drawing import topology
 from tests.probes.drawing import Case
 from tests.probes.judging import Judged
+from tests.probes.members import AtWork, at_work
 from tests.probes.saying import said
 from tests.support.accounts import Account, Pool
 from tests.support.servers import NatsServer
@@ -25,6 +31,7 @@ from tests.support.servers import NatsServer
 AGAIN = (1.0, 4.0)
 """A case is played anew before it counts as untrue, the last time with so much more patience: a busy machine delivers late."""
 
+CONSENTS = tuple((code, "*") for code in (*(rule.code for rule in REGISTRY.rules()), *PLANNING))
 OLDER = 0.7
 """Seconds after which what is stored is older than a short age."""
 
@@ -112,28 +119,25 @@ class Room:
         beside = await self._once(case, case.partly(found.said.gains), times)
         return found if isinstance(beside, NotTaken) else replace(found, beside=beside.felt)
 
-    async def _once(self, case: Case, harmless: Iterable[Change] = (), times: float = 1.0) -> Judged | NotTaken:
+    async def _once(self, case: Case, harmless: Case | None = None, times: float = 1.0) -> Judged | NotTaken:
         async with _emptied(self._pair[0], times) as control, _emptied(self._pair[1], times) as changed:
             try:
-                await asyncio.gather(build(control, case.scene), build(changed, case.scene))
-                await asyncio.sleep(OLDER if case.ages else 0)
-                async with waiting(control, case.scene) as before, waiting(changed, case.scene) as after:
-                    planned = await _plan(changed, case.wishes)
-                    for endpoint, body in harmless:
-                        made(await control.ask(endpoint, body))
-                    for endpoint, body in case.change:
-                        made(await changed.ask(endpoint, body))
+                async with _playing(control, case) as calm, _playing(changed, case) as moved:
+                    told = said(await _plan(changed, case.wishes), case.address)
+                    if told.is_refused:
+                        return Judged(case=case, said=told, felt=())
+                    if harmless:
+                        await _carry_out(harmless, control)
+                    await _carry_out(case, changed)
                     await asyncio.sleep(SETTLED)
                     if self._together is None:
-                        records = await asyncio.gather(
-                            record(control, case.scene, waits=before), record(changed, case.scene, waits=after)
-                        )
+                        records = await asyncio.gather(calm.record(case), moved.record(case))
                 if self._together is not None:
                     await self._together.restarted()
                     records = await self._after_a_restart(case, times, control, changed)
             except Unmade as refusal:
                 return NotTaken(case, str(refusal))
-        return Judged(case=case, said=said(planned, case.address), felt=differences(*records))
+        return Judged(case=case, said=told, felt=differences(*records))
 
     async def _after_a_restart(self, case: Case, times: float, *earlier: Client) -> list[Record]:
         """Clients are connected anew, and hold what they held."""
@@ -141,6 +145,63 @@ class Room:
         async with control as one, changed as other:
             one.held, other.held = (client.held for client in earlier)
             return await asyncio.gather(record(one, case.scene), record(other, case.scene))
+
+
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """A case on one of the twins, with clients at work."""
+
+    client: Client
+    waits: Waits
+    crews: Sequence[AtWork]
+
+    async def record(self, case: Case) -> Record:
+        for crew in self.crews:
+            await crew.rest()
+            await crew.start_again()
+        battery = replace(STANDARD, deletes=not self.crews)  # what a queue has not taken in would go with its source
+        found = await record(self.client, case.scene, battery, self.waits)
+        for crew in self.crews:
+            await crew.rest()
+            found = {**found, **await crew.told()}
+        return found
+
+
+@asynccontextmanager
+async def _playing(client: Client, case: Case) -> AsyncIterator[_Play]:
+    """Raises Unmade."""
+    async with AsyncExitStack() as stack:
+        await make(client, case.scene)
+        for wishes in case.made:
+            await _apply(client, wishes)
+        crews = [await stack.enter_async_context(at_work(client, one)) for one in case.groups]
+        await begin(client, case.scene)
+        for crew in crews:
+            await crew.rest()
+        await asyncio.sleep(OLDER if case.ages else 0)
+        yield _Play(client, await stack.enter_async_context(waiting(client, case.scene)), crews)
+
+
+async def _carry_out(case: Case, client: Client) -> None:
+    """By the requests of an apply, or by an apply: whoever asks what a change does to clients has consented to it."""
+    for endpoint, body in case.change:
+        made(await client.ask(endpoint, body))
+    for wishes in (case.wishes,) if case.request is None else ():
+        await _apply(client, wishes)
+
+
+async def _apply(client: Client, wishes: Mapping[Address, Body]) -> None:
+    js = await JetStream.open(client.nc)
+    try:
+        found = await plan(topology("probes", wishes), js, PlanOptions(allow=CONSENTS))
+        refused = (verdict.code for one in found.plan.changes for verdict in one.verdicts if verdict.blocks)
+        if code := next(refused, ""):
+            raise Unmade(f"the plan refuses it ({code})")
+        (finished,) = [event async for event in apply(found, js) if isinstance(event, Finished)]
+        if not finished.is_success:
+            raise Unmade(f"not applied: {finished}")
+    finally:
+        await js.close()
 
 
 async def _plan(client: Client, wishes: Mapping[object, object]) -> Plan:

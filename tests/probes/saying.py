@@ -50,7 +50,7 @@ def said(plan: Plan, address: Address) -> Said:
     return Said(
         foretold=spoken,
         warned=frozenset(one.code for one in verdicts) & spoken.keys(),
-        is_refused=any(one.outcome is Outcome.REFUSED for one in verdicts),
+        is_refused=any(one.outcome is Outcome.REFUSED and not one.consentable for one in verdicts),
         fields=frozenset(item.top for change in sent for item in change.fields),
         gains=frozenset(name for name, _ in gained),
         gained=frozenset(side for _, one in gained for side in one.sides),

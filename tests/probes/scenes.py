@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from reconciler.server.probes.battery import Change
-from reconciler.server.probes.scene import Scene, consumer_request
+from reconciler.server.probes.scene import Change, Scene, consumer_request
 
 HOUR = 3_600_000_000_000
 MESSAGES = tuple((f"s.{'ab'[number % 2]}", 20 if number % 5 else 1500) for number in range(30))
@@ -26,6 +26,18 @@ def scene(
         subjects={"S": SUBJECTS},
         listen=("republished.>",),
     )
+
+
+def copied(stream: dict[str, Any], mirror: dict[str, Any]) -> Scene:
+    """A stream without readers, and a mirror of it."""
+    of = scene(stream)
+    return replace(
+        of, streams={**of.streams, "M": {"mirror": {"name": "S"}, "storage": "memory", **mirror}}, consumers={}
+    )
+
+
+def mirror_changed(of: Scene, **fields: Any) -> Change:
+    return "STREAM.UPDATE.M", {"name": "M", **of.streams["M"], **fields}
 
 
 def bucket(**body: Any) -> Scene:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -96,11 +96,11 @@ def _simplest(found: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return simple
 
 
-def play(minor: str, number: int, seed: int = 1, at_a_time: int = AT_A_TIME) -> Tally:
+def play(minor: str, number: int, seed: int = 1, at_a_time: int = AT_A_TIME, kinds: Sequence[str] = ()) -> Tally:
     """On a server of its own."""
     pool = Pool()
     try:
-        return asyncio.run(_play(pool, minor, list(islice(cases(minor, seed), number)), at_a_time))
+        return asyncio.run(_play(pool, minor, list(islice(cases(minor, seed, kinds), number)), at_a_time))
     finally:
         pool.close()
 

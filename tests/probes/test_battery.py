@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from reconciler.core.effect import Side
-from reconciler.server.probes.battery import STANDARD, Battery, Change
+from reconciler.server.probes.battery import STANDARD, Battery
 from reconciler.server.probes.record import Difference, Record
-from reconciler.server.probes.scene import Scene
+from reconciler.server.probes.scene import Change, Scene
 from tests.probes.running import felt, recorded, twins
-from tests.probes.scenes import bucket, consumer_changed, scene, store, stream_changed
+from tests.probes.scenes import HOUR, bucket, consumer_changed, copied, mirror_changed, scene, store, stream_changed
 from tests.support.accounts import Pool
 from tests.support.binaries import MINORS, NEWEST
 
@@ -22,6 +22,11 @@ SILENT, WAITED = scene({"no_ack": True}), replace(PLAIN, waits=(("S", "c"),))
 FORGETFUL = scene({"duplicate_window": 200_000_000})
 """A server takes a shorter window when it next looks over its ids, which may be minutes later; a longer one at once."""
 HASTY = scene(reader={"ack_wait": 40_000_000}, is_pushed=True)
+PINNED = scene(reader={"priority_policy": "pinned_client", "priority_groups": ["a"], "priority_timeout": HOUR})
+PRIORITIES = scene(reader={"priority_policy": "overflow", "priority_groups": ["a"]})
+MIRRORED = copied({"allow_direct": True}, {"allow_direct": True})
+PARTLY = copied({}, {"mirror": {"name": "S", "filter_subject": "s.a"}})
+PARTLY = replace(PARTLY, since=(stream_changed(PARTLY, allow_direct=True),))
 PUSHED, BUCKET, STORE = scene(is_pushed=True), bucket(), store()
 
 
@@ -69,6 +74,22 @@ SHOWN: Mapping[str, Shown] = {
         DIRECT, stream_changed(DIRECT, allow_direct=False), "get by sequence from S", Side.DIRECT_GETS,
         lambda battery: replace(battery, gets=()),
     ),
+    "a mirror's direct gets without an answer": Shown(
+        MIRRORED, mirror_changed(MIRRORED, allow_direct=False), "get by sequence from M", Side.DIRECT_GETS,
+        lambda battery: replace(battery, gets=()),
+    ),
+    "a mirror that answers for its origin, and holds a part": Shown(
+        PARTLY, mirror_changed(PARTLY), "get the last of all subjects from S", Side.DIRECT_GETS,
+        lambda battery: replace(battery, gets=()),
+    ),
+    "a standby that takes over": Shown(
+        PINNED, consumer_changed(PINNED, priority_timeout=300_000_000), "contend for two as a standby by S/c", Side.READERS,
+        lambda battery: replace(battery, contends=False),
+    ),
+    "a standby that is served": Shown(
+        PRIORITIES, consumer_changed(PRIORITIES, priority_policy="pinned_client"), "contend for two as a standby by S/c",
+        Side.READERS, lambda battery: replace(battery, contends=False),
+    ),
     "purges refused": Shown(
         PLAIN, stream_changed(PLAIN, deny_purge=True), "purge everything of S", Side.DELETIONS,
         lambda battery: replace(battery, deletes=False),
@@ -107,7 +128,7 @@ def test_a_change_shows_on_no_other_side(changed: Mapping[str, tuple[Difference,
 
 @pytest.mark.parametrize("minor", MINORS)
 def test_nothing_shows_where_nothing_changes(pool: Pool, minor: str) -> None:
-    scenes = (PLAIN, DIRECT, PUSHED, BUCKET, STORE)
+    scenes = (PLAIN, DIRECT, PUSHED, PINNED, PRIORITIES, PARTLY, BUCKET, STORE)
 
     async def every() -> list[tuple[Difference, ...]]:
         return await asyncio.gather(*(felt(twins(pool, minor), one, []) for one in scenes))

@@ -17,7 +17,21 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import effects_of
 from reconciler.server.probes.record import Difference
 from reconciler.server.probes.scene import Scene
-from tests.probes.drawing import BUCKET, CONSUMER, COPY, HOUR, MIRROR, PUSHED, SHORT, STORE, STREAM, Case, Fields, cases
+from tests.probes.drawing import (
+    BUCKET,
+    CONSUMER,
+    COPY,
+    GROUP,
+    HOUR,
+    MIRROR,
+    PUSHED,
+    SHORT,
+    STORE,
+    STREAM,
+    Case,
+    Fields,
+    cases,
+)
 from tests.probes.judging import WOLVES, Judged
 from tests.probes.saying import said
 from tests.probes.tally import play
@@ -34,10 +48,15 @@ def case(before: Mapping[str, object], after: Mapping[str, object], kind: str = 
     )  # fmt: skip
 
 
-def planned(one: Case, *codes: str, noted: tuple[str, ...] = (), is_refused: bool = False) -> Plan:
+def planned(
+    one: Case, *codes: str, noted: tuple[str, ...] = (), is_refused: bool = False, is_consentable: bool = False
+) -> Plan:
     """A plan of this change with verdicts of these codes."""
     outcome = Outcome.REFUSED if is_refused else Outcome.WARNS
-    verdicts = [Verdict(code=code, name="", outcome=outcome, message="", address="") for code in codes]
+    verdicts = [
+        Verdict(code=code, name="", outcome=outcome, message="", address="", consentable=is_consentable)
+        for code in codes
+    ]
     fields = [FieldChange(path=name, live=one.was(name), desired=one.becomes(name)) for name in one.changed]
     change = PlannedChange(
         address=str(one.address), action=Action.UPDATE, fields=tuple(fields), verdicts=tuple(verdicts),
@@ -89,6 +108,12 @@ def test_a_plan_that_refuses_sends_nothing_that_anyone_could_feel() -> None:
     assert not found.wolves
 
 
+def test_what_a_consent_lets_through_is_judged() -> None:
+    refusing = planned(LOWERED, "ST605", is_refused=True, is_consentable=True)
+    found = Judged(case=LOWERED, felt=(REFUSED,), said=said(refusing, LOWERED.address))
+    assert found.unforetold == {Side.PUBLISHERS}
+
+
 def test_shorter_deduplication_foretells_what_is_stored_twice_where_publishers_get_no_answer() -> None:
     shorter = case({"no_ack": True}, {"no_ack": True, "duplicate_window": SHORT})
     twice = Difference("stored after publishing in S", Side.STORED, "49 from 1 on", "50 from 1 on")
@@ -125,7 +150,6 @@ NOT_DRAWN: Mapping[str, str] = {
                     "fixed at creation"),
     **dict.fromkeys(("flow_control", "idle_heartbeat", "first_seq"), "fixed at creation"),
     **dict.fromkeys(("placement",), "a single server has no other place"),
-    "mirror_direct": "a get says nothing of who answered it",
     **dict.fromkeys(("mirror", "sources"), "of a bucket as of a stream"),
     "rate_limit_bps": "the server lets the first mebibyte pass at once",
     "external": "an expectation, no configuration",
@@ -133,16 +157,19 @@ NOT_DRAWN: Mapping[str, str] = {
 }  # fmt: skip
 DRAWN: Mapping[str, Fields] = {
     "stream": {**STREAM, **COPY, **MIRROR}, "consumer": {**CONSUMER, **PUSHED}, "kv_bucket": BUCKET, "object_store": STORE,
+    "elastic_group": GROUP,
 }  # fmt: skip
-FAMILIES = {"stream": "ST", "consumer": "CO", "kv_bucket": "KV", "object_store": "OB"}
-TOGETHER = {"priority_policy", "priority_groups", "priority_timeout"}
+FAMILIES = {"stream": "ST", "consumer": "CO", "kv_bucket": "KV", "object_store": "OB", "elastic_group": "EG"}
+TOGETHER: Mapping[str, set[str]] = {
+    "consumer": {"priority_policy", "priority_groups", "priority_timeout"}, "elastic_group": {"members", "member_mappings"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", DRAWN)
 def test_every_field_is_drawn_or_listed(kind: str) -> None:
     known = {one.name: one for one in REGISTRY.kinds}[kind].spec.model_fields.keys()
     shared = {"allow", "labels", "protect", "unmanaged", "consumers", "groups"}
-    drawn = DRAWN[kind].keys() | (TOGETHER if kind == "consumer" else set())
+    drawn = DRAWN[kind].keys() | TOGETHER.get(kind, set())
     assert set(known) - shared - drawn - NOT_DRAWN.keys() == set()
 
 

@@ -133,6 +133,20 @@ RULES = (
         after="for found in one.tell(moved) if found.outcome is Outcome.ALLOWED)",
         seen_by=(says("ST605"),),
     ),
+    Act(
+        name="members hand over partitions with messages in flight, and nobody is told",
+        file="reconciler/kinds/elastic_group/effects.py",
+        before="    if busy:\n",
+        after="    if not busy:\n",
+        seen_by=(says("EG601"),),
+    ),
+    Act(
+        name="a mirror that holds a part begins to answer for its origin, and nobody is told",
+        file="reconciler/kinds/primitives/stream_effects.py",
+        before="if held < all_of_it else []",
+        after="if held > all_of_it else []",
+        seen_by=(says("ST605"),),
+    ),
 )
 
 CONSENT = (

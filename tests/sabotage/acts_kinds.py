@@ -154,6 +154,13 @@ GROUPS = (
         seen_by=("tests/golden/test_golden.py::test_the_plan_as_json_is_as_expected[membership]",),
     ),
     Act(
+        name="a group made anew begins behind what is in flight",
+        file="reconciler/core/binds.py",
+        before='        point = sourced(lowest, origin["name"])',
+        after='        point = (sourced(lowest, origin["name"]) or 0) + 1',
+        seen_by=("tests/probes/test_members.py::test_a_group_made_anew_loses_nothing[2.15]",),
+    ),
+    Act(
         name="a record of a group loses what we do not know of",
         file="reconciler/kinds/primitives/group_record.py",
         before="        if name not in MEMBERSHIP or name in membership\n",

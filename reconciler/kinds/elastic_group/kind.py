@@ -14,12 +14,20 @@ from reconciler.core.rule import View
 from reconciler.core.units import Bytes, Count
 from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.kinds.elastic_group import derived, movement, recreate, recreation, replicas, still_stored
+from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
 from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import members_back, members_gone
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.primitives import calls, group_record, group_steps
-from reconciler.kinds.primitives.felt import fixed
-from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
+from reconciler.kinds.primitives.group_spec import (
+    FIELDS,
+    OURS,
+    GroupSpec,
+    Member,
+    MemberMapping,
+    render_mappings,
+    with_membership_left,
+)
 from reconciler.kinds.primitives.group_start import beginning
 from reconciler.kinds.primitives.known import Known
 
@@ -42,13 +50,19 @@ class PartitioningFilter(Spec):
 class ElasticGroupSpec(GroupSpec):
     """An elastic partitioned consumer group as written in a file."""
 
+    max_members: Annotated[Count, Known(unit="count", felt=MADE_ANEW)]
+    """Number of partitions, which is the most members that can work; another number makes the group anew."""
+    members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=MEMBERS)] = None
+    """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
+    member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=MEMBERS)] = None
+    """Who owns which partitions; each partition exactly once."""
     partitioning_filters: Annotated[
-        tuple[PartitioningFilter, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))
+        tuple[PartitioningFilter, ...] | None, Known(unit="list", ordered=False, felt=OTHER_MESSAGES)
     ] = None
     """What is partitioned and how. Left out: everything, by the whole subject (from 2.12)."""
-    max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1, felt=fixed(101))] = None
+    max_buffered_msg: Annotated[Count | None, Known(unit="count", default=-1, felt=MADE_ANEW)] = None
     """How many messages the work queue buffers. Left out: no limit."""
-    max_buffered_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1, felt=fixed(101))] = None
+    max_buffered_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1, felt=MADE_ANEW)] = None
     """How many bytes the work queue buffers. Left out: no limit."""
 
 

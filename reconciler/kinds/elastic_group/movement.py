@@ -66,6 +66,7 @@ def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: 
     return Consequence(
         message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; "
         + (redelivered or "what is in flight could not be counted, and is delivered again"),
+        code="EG601",
         quantities={name: number for name, number in counted.items() if number is not None},
         detail={
             "partition_map": {"now": now, "then": then, "queued": queued or [None] * len(then)},

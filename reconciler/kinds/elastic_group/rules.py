@@ -8,6 +8,7 @@ from reconciler.core.diff import Action, Change
 from reconciler.core.resource import Address
 from reconciler.core.rule import Finding, Found, Outcome, View, falling_on, rule
 from reconciler.kinds.elastic_group import derived, recreate, recreation
+from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
 from reconciler.kinds.elastic_group.fixed import fixed
 from reconciler.kinds.elastic_group.queue_rules import group_resuming, queue_differs, queue_outlives_source
@@ -101,6 +102,7 @@ RULES = (
     queue_name_taken,
     queue_differs,
     group_resuming,
+    *EFFECTS.rules(),
     shared.deletion("EG"),
     membership.emptied("EG"),
     membership.memberless("EG"),

@@ -8,22 +8,14 @@ from typing import Annotated
 from pydantic import Field
 
 from reconciler.core.diff import Change
-from reconciler.core.effect import Side
 from reconciler.core.kind import FieldInfo
 from reconciler.core.resource import Config, Json, Spec, Terms, text_like
 from reconciler.core.units import Count
-from reconciler.kinds.primitives.felt import EVERY, felt, fixed
+from reconciler.kinds.primitives.felt import fixed
 from reconciler.kinds.primitives.group_record import MEMBERSHIP, NAME
 from reconciler.kinds.primitives.known import Known
 
 Member = Annotated[str, text_like(f"^{NAME.pattern}$", "a name of letters, digits, `_`, `=` and `-`")]
-
-
-MEMBERS = (
-    felt(
-        101, Side.READERS, EVERY, "Partitions move between members, with what is queued; a static group cannot change."
-    ),
-)
 
 
 class MemberMapping(Spec):
@@ -40,9 +32,9 @@ class GroupSpec(Terms):
 
     max_members: Annotated[Count, Known(unit="count", felt=fixed(101))]
     """Number of partitions, which is the most members that can work; another number makes an elastic group anew."""
-    members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=MEMBERS)] = None
+    members: Annotated[tuple[Member, ...] | None, Known(unit="list", ordered=False, felt=fixed(101))] = None
     """Who takes part, partitions spread evenly. Left out together with `member_mappings`: not managed here."""
-    member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=MEMBERS)] = Field(
+    member_mappings: Annotated[tuple[MemberMapping, ...] | None, Known(unit="mapping", felt=fixed(101))] = Field(
         default=None
     )
     """Who owns which partitions; each partition exactly once."""

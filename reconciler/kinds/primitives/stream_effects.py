@@ -13,6 +13,7 @@ from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.dependants import everybody, groups, streams
 from reconciler.kinds.primitives.felt import value_after
 from reconciler.kinds.primitives.foretold import Moved, foretold, note, notes_of
+from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.kinds.primitives.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowered, state_of, stream_of
 from reconciler.kinds.primitives.times import ZERO, between
@@ -261,18 +262,19 @@ def deduplication_shortened(moved: Moved) -> Iterable[Finding]:
 
 @foretold(605, "direct-gets-refused")
 def direct_gets_refused(moved: Moved) -> Iterable[Finding]:
-    """Direct gets are no longer answered.
+    """Direct gets are no longer answered, or by a mirror that does not hold all of its origin.
 
     Clients that read with direct gets, as most clients of buckets do from the moment they open one, get "no responders".
-    Where a mirror goes on answering in its origin's place, it is a note.
+    Where a mirror goes on answering in its origin's place, it is a note. Any mirror with `mirror_direct` answers for its
+    origin, also one with a filter or limits of its own: a get of what it does not hold finds nothing, now and then.
 
     Instead: let these clients read through the stream's leader first.
     """
     if moved.field == "mirror_direct":
-        yield note("this mirror no longer answers direct gets of its origin, which are left to the origin itself")
+        yield from _in_its_origins_place(moved)
     elif not state_of(moved.change).get("messages"):
         yield note("direct gets get no answer from then on")
-    elif mirrors := list(_answering(moved)):
+    elif mirrors := list(_answering(moved, stream_of(moved.change))):
         yield note(f"direct gets are answered by {listed(mirrors)} alone, with what is copied there")
     else:
         opened = "clients that have opened it read with direct gets, and get no answer until they open it anew"
@@ -286,15 +288,48 @@ def direct_gets_refused(moved: Moved) -> Iterable[Finding]:
         )
 
 
-def _answering(moved: Moved) -> Iterator[str]:
-    """Mirrors that hold all of it and answer in its place, now and after this plan."""
+def _in_its_origins_place(moved: Moved) -> Iterator[Finding]:
+    """What becomes of direct gets of a mirror's origin."""
+    origin = ((moved.change.becomes("mirror") or moved.change.was("mirror")) or {}).get("name", "")
+    own, streams = stream_of(moved.change), moved.view.snapshot.streams if moved.view.snapshot else {}
+    if value_after(moved.change, moved.path):
+        held, all_of_it = (streams.get(name, {}).get("state", {}).get("messages", 0) for name in (own, origin))
+        words = (
+            f"this mirror answers direct gets of {origin} as well, and holds {some(held)} of its "
+            f"{some(all_of_it, 'message')}: gets of the others find nothing (404), now and then"
+        )
+        fix = f"take allow_direct off {origin}, or let the mirror hold all of it"
+        yield from [_at_once(moved, words, fix)] if held < all_of_it else []
+    elif streams.get(origin, {}).get("config", {}).get("allow_direct") or list(_answering(moved, origin)):
+        yield note(f"this mirror no longer answers direct gets of its origin {origin}, which are left to others")
+    elif origin in streams:
+        words = f"direct gets of {origin} get no answer: this mirror alone answered them, since {origin} has no allow_direct"
+        yield _at_once(
+            moved, words, f"set allow_direct of {origin}, or let these clients read through the leader first"
+        )
+
+
+def _at_once(moved: Moved, words: str, fix: str) -> Finding:
+    """Servers before 2.12 look at a mirror's mirror_direct only when they start."""
+    if moved.view.target.version < V2_12:
+        return note(f"from the server's next restart on: {words}")
+    return Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix=fix)
+
+
+def _answering(moved: Moved, stream: str) -> Iterator[str]:
+    """Mirrors that hold all of this stream and answer in its place, now and after this plan."""
     streams = moved.view.snapshot.streams if moved.view.snapshot else {}
     for name, info in streams.items():
         config, change = info.get("config", {}), moved.view.changes.get(Address.of("stream", name))
         origin = config.get("mirror") or {}
-        is_whole = origin.get("name") == stream_of(moved.change) and not origin.get("external")
+        is_whole = origin.get("name") == stream and not origin.get("external")
         goes = change is not None and change.action in (Action.DELETE, Action.REPLACE)
-        stays = not goes and (change is None or change.action is not Action.UPDATE or change.becomes("mirror_direct"))
+        stays = not goes and (
+            change is None
+            or change.action is not Action.UPDATE
+            or change.becomes("mirror_direct")
+            or moved.view.target.version < V2_12
+        )
         if is_whole and config.get("mirror_direct") and stays and not _takes_a_part(origin):
             yield name
 

@@ -334,7 +334,11 @@ class StreamConfig(Terms):
             default=False,
             felt=(
                 felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),
-                unfelt(SET, "Direct gets are answered."),
+                gain(
+                    SET,
+                    "Direct gets are answered, also of what a mirror that answered alone does not hold.",
+                    Side.DIRECT_GETS,
+                ),
             ),
         ),
     ] = None
@@ -347,7 +351,13 @@ class StreamConfig(Terms):
             depends="a mirror takes over its origin's allow_direct at every update",
             felt=(
                 felt(605, Side.DIRECT_GETS, UNSET, "This mirror answers no direct gets of its origin."),
-                unfelt(SET, "This mirror answers direct gets of its origin as well."),
+                felt(
+                    605,
+                    Side.DIRECT_GETS,
+                    SET,
+                    "This mirror answers direct gets of its origin.",
+                    "it does not hold all of it",
+                ),
             ),
         ),
     ] = None

@@ -12,9 +12,21 @@ from reconciler.core.effect import Side
 from reconciler.server.probes.client import Client
 from reconciler.server.probes.keeping import GETS, Gets, deleting, getting, stored
 from reconciler.server.probes.publishing import BUCKET, PLAIN, STORE, Publish, publishing
-from reconciler.server.probes.reading import FRESH, PULLS, Pulls, Waits, later, position, reading, starting, waiting
+from reconciler.server.probes.reading import (
+    CONTESTS,
+    FRESH,
+    PULLS,
+    Pulls,
+    Waits,
+    contending,
+    later,
+    position,
+    reading,
+    starting,
+    waiting,
+)
 from reconciler.server.probes.record import Notes, Record
-from reconciler.server.probes.scene import Body, Scene, build, made, settled
+from reconciler.server.probes.scene import Body, Change, Scene, build, made, settled
 
 PASSES = 1.3
 """Seconds for which the battery only waits: lifetimes, ages and thresholds of at most a second run out."""
@@ -35,6 +47,7 @@ class Battery:
     fresh: tuple[tuple[str, Body], ...] = FRESH
     passes: float = PASSES
     deletes: bool = True
+    contends: bool = True
 
     def publishes(self, stream: str) -> tuple[Publish, ...]:
         return self.bucket if stream.startswith("KV_") else self.store if stream.startswith("OBJ_") else self.plain
@@ -50,18 +63,15 @@ async def record(
     notes = Notes()
     await _look(client, notes, scene, "at first")
     await _read(client, notes, scene, battery, waits)
-    await _publish(client, notes, scene, battery)
-    for operation, delivery in waits.items():
-        notes.add(operation, Side.READERS, delivery.brought, "publish ")
-    await asyncio.sleep(battery.passes)
+    async with contending(client, scene, CONTESTS if battery.contends else {}) as contests:
+        await _publish(client, notes, scene, battery)
+        _wait(notes, waits)
+        await asyncio.sleep(battery.passes)
+        _wait(notes, contests)
     await _after_a_while(client, notes, scene, battery)
     for stream, subjects in scene.subjects.items() if battery.deletes else ():
         await deleting(client, notes, stream, subjects[0])
     return notes.lines
-
-
-Change = tuple[str, Body]
-"""A request that changes a scene: endpoint and body."""
 
 
 async def experience(
@@ -76,6 +86,11 @@ async def experience(
         return await record(client, scene, battery, waits)
 
 
+def _wait(notes: Notes, waits: Waits) -> None:
+    for operation, delivery in waits.items():
+        notes.add(operation, Side.READERS, delivery.brought, "publish ")
+
+
 async def _look(client: Client, notes: Notes, scene: Scene, when: str, *given: str) -> None:
     for stream, body in scene.streams.items():
         await stored(client, notes, stream, body, when, *given)
@@ -84,8 +99,9 @@ async def _look(client: Client, notes: Notes, scene: Scene, when: str, *given: s
 
 
 async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery, waits: Waits) -> None:
-    for stream, subjects in scene.subjects.items():
-        await getting(client, notes, stream, subjects[0], battery.gets)
+    for stream, subject in scene.gets.items():
+        await getting(client, notes, stream, subject, battery.gets, answers=scene.answers(stream))
+    for stream in scene.subjects:
         await starting(client, notes, stream, battery.fresh)
     for (stream, name), body in scene.consumers.items():
         await reading(client, notes, stream, name, body, battery.pulls, waits)
@@ -96,7 +112,7 @@ async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery)
         heard = {subject: await stack.enter_async_context(client.listening(subject)) for subject in scene.listen}
         for stream, subjects in scene.subjects.items():
             await publishing(client, notes, stream, subjects, battery.publishes(stream), into=_named(scene, stream))
-        await settled(client, scene)
+        await settled(client, scene.streams)
     for subject, messages in heard.items():
         bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in messages)
         notes.add(

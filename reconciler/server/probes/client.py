@@ -7,6 +7,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import nats.errors
 from nats.aio.client import Client as Connection
@@ -24,6 +25,7 @@ QUIET = 0.12
 """Seconds without a message after which a subscriber has got everything."""
 LONGEST_QUIET = 0.25
 """On a busy machine, too: less than a short `ack_wait`."""
+WRONG_PIN = "423"
 NO_ANSWER, NO_LISTENER = "no answer", "nothing listens there"
 
 
@@ -69,12 +71,17 @@ class Client:
     """One connection to a scratch account. On a busy machine it waits so many times as long for everything."""
 
     def __init__(self, nc: Connection, times: float = 1.0) -> None:
-        self.nc = nc
+        self.nc, self._times = nc, times
         self._patience, self._at_once, self._quiet = times * PATIENCE, times * AT_ONCE, times * QUIET
         self._pins: dict[tuple[str, str, Json], str] = {}
         """What the server gave this client to show that it is the one that a group is pinned to."""
         self.held: dict[tuple[str, str], list[Msg]] = {}
         """What it got of a consumer and has neither acknowledged nor refused."""
+
+    @cached_property
+    def standby(self) -> Client:
+        """Another client for the same groups, which holds no pin of this one."""
+        return Client(self.nc, self._times)
 
     async def ask(self, endpoint: str, body: Mapping[str, Json] | None = None) -> Mapping[str, Json] | str:
         """The API's answer, or in words why there is none."""
@@ -110,11 +117,11 @@ class Client:
         status = "" if message is None else _status(message) if "Nats-Sequence" not in (message.headers or {}) else ""
         return f"messages {' '.join(found)}" if found else (status or NO_ANSWER)
 
-    async def pull(self, stream: str, consumer: str, request: Mapping[str, Json]) -> Delivery:
+    async def pull(self, stream: str, consumer: str, asked: Mapping[str, Json]) -> Delivery:
         """Everything one pull request brings; what it leaves waiting ends with its inbox. A client that is pinned shows its pin
-        unless it gives an id itself."""
-        delivery, place = Delivery(), (stream, consumer, request.get("group"))
-        request = {"id": self._pins[place], **request} if place in self._pins else request
+        unless it gives an id itself, and asks again without one that the server has forgotten."""
+        delivery, place = Delivery(), (stream, consumer, asked.get("group"))
+        request = {"id": self._pins[place], **asked} if place in self._pins else asked
         expires = request.get("expires", 0) / 1e9
         async with self._inbox() as (inbox, arrived):
             payload = json.dumps(request).encode()
@@ -127,6 +134,9 @@ class Client:
                 delivery.messages.append(message)
                 if pin := (message.headers or {}).get("Nats-Pin-Id"):
                     self._pins[place] = pin
+        if delivery.status.startswith(WRONG_PIN) and request.get("id") == self._pins.get(place, ""):
+            del self._pins[place]
+            return await self.pull(stream, consumer, asked)
         return delivery
 
     @contextlib.asynccontextmanager

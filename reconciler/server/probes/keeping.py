@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable, Mapping
 
 from reconciler.core.effect import Side
 from reconciler.core.resource import Json
 from reconciler.server.probes.client import Client
-from reconciler.server.probes.record import Notes
+from reconciler.server.probes.record import FAILS, Notes
 from reconciler.server.probes.scene import Body
 
 FIRST = "{first}"
@@ -20,6 +21,10 @@ GETS: Gets = (
 )
 
 
+TIMES = 12
+"""How often a get is tried of which several streams may answer, so that each of them does."""
+
+
 async def stored(client: Client, notes: Notes, stream: str, body: Body, when: str, *given: str) -> None:
     """How many messages of which subject; a copy is on a side of its own."""
     info = await client.ask(f"STREAM.INFO.{stream}", {"subjects_filter": ">"})
@@ -27,15 +32,22 @@ async def stored(client: Client, notes: Notes, stream: str, body: Body, when: st
     notes.add(f"stored {when} in {stream}", side, info if isinstance(info, str) else _state(info["state"]), *given)
 
 
-async def getting(client: Client, notes: Notes, stream: str, subject: str, gets: Gets) -> None:
+async def getting(client: Client, notes: Notes, stream: str, subject: str, gets: Gets, *, answers: int = 1) -> None:
+    """So many streams may answer, any of them each time."""
     given = f"stored at first in {stream}"
     for words, endpoint, body in gets:
         asked = {key: subject if value == FIRST else value for key, value in body.items()} if body else None
-        answer = await client.get(endpoint.format(stream=stream, first=subject), asked)
-        notes.add(f"get {words} from {stream}", Side.DIRECT_GETS, answer, given)
+        place = endpoint.format(stream=stream, first=subject)
+        found = await asyncio.gather(*(client.get(place, asked) for _ in range(TIMES if answers > 1 else 1)))
+        notes.add(f"get {words} from {stream}", Side.DIRECT_GETS, _any_of(found), given)
     message = await client.ask(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
-    found = message if isinstance(message, str) else f"message {message['message']['seq']}"
-    notes.add(f"get from the leader of {stream}", Side.DIRECT_GETS, found, given)
+    led = message if isinstance(message, str) else f"message {message['message']['seq']}"
+    notes.add(f"get from the leader of {stream}", Side.DIRECT_GETS, led, given)
+
+
+def _any_of(found: Iterable[str]) -> str:
+    """What brought something first."""
+    return " or ".join(sorted(set(found), key=lambda one: (one.startswith(FAILS), one)))
 
 
 async def deleting(client: Client, notes: Notes, stream: str, subject: str) -> None:

@@ -49,6 +49,8 @@ FRESH: tuple[tuple[str, Body], ...] = (
 """Readers that somebody starts anew."""
 
 
+FIRST, STANDBY = "", " as a standby"
+"""Which of two clients of a consumer does something."""
 WAITS: Pulls = (
     ("two of low priority", {"batch": 2, "expires": HOUR, "priority": 5}),
     ("two", {"batch": 2, "expires": HOUR}),
@@ -76,6 +78,15 @@ async def reading(client: Client, notes: Notes, stream: str, name: str, body: Bo
     return await _handing_back(client, notes, stream, name, body, waits)
 
 
+Contests = Mapping[str, Mapping[str, Mapping[str, Json]]]
+CONTESTS: Contests = {
+    "pinned_client": {FIRST: {}, STANDBY: {}},
+    "overflow": {FIRST: {}, STANDBY: {"min_pending": 1000}},
+    "prioritized": {FIRST: {"priority": 5}, STANDBY: {"priority": 1}},
+}
+"""What two clients of one priority group ask for, as its policy has it."""
+
+
 @contextlib.asynccontextmanager
 async def waiting(client: Client, scene: Scene) -> AsyncIterator[Waits]:
     """What clients get that wait meanwhile, each for the group that its consumer has at first."""
@@ -83,10 +94,24 @@ async def waiting(client: Client, scene: Scene) -> AsyncIterator[Waits]:
         found: dict[str, Delivery] = {}
         for stream, name in scene.waits:
             groups = scene.consumers[stream, name].get("priority_groups")
-            for words, request in WAITS:
-                asked = {**request, "group": groups[0]} if groups else {"batch": request["batch"], "expires": HOUR}
-                pull = client.waiting(stream, name, asked)
-                found[f"wait for {words} by {stream}/{name}"] = await stack.enter_async_context(pull)
+            for who, puller in ((FIRST, client), (STANDBY, client.standby)):
+                for words, request in WAITS:
+                    asked = {**request, "group": groups[0]} if groups else {"batch": request["batch"], "expires": HOUR}
+                    pull = puller.waiting(stream, name, asked)
+                    found[f"wait for {words}{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
+        yield found
+
+
+@contextlib.asynccontextmanager
+async def contending(client: Client, scene: Scene, contests: Contests) -> AsyncIterator[Waits]:
+    """What two clients get that wait for the same group meanwhile, as the policy has it that they know."""
+    async with contextlib.AsyncExitStack() as stack:
+        found: dict[str, Delivery] = {}
+        for (stream, name), body in scene.consumers.items():
+            for who, request in contests.get(str(body.get("priority_policy")), {}).items():
+                asked = {"batch": 2, "expires": HOUR, "group": body["priority_groups"][0], **request}
+                pull = (client.standby if who is STANDBY else client).waiting(stream, name, asked)
+                found[f"contend for two{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
         yield found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nats.aio.msg import Msg
@@ -12,6 +12,8 @@ from reconciler.core.resource import Json
 from reconciler.server.probes.client import Client
 
 Body = Mapping[str, Json]
+Change = tuple[str, Body]
+"""A request that changes a scene: endpoint and body."""
 PULLED, ACKNOWLEDGED = 5, 2
 """Of each consumer's messages, before anything changes."""
 BEGINS = 10
@@ -37,19 +39,46 @@ class Scene:
     """Where publishers of a stream publish; the last one holds nothing that has to stay."""
     waits: tuple[tuple[str, str], ...] = ()
     """Pull consumers whose clients have got everything, and wait for more while something changes."""
+    since: tuple[Change, ...] = ()
+    """What was changed after all of it was made, and before any client came."""
     listen: tuple[str, ...] = ()
     """Subjects to which the server itself publishes."""
     begins: int = BEGINS
     """Of the messages, those that are there when readers begin."""
 
+    @property
+    def gets(self) -> Mapping[str, str]:
+        """Streams that clients get messages from directly, with a subject of each: a copy holds what its origin does."""
+        found = {stream: subjects[0] for stream, subjects in self.subjects.items()}
+        for stream, body in self.streams.items():
+            for origin in _origins(body):
+                found |= {stream: found[origin]} if stream not in found and origin in found else {}
+        return found
+
+    def answers(self, stream: str) -> int:
+        """How many streams may answer direct gets of this one: itself, and its mirrors."""
+        mirrors = [name for name, body in self.streams.items() if stream in _origins({"mirror": body.get("mirror")})]
+        return 1 + len(mirrors)
+
+
+def _origins(body: Body) -> Iterator[str]:
+    yield from (one["name"] for one in (body.get("mirror"), *(body.get("sources") or ())) if one)
+
 
 async def build(client: Client, scene: Scene) -> None:
     """Raises Unmade."""
+    await make(client, scene)
+    await begin(client, scene)
+
+
+async def make(client: Client, scene: Scene) -> None:
+    """Before any client comes. Raises Unmade."""
     for name, body in scene.streams.items():
         made(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
     for (stream, name), body in scene.consumers.items():
         made(await client.ask(*consumer_request(stream, name, body, "create")))
-    await begin(client, scene)
+    for endpoint, body in scene.since:
+        made(await client.ask(endpoint, body))
 
 
 async def begin(client: Client, scene: Scene) -> None:
@@ -65,8 +94,11 @@ async def begin(client: Client, scene: Scene) -> None:
 
 
 async def _short_lives(scene: Scene) -> None:
-    """What is stored for less than a second is gone before clients come, so that nobody's haste decides who gets it."""
-    ages = [int(body.get("max_age") or 0) / 1e9 for body in scene.streams.values()]
+    """What is stored for less than a second is gone before clients come, and what is in flight or pinned for less is free before
+    they wait for it, so that nobody's haste decides who gets it."""
+    times = [body.get("max_age") for body in scene.streams.values()]
+    times += [scene.consumers[one].get(name) for one in scene.waits for name in ("ack_wait", "priority_timeout")]
+    ages = [int(time or 0) / 1e9 for time in times]
     if shortest := [age for age in ages if 0 < age < 1]:
         await asyncio.sleep(2 * max(shortest) + 0.1)
 
@@ -76,12 +108,13 @@ def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[s
     return f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "action": action, "config": config}
 
 
-async def settled(client: Client, scene: Scene) -> None:
-    """Waits until three looks in a row find the same, and every copy has heard from its origins."""
+async def settled(client: Client, streams: Iterable[str], seen: Callable[[], object] = lambda: None) -> None:
+    """Waits until three looks in a row find the same, also at what was `seen` meanwhile, and every copy has heard from its
+    origins."""
     looks: list[object] = []
     for _ in range(SETTLES):
-        infos = [await client.ask(f"STREAM.INFO.{name}") for name in scene.streams]
-        looks.append([_position(info) for info in infos])
+        infos = [await client.ask(f"STREAM.INFO.{name}") for name in streams]
+        looks.append([seen(), *(_position(info) for info in infos)])
         if looks[-3:] == 3 * looks[-1:] and not any(_is_late(info) for info in infos):
             return
         await asyncio.sleep(0.03)
@@ -102,13 +135,13 @@ async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
     before = None
     for number, (subject, size) in enumerate(scene.messages[start:end], start + 1):
         if before is not None and home.get(subject) != home.get(before):
-            await settled(client, scene)
+            await settled(client, scene.streams)
         headers = {"Nats-Msg-Id": f"m{number}", "Kind": "scene"}
         if home.get(subject) in counting:
             size, headers = 0, {**headers, "Nats-Incr": "+1"}  # noqa: PLW2901
         await client.nc.publish(subject, b"x" * size, headers=headers)
         before = subject
-    await settled(client, scene)
+    await settled(client, scene.streams)
 
 
 async def _begin(client: Client, stream: str, name: str, body: Body) -> None:

@@ -1,0 +1,82 @@
+"""What members of an elastic group experience when it changes in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reconciler.core.effect import Side
+from reconciler.core.rule import Finding, Outcome
+from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.movement import moving, owners
+from reconciler.kinds.primitives.felt import EVERY, UNSET, felt
+from reconciler.kinds.primitives.foretold import Effects, Moved, foretold
+from reconciler.kinds.primitives.group_rules import is_current
+from reconciler.kinds.primitives.group_spec import FIELDS
+from reconciler.kinds.primitives.known import Known
+from reconciler.kinds.primitives.words import listed, some
+
+MEMBERS = (
+    felt(
+        601,
+        Side.READERS,
+        EVERY,
+        "Partitions move between members with what is queued on them, and every member makes its consumer anew: what is in "
+        "flight is delivered again.",
+    ),
+    felt(304, Side.READERS, UNSET, "Nobody consumes any more.", "nobody is left"),
+)
+MADE_ANEW = (
+    felt(
+        101,
+        Side.READERS,
+        EVERY,
+        "The group is made anew: its members end until their owners start them again, and what is in flight is delivered again.",
+        also=(Side.COPIES,),
+    ),
+)
+OTHER_MESSAGES = (
+    *MADE_ANEW,
+    felt(
+        101, Side.STORED, EVERY, "The new queue takes in what its filters match, and nothing else of what is not done."
+    ),
+)
+
+
+@foretold(601, "handed-over-in-flight")
+def handed_over_in_flight(moved: Moved) -> Iterable[Finding]:
+    """A member loses partitions while it works on messages that it has not acknowledged: their new owner gets them as well, and
+    may be done with a later message of the same key before.
+
+    Members let go of their consumers as soon as the record changes, whatever they are working on.
+
+    Instead: let the members that lose partitions finish first, or see to it that processing a message twice does no harm.
+    """
+    change, view = moved.change, moved.view
+    if not is_current(change) or change.live is None or change.desired is None:
+        return
+    if moved.field == "member_mappings" and change.touches("members"):
+        return  # one change of both is one handover
+    now, then = owners(change.live.config), owners(change.desired.config)
+    losers = sorted({owner for number in moving(now, then) if (owner := now[number]) is not None})
+    consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {}) if view.snapshot else {}
+    busy = {name: flying for name in losers if (flying := _in_flight(consumers.get(name, {})))}
+    if busy:
+        flying = sum(busy.values())
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path=moved.path,
+            message=f"{listed([*busy])} hand{'s' if len(busy) == 1 else ''} over partitions with up to {some(flying, 'message')} in "
+            "flight: the new owners get them while the old ones may still be at work on them",
+            fix="let these members finish first, or see to it that processing a message twice does no harm",
+        )
+
+
+def _in_flight(info: Mapping[str, object]) -> int:
+    return int(str(info.get("num_ack_pending") or 0))
+
+
+EFFECTS = Effects(
+    family="EG",
+    fields={name: Known(unit=FIELDS[name].unit, felt=MEMBERS) for name in ("members", "member_mappings")},
+    families=(handed_over_in_flight,),
+)
