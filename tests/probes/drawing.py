@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from reconciler.core.resource import Address
@@ -223,8 +224,8 @@ class Case:
 
     @property
     def ages(self) -> bool:
-        """Whether what is stored has to be older than a short age before it is looked at."""
-        return SHORT in (self.becomes("max_age"), self.becomes("ttl"))
+        """Whether what is stored has to be older than a short age or window before anything changes."""
+        return SHORT in (self.becomes("max_age"), self.becomes("ttl"), self.was("duplicate_window"))
 
     def __str__(self) -> str:
         changed = ", ".join(f"{name} {self.was(name)} → {self.becomes(name)}" for name in sorted(self.changed))
@@ -249,13 +250,18 @@ def _pause(body: Body) -> list[Change]:
     return [("CONSUMER.PAUSE.S.c", {"pause_until": until} if until else {})]
 
 
+OF_ONE_SCENE = 4
+"""Changes, each by itself: what a scene shows without one is played once for all of them."""
+
+
 def cases(minor: str, seed: int = 1, kinds: Sequence[str] = ()) -> Iterator[Case]:
     """Always the same ones for a version, a seed and these kinds: all of them, if none is named."""
     dice, version = random.Random(f"{minor} {seed}"), Version.parse(VERSIONS[minor])
     chosen = [kind for kind, (_, often) in KINDS.items() if not kinds or kind in kinds for _ in range(often)]
     while True:
-        case = KINDS[dice.choice(chosen)][0](dice, version)
-        if case.changed:
+        for case in islice(KINDS[dice.choice(chosen)][0](dice, version), OF_ONE_SCENE):
+            if not case.changed:
+                continue
             yield _restarted(case) if dice.random() < (0.4 if "deliver_group" in case.changed else 0.04) else case
 
 
@@ -311,75 +317,78 @@ def _new(body: Body, version: Version) -> Body:
     return {**_legal(body, version), "sealed": False}
 
 
-def _stream(dice: random.Random, version: Version) -> Case:
-    before = _stream_body(dice, version)
-    after, before = _legal(_changed(dice, before, STREAM, version), version), _new(before, version)
+def _stream(dice: random.Random, version: Version) -> Iterator[Case]:
+    drawn = _stream_body(dice, version)
+    before = _new(drawn, version)
     consumers = {}
     if dice.random() < 0.8:
         is_pushed = dice.random() < 0.2
         consumers = {("S", "c"): _reader({}, before, version, is_pushed=is_pushed)}
     scene = _scene(before, consumers, dice)
-    wishes = {Address.of("stream", "S"): after, **_readers(consumers)}
-    return Case(
-        scene=scene, address=Address.of("stream", "S"), before=before, after=after, request=_update, wishes=wishes
-    )
+    while True:
+        after = _legal(_changed(dice, drawn, STREAM, version), version)
+        wishes = {Address.of("stream", "S"): after, **_readers(consumers)}
+        yield Case(
+            scene=scene, address=Address.of("stream", "S"), before=before, after=after, request=_update, wishes=wishes
+        )
 
 
 def _reader_case(
     dice: random.Random, version: Version, fields: Fields, *, kept: Body | None = None, is_pushed: bool = False
-) -> Case:
+) -> Iterator[Case]:
     stream = {"subjects": ["s.>"], "storage": "memory"}
     if dice.random() < 0.4:
         stream = _new(_stream_body(dice, version), version)
     address = Address.of("consumer", "S", "c")
     drawn = {**_base(dice, fields, version), **(kept or {})}
     before = _reader(drawn, stream, version, is_pushed=is_pushed)
-    after = _reader(_changed(dice, drawn, fields, version), stream, version, is_pushed=is_pushed)
     scene = _scene(stream, {("S", "c"): before}, dice)
-    wishes = {Address.of("stream", "S"): stream, address: after}
-    return Case(
-        scene=scene, address=address, before=before, after=after, wishes=wishes,
-        request=lambda body: consumer_request("S", "c", body, "update"),
-    )  # fmt: skip
+    while True:
+        after = _reader(_changed(dice, drawn, fields, version), stream, version, is_pushed=is_pushed)
+        wishes = {Address.of("stream", "S"): stream, address: after}
+        yield Case(
+            scene=scene, address=address, before=before, after=after, wishes=wishes,
+            request=lambda body: consumer_request("S", "c", body, "update"),
+        )  # fmt: skip
 
 
-def _consumer(dice: random.Random, version: Version) -> Case:
+def _consumer(dice: random.Random, version: Version) -> Iterator[Case]:
     return _reader_case(dice, version, CONSUMER)
 
 
-def _pushed(dice: random.Random, version: Version) -> Case:
+def _pushed(dice: random.Random, version: Version) -> Iterator[Case]:
     return _reader_case(dice, version, PUSHED, is_pushed=True)
 
 
-def _priority(dice: random.Random, version: Version) -> Case:
+def _priority(dice: random.Random, version: Version) -> Iterator[Case]:
     """A consumer with two clients in one priority group."""
     return _reader_case(dice, version, PRIORITY, kept={"priority": dice.choice(PRIORITY["priority"][1:])})
 
 
-def _bucket(dice: random.Random, version: Version) -> Case:
+def _bucket(dice: random.Random, version: Version) -> Iterator[Case]:
     return _bucket_case(dice, version, "kv_bucket", BUCKET, bucket(max_msgs_per_subject=1))
 
 
-def _store(dice: random.Random, version: Version) -> Case:
+def _store(dice: random.Random, version: Version) -> Iterator[Case]:
     return _bucket_case(dice, version, "object_store", STORE, store())
 
 
-def _bucket_case(dice: random.Random, version: Version, kind: str, fields: Fields, plain: Scene) -> Case:
+def _bucket_case(dice: random.Random, version: Version, kind: str, fields: Fields, plain: Scene) -> Iterator[Case]:
     before = {**_base(dice, fields, version), "sealed": False, "storage": "memory"}
     if "sealed" not in fields:
         del before["sealed"]
-    after = _changed(dice, before, fields, version)
     name, usual = next(iter(plain.streams.items()))
     address = Address.of(kind, name.partition("_")[2])
     scene = Scene(
         streams={name: {**usual, **_served(before)}}, messages=plain.messages, subjects=plain.subjects,
         listen=("republished.>",),
     )  # fmt: skip
-    before, after = _tidy(before), _tidy(after)
-    return Case(
-        scene=scene, address=address, before=before, after=after, wishes={address: after},
-        request=lambda body: (f"STREAM.UPDATE.{name}", {"name": name, **usual, **_served(body)}),
-    )  # fmt: skip
+    while True:
+        after = _tidy(_changed(dice, before, fields, version))
+        yield Case(
+            scene=scene, address=address, before=_tidy(before), after=after, wishes={address: after},
+            request=lambda body: (f"STREAM.UPDATE.{name}", {"name": name, **usual, **_served(body)}),
+        )  # fmt: skip
 
 
 def _update(body: Body) -> Change:
@@ -410,21 +419,22 @@ def _scene(stream: Body, consumers: Mapping[tuple[str, str], Body], dice: random
     )  # fmt: skip
 
 
-def _copy(dice: random.Random, version: Version) -> Case:
+def _copy(dice: random.Random, version: Version) -> Iterator[Case]:
     """A stream that takes from another, to which publishers publish."""
     fields, kept = dice.choice(((COPY, {"sources": [{"name": "O"}]}), (MIRROR, {"mirror": {"name": "O"}})))
     before = _tidy({**kept, "storage": "memory", **_base(dice, fields, version), **kept})
-    after = _tidy(_changed(dice, before, fields, version))
     origin = {"subjects": ["s.>"], "storage": "memory"}
     consumers = {("S", "c"): {"ack_policy": "explicit", "ack_wait": HOUR}}
     scene = Scene(streams={"O": origin, "S": before}, consumers=consumers, messages=MESSAGES, subjects={"O": SUBJECTS})
-    wishes = {Address.of("stream", "O"): origin, Address.of("stream", "S"): after, **_readers(consumers)}
-    return Case(
-        scene=scene, address=Address.of("stream", "S"), before=before, after=after, request=_update, wishes=wishes
-    )
+    while True:
+        after = _tidy(_changed(dice, before, fields, version))
+        wishes = {Address.of("stream", "O"): origin, Address.of("stream", "S"): after, **_readers(consumers)}
+        yield Case(
+            scene=scene, address=Address.of("stream", "S"), before=before, after=after, request=_update, wishes=wishes
+        )
 
 
-def _mirror(dice: random.Random, version: Version) -> Case:
+def _mirror(dice: random.Random, version: Version) -> Iterator[Case]:
     """A mirror that answers direct gets, its own and those of its origin, which may have changed since it was made."""
     kept: Body = {"mirror": dice.choice(({"name": "O"}, {"name": "O"}, {"name": "O", "filter_subject": "s.a"}))}
     storage = dice.choice(("memory", "file"))
@@ -436,12 +446,13 @@ def _mirror(dice: random.Random, version: Version) -> Case:
     made, origin = _legal(made, version), _legal(origin, version)
     is_of_mirror = dice.random() < 0.6
     before, fields, name = (mirror, MIRROR, "S") if is_of_mirror else (origin, ORIGIN, "O")
-    after = _tidy(_changed(dice, before, fields, version))
-    after = after if is_of_mirror else _legal(after, version)
     since = () if made == origin else (_update_of("O", origin),)
     scene = Scene(streams={"O": made, "S": mirror}, messages=MESSAGES, subjects={"O": SUBJECTS}, since=since)
-    wishes = {Address.of("stream", "O"): origin, Address.of("stream", "S"): mirror, Address.of("stream", name): after}
-    return Case(scene=scene, address=Address.of("stream", name), before=before, after=after, wishes=wishes)
+    live, changing = {Address.of("stream", "O"): origin, Address.of("stream", "S"): mirror}, Address.of("stream", name)
+    while True:
+        after = _tidy(_changed(dice, before, fields, version))
+        after = after if is_of_mirror else _legal(after, version)
+        yield Case(scene=scene, address=changing, before=before, after=after, wishes={**live, changing: after})
 
 
 FEW, KEYS = 4, "abcdefgh"
@@ -466,12 +477,11 @@ SOURCE: Fields = {
 """Of a group's stream; where it drops messages, haste decides which of them a queue has taken in."""
 
 
-def _group(dice: random.Random, version: Version) -> Case:
+def _group(dice: random.Random, version: Version) -> Iterator[Case]:
     """An elastic group with members at work."""
     drawn = {name: dice.choice(GROUP[name]) for name in ("membership", "max_members", "partitioning_filters")}
     drawn |= _base(dice, GROUP, version)
-    changed = _changed(dice, drawn, {"membership": GROUP["membership"]} if dice.random() < 0.5 else GROUP, version)
-    before, after = _membership(drawn), _membership(changed)
+    before = _membership(drawn)
     stream, group = {"subjects": ["s.>"], "storage": "memory"}, Address.of("elastic_group", "S", "g")
     scene = Scene(
         streams={"S": stream}, messages=tuple((f"s.{KEYS[number % len(KEYS)]}", 20) for number in range(30)),
@@ -479,14 +489,15 @@ def _group(dice: random.Random, version: Version) -> Case:
     )  # fmt: skip
     source = Address.of("stream", "S")
     made: Mapping[Address, Body] = {source: stream, group: before}
-    case = Case(
-        scene=scene, address=group, before=before, after=after, wishes={source: stream, group: after}, made=(made,),
-        groups=(Group(address=group, members=tuple("abcd"), partitions=FEW + 2),),
-    )  # fmt: skip
-    if dice.random() < 0.8:
-        return case
-    after = _tidy(_changed(dice, stream, SOURCE, version))
-    return replace(case, address=source, before=stream, after=after, wishes={**made, source: after})
+    crew = (Group(address=group, members=tuple("abcd"), partitions=FEW + 2),)
+    while True:
+        changing: tuple[Address, Body, Body] = source, stream, _tidy(_changed(dice, stream, SOURCE, version))
+        if dice.random() < 0.8:
+            fields = {"membership": GROUP["membership"]} if dice.random() < 0.5 else GROUP
+            changing = group, before, _membership(_changed(dice, drawn, fields, version))
+        address, was, after = changing
+        wishes = {**made, address: after}
+        yield Case(scene=scene, address=address, before=was, after=after, wishes=wishes, made=(made,), groups=crew)
 
 
 def _membership(drawn: Body) -> Body:
@@ -503,7 +514,7 @@ def _readers(consumers: Mapping[tuple[str, str], Body]) -> dict[Address, Body]:
     return {Address.of("consumer", *names): body for names, body in consumers.items()}
 
 
-KINDS: Mapping[str, tuple[Callable[[random.Random, Version], Case], int]] = {
+KINDS: Mapping[str, tuple[Callable[[random.Random, Version], Iterator[Case]], int]] = {
     "stream": (_stream, 3), "consumer": (_consumer, 3), "pushed": (_pushed, 1), "bucket": (_bucket, 1), "store": (_store, 1),
     "copy": (_copy, 1), "priority": (_priority, 1), "mirror": (_mirror, 1), "group": (_group, 1),
 }  # fmt: skip

@@ -101,15 +101,39 @@ class Room:
 
     def __init__(self, pair: tuple[Account, Account], together: Together | None = None) -> None:
         self._pair, self._together = pair, together
+        self._unchanged: tuple[Scene, bool, Record] | None = None
+        """The last scene that was played without any change, whether it had to age, and what it showed."""
 
     async def play(self, case: Case) -> Judged | NotTaken:
-        """What does not fit is played anew: what no longer differs then was no effect of the change."""
-        found = await self._twice(case)
-        for times in AGAIN:
-            if isinstance(found, NotTaken) or not (found.unforetold or found.wolves):
+        """What does not fit is played anew, on both twins at once: what no longer differs then was no effect of the change."""
+        found = await (self._twice(case) if self._together else self._alone(case))
+        for times in (*(() if self._together else (1.0,)), *AGAIN):
+            if isinstance(found, NotTaken) or not (found.unforetold or found.wolves or found.needs_another_twin):
                 return found
             found = await self._twice(case, times)
         return found
+
+    async def _alone(self, case: Case) -> Judged | NotTaken:
+        """Beside what its scene showed without a change, which is played once for all changes of it."""
+        try:
+            before = await self._without_change(case)
+            async with _emptied(self._pair[1]) as changed, _playing(changed, case) as moved:
+                told = said(await _plan(changed, case.wishes), case.address)
+                if told.is_refused:
+                    return Judged(case=case, said=told, felt=())
+                await _carry_out(case, changed)
+                await asyncio.sleep(SETTLED)
+                after = await moved.record(case)
+        except Unmade as refusal:
+            return NotTaken(case, str(refusal))
+        return Judged(case=case, said=told, felt=differences(before, after))
+
+    async def _without_change(self, case: Case) -> Record:
+        if self._unchanged is None or self._unchanged[0] is not case.scene or self._unchanged[1] is not case.ages:
+            async with _emptied(self._pair[0]) as control, _playing(control, case) as calm:
+                await asyncio.sleep(SETTLED)
+                self._unchanged = case.scene, case.ages, await calm.record(case)
+        return self._unchanged[2]
 
     async def _twice(self, case: Case, times: float = 1.0) -> Judged | NotTaken:
         """Again beside a twin with the harmless part of the change, where that could be all that shows."""

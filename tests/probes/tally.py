@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, groupby, islice
 
 from reconciler.server.probes.record import is_relief
 from tests.probes.drawing import Case, cases
@@ -106,12 +106,13 @@ def play(minor: str, number: int, seed: int = 1, at_a_time: int = AT_A_TIME, kin
 
 
 async def _play(pool: Pool, minor: str, drawn: list[Case], at_a_time: int) -> Tally:
-    tally, waiting = Tally(), (case for case in drawn if not case.restarts)
+    tally = Tally()
+    waiting = (list(same) for _, same in groupby((one for one in drawn if not one.restarts), lambda one: id(one.scene)))
     pairs = [twins(pool, minor) for _ in range(min(at_a_time, len(drawn)))]
 
     async def one_room(pair: tuple[Account, Account]) -> None:
         room = Room(pair)
-        for case in waiting:
+        for case in chain.from_iterable(waiting):
             tally.add(await room.play(case))
 
     await asyncio.gather(*map(one_room, pairs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from reconciler.core.amount import Amount, exactly
-from reconciler.core.resource import Json
+from reconciler.core.resource import Config, Json
 from reconciler.core.rule import Finding, Outcome
 from reconciler.core.units import show_duration
 from reconciler.kinds.consumer.around import is_work_queue, stream_of
@@ -144,8 +144,9 @@ def vanishes_when_idle(moved: Moved) -> Iterable[Finding]:
     """`inactive_threshold` is set or lowered, or taken over from the `consumer_limits` of the stream: the server deletes the
     consumer with its position when no client has used it for so long, durable or not.
 
-    While messages are in flight it waits for their acknowledgement first. Where a client waits on the consumer now, this
-    only warns: it takes an outage of that length.
+    While messages are in flight it waits for their acknowledgement first. From an interest stream it then also removes the
+    messages that no other consumer wants. Where a client waits on the consumer now, this only warns: it takes an outage of
+    that length.
 
     Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` write a longer one here.
     """
@@ -154,8 +155,7 @@ def vanishes_when_idle(moved: Moved) -> Iterable[Finding]:
     idle = f"after {_after(moved)} without a client" + (
         f", or {show_duration(threshold + wait)} while messages are in flight," if wait else ""
     )
-    unread = behind(_info(moved))
-    lose = f", and {some(unread, 'message')} {'loses its' if unread == 1 else 'lose their'} reader" if unread else ""
+    lose = _left_behind(behind(_info(moved)), stream_of(moved.change, moved.view) or {})
     is_used = _is_used(moved)
     yield Finding(
         outcome=Outcome.WARNS if is_used else Outcome.NEEDS_CONSENT,
@@ -165,6 +165,15 @@ def vanishes_when_idle(moved: Moved) -> Iterable[Finding]:
         + ("a client is there now" if is_used else "no client waits on it now"),
         fix="write a longer inactive_threshold, or none",
     )
+
+
+def _left_behind(unread: int, stream: Config) -> str:
+    """What becomes of messages when their consumer has gone, to go on a sentence."""
+    lose = f", and {some(unread, 'message')} {'loses its' if unread == 1 else 'lose their'} reader" if unread else ""
+    if stream.get("retention") != "interest":
+        return lose
+    drops = "removes from this interest stream what no other consumer wants"
+    return f"{lose}: it {drops}" if unread else f", and {drops} by then"
 
 
 @foretold(605, "delivered-again")

@@ -306,8 +306,9 @@ class ConsumerConfig(Terms):
                     604,
                     Side.POSITIONS,
                     TIGHTER,
-                    "The consumer is deleted with its position when it is idle for so long.",
-                    also=(Side.READERS,),
+                    "The consumer is deleted with its position when it is idle for so long; from an interest stream, the messages "
+                    "that only it wanted.",
+                    also=(Side.READERS, Side.STORED),
                 ),
                 gain(WIDER, "It is kept for longer.", Side.POSITIONS, Side.READERS),
             ),
