@@ -254,12 +254,12 @@ OF_ONE_SCENE = 4
 """Changes, each by itself: what a scene shows without one is played once for all of them."""
 
 
-def cases(minor: str, seed: int = 1, kinds: Sequence[str] = ()) -> Iterator[Case]:
+def cases(minor: str, seed: int = 1, kinds: Sequence[str] = (), of_one_scene: int = OF_ONE_SCENE) -> Iterator[Case]:
     """Always the same ones for a version, a seed and these kinds: all of them, if none is named."""
     dice, version = random.Random(f"{minor} {seed}"), Version.parse(VERSIONS[minor])
     chosen = [kind for kind, (_, often) in KINDS.items() if not kinds or kind in kinds for _ in range(often)]
     while True:
-        for case in islice(KINDS[dice.choice(chosen)][0](dice, version), OF_ONE_SCENE):
+        for case in islice(KINDS[dice.choice(chosen)][0](dice, version), of_one_scene):
             if not case.changed:
                 continue
             yield _restarted(case) if dice.random() < (0.4 if "deliver_group" in case.changed else 0.04) else case

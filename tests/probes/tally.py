@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
 
 from reconciler.server.probes.record import is_relief
-from tests.probes.drawing import Case, cases
+from tests.probes.drawing import OF_ONE_SCENE, Case, cases
 from tests.probes.judging import Judged
 from tests.probes.running import NotTaken, Room, Together, twins
 from tests.support.accounts import Account, Pool
@@ -96,11 +96,18 @@ def _simplest(found: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return simple
 
 
-def play(minor: str, number: int, seed: int = 1, at_a_time: int = AT_A_TIME, kinds: Sequence[str] = ()) -> Tally:
+def play(
+    minor: str,
+    number: int,
+    seed: int = 1,
+    at_a_time: int = AT_A_TIME,
+    kinds: Sequence[str] = (),
+    of_one_scene: int = OF_ONE_SCENE,
+) -> Tally:
     """On a server of its own."""
-    pool = Pool()
+    pool, drawn = Pool(), islice(cases(minor, seed, kinds, of_one_scene), number)
     try:
-        return asyncio.run(_play(pool, minor, list(islice(cases(minor, seed, kinds), number)), at_a_time))
+        return asyncio.run(_play(pool, minor, list(drawn), at_a_time))
     finally:
         pool.close()
 
