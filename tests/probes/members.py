@@ -115,7 +115,10 @@ class Member:
             self._news.clear()
             await self._follows()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), None if self.is_settled else TRIES_EVERY)
+                async with asyncio.timeout(
+                    None if self.is_settled else TRIES_EVERY
+                ):  # `wait_for` can swallow a cancellation
+                    await self._news.wait()
 
     async def _follows(self) -> None:
         """Whatever changes, an instance makes its consumer anew; whoever gains a partition is refused until the former owner has
