@@ -110,7 +110,8 @@ class _Chunks:
         while not self.over.is_set():
             self.moved.clear()
             try:
-                await asyncio.wait_for(self.moved.wait(), QUIET)
+                async with asyncio.timeout(QUIET):
+                    await self.moved.wait()
             except TimeoutError:
                 return f"nothing came for {QUIET:g} s after {self.size:_} bytes"
         if self.failed is not None:

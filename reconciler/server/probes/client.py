@@ -210,7 +210,8 @@ class Client:
 
 async def _next(arrived: asyncio.Queue[Msg], within: float) -> Msg | None:
     try:
-        return await asyncio.wait_for(arrived.get(), within)
+        async with asyncio.timeout(within):
+            return await arrived.get()
     except TimeoutError:
         return None
 
