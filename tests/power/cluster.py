@@ -83,7 +83,8 @@ class _Playing:
         before = file(self.folder, "before", self.scene.before)
         wanted = file(self.folder, "wanted", self.scene.wanted)
         assert (await carried_out(await plan(before, js, OPTIONS), js)).is_success
-        await settled(js)
+        async with asyncio.timeout(PATIENCE):
+            await settled(js)
         clients = Clients(nc, self.scene, self.node.home)
         for _ in range(6):
             await clients.publish()
