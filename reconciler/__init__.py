@@ -8,7 +8,7 @@
 
 A plan can be kept, reviewed and applied later; then exactly that is applied, as far as it still fits what is live:
 
->>> planned.save("plan.json")
+>>> reconciler.save_plan(planned, "plan.json")
 >>> saved = reconciler.load_plan("plan.json")
 >>> finished = reconciler.apply(saved, "nats://127.0.0.1:4222")
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "apply", "drift", "export", "load", "load_plan", "plan", "validate"]
+__all__ = ["__version__", "apply", "drift", "export", "load", "load_plan", "plan", "save_plan", "validate"]
 
 Path_ = str | Path
 
@@ -66,8 +66,15 @@ def drift(topology: Topology, server: str | ConnectOptions, options: PlanOptions
     return library.drift(topology, server, options)
 
 
+def save_plan(planned: Planned, path: Path_) -> None:
+    """Keep a plan, to apply exactly this later. Raises OSError where it cannot be written."""
+    from reconciler.workflow import saved  # noqa: PLC0415
+
+    saved.save(saved.keep(planned), Path(path))
+
+
 def load_plan(path: Path_) -> Saved:
-    """A plan that was kept with `Planned.save` or `plan --out`; one that was altered since is refused."""
+    """A plan that was kept with `save_plan` or `plan --out`; one that was altered since is refused."""
     from reconciler.workflow import saved  # noqa: PLC0415
 
     return saved.read(Path(path))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
-from reconciler.cli.apply import followed
+from reconciler.cli.applying import followed
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.filling import Values, values
 from reconciler.cli.planning import Made, Selection, making

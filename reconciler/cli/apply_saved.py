@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from reconciler.cli import common, exits
-from reconciler.cli.apply import Agreed, Manner, confirmed
+from reconciler.cli.applying import Agreed, Manner, confirmed
 from reconciler.cli.connecting import Connection
 from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress, say

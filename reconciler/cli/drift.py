@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common, exits
-from reconciler.cli.apply import Manner
+from reconciler.cli.applying import Manner
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.exposing import address, write_file
 from reconciler.cli.filling import NO_VALUES, Values, values

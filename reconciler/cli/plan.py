@@ -64,8 +64,10 @@ def plan_(
 
 
 def _save(made: Made, out: Path, files: Sequence[str]) -> None:
+    from reconciler.workflow import saved  # noqa: PLC0415 - only for who saves a plan
+
     try:
-        made.planned.save(out, files)
+        saved.save(saved.keep(made.planned, files), out)
     except OSError as error:
         raise common.cannot_write(out, error) from None
 

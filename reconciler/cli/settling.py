@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.cli import exits
-from reconciler.cli.apply import Manner, Run
+from reconciler.cli.applying import Manner, Run
 from reconciler.cli.common import Format
 from reconciler.cli.planning import Made
 from reconciler.cli.screen import paper, say, tell

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.core.diff import Action, FieldChange
+from reconciler.core.fields import FieldInfo, of_units
 from reconciler.core.journal import Run
-from reconciler.core.kind import FieldInfo, of_units
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.resource import Json
 

@@ -15,8 +15,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from reconciler.core.amount import Amounts
+from reconciler.core.fields import FieldInfo
 from reconciler.core.intents import Intent
-from reconciler.core.kind import FieldInfo
 from reconciler.core.rebase import as_remembered, keep_order, rebase
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Consent, Json, Resource, Terms, Where, no_terms, nowhere

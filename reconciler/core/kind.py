@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from reconciler.core.diff import Change, Consequence
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
-from reconciler.core.wire import Question, Snapshot, Step, Target, Version
-
-if TYPE_CHECKING:
-    from reconciler.core.diff import Change, Consequence
-    from reconciler.core.rule import Rule, View
-    from reconciler.core.stages import Opening, Tie
+from reconciler.core.rule import Rule, View
+from reconciler.core.stages import Opening, Tie
+from reconciler.core.wire import Question, Snapshot, Step, Target
 
 
 class Place(NamedTuple):
@@ -27,52 +25,6 @@ class Place(NamedTuple):
     """Key and value that tell kinds sharing a section apart: `("type", "elastic")`."""
     names: str = ".+"
     """The names it may have, as a pattern: no advice leads to others."""
-
-
-Unit = Literal["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldInfo:
-    """What reports and diffs need to know about a top-level field."""
-
-    unit: Unit = "text"
-    default: Json = None
-    """What the server uses when the field is absent, where that is fixed."""
-    ordered: bool = True
-    """False: the order of the list means nothing; comparing ignores it and writes keep the live order."""
-    nested_unordered: tuple[str, ...] = ()
-    """Paths of such lists inside this field, for example `tags` in `placement`."""
-    since: Version | None = field(default=None, compare=False)
-    """First server version that has the field; what was remembered by a tool that knew no such server lacks it."""
-    left_out: str = ""
-    """What absence means, in words, where `default` says it badly or not at all: `no limit`."""
-    nested: Mapping[str, FieldInfo] = field(default_factory=dict, compare=False)
-    """Fields of the mapping, or of each mapping in the list, that this field holds."""
-
-    def inside(self, path: Iterable[str | int]) -> FieldInfo:
-        """About a value inside this one; the items of a list are as the list says."""
-        info = self
-        for step in path:
-            if isinstance(step, str):
-                info = info.nested.get(step, FieldInfo())
-        return info
-
-    @property
-    def units(self) -> dict[str, Unit]:
-        """Of nested fields whose numbers are written in a way of their own; none of them lies any deeper."""
-        return {name: info.unit for name, info in self.nested.items() if info.unit in ("duration", "bytes", "count")}
-
-
-def of_units(units: Mapping[str, Unit]) -> dict[str, FieldInfo]:
-    """`FieldInfo.nested`, as far as `units` says it."""
-    return {name: FieldInfo(unit=unit) for name, unit in units.items()}
-
-
-def about(fields: Mapping[str, FieldInfo], path: str) -> FieldInfo:
-    """About what stands at a dotted path, as changes name it: `sources[1].opt_start_seq`."""
-    top, *rest = re.sub(r"\[\d+\]", "", path).split(".")
-    return fields.get(top, FieldInfo()).inside(rest)
 
 
 class Raw(NamedTuple):

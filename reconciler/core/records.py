@@ -21,7 +21,7 @@ from reconciler.core.entries import (
     read,
     unescaped,
 )
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Address, Config, Json, Resource
 from reconciler.core.wire import Entry, Version
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.core.diff import Action, Change, Consequence, differences
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Address, Config, Json, Resource
 from reconciler.core.wire import Step
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from reconciler.core.diff import Action, Change, compare
+from reconciler.core.fields import FieldInfo
 from reconciler.core.intents import Intent
-from reconciler.core.kind import FieldInfo
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Resource
 from reconciler.core.topology import Topology

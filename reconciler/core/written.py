@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Json
 from reconciler.core.units import show_bytes, show_duration, show_number
 

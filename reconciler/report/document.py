@@ -19,7 +19,7 @@ from reconciler.report.judgements import standing, worst_first
 from reconciler.report.paper import Paper
 
 if TYPE_CHECKING:
-    from reconciler.core.probe import Probe
+    from reconciler.core.rehearsal import Probe
 
 UNKNOWN = ("XX908", "unknown-scope")
 """What a change is reported under whose live state nobody could tell."""

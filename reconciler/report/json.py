@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from reconciler.core.amount import Amounts
 from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.core.diff import Consequence, FieldChange
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.plan import FORMAT, Plan, PlannedChange
 from reconciler.core.records import Owned
 from reconciler.core.rule import Other, Verdict

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from reconciler.core import consent
 from reconciler.core.diff import Action, Consequence
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.plan import PlannedChange
 from reconciler.core.rule import Outcome, Verdict
 from reconciler.core.selection import together

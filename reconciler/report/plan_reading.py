@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from reconciler.core.amount import Amount
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
-from reconciler.core.kind import FieldInfo, of_units
+from reconciler.core.fields import FieldInfo, of_units
 from reconciler.core.plan import FORMAT, Plan, PlannedChange
 from reconciler.core.records import Owned
 from reconciler.core.rule import Other, Outcome, Reaction, Verdict

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.core.probe import Felt, Foresight, Probe
-from reconciler.core.rehearsal import Missing
+from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe
 from reconciler.core.resource import Json
 from reconciler.report.names import named
 from reconciler.report.paper import Paper

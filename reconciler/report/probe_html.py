@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.core.probe import Foresight, Probe
+from reconciler.core.rehearsal import Foresight, Probe
 from reconciler.report.markup import Markup, element
 from reconciler.report.probe import HEAD, TITLE, Row, beside, caveat, consented, rows, silent, sums, verdict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.core.probe import Foresight, Probe
+from reconciler.core.rehearsal import Foresight, Probe
 from reconciler.report.gfm import code, folded, prose
 from reconciler.report.probe import HEAD, MOST, Row, beside, caveat, consented, rows, silent, sums, verdict
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.core.diff import FieldChange
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Json
 from reconciler.core.units import show_bytes
 from reconciler.core.written import written

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.events import Strayed
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Config, Json
 from reconciler.core.wire import Call, Entry, Step
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.core.diff import Change
 from reconciler.core.drift import FieldDrift, Item, Written
-from reconciler.core.kind import Context, Kind, about
+from reconciler.core.fields import about
+from reconciler.core.kind import Context, Kind
 from reconciler.core.pages import PAGES
 from reconciler.core.resource import Address, Declared, Json, Resource
 from reconciler.core.written import in_units

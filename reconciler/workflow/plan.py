@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -61,12 +61,6 @@ class Planned:
     options: PlanOptions = field(default_factory=PlanOptions)
     again: Again | None = None
     """How the same is planned from another look, where that is more than planning the topology."""
-
-    def save(self, path: str | Path, paths: Sequence[str] = ()) -> None:
-        """Keep it, to apply exactly this later. `paths`: how the files are named in a next command. Raises OSError."""
-        from reconciler.workflow import saved  # noqa: PLC0415 - which plans again when it applies one
-
-        saved.save(saved.keep(self, paths), Path(path))
 
 
 async def plan(topology: Topology, js: JetStream, options: PlanOptions | None = None) -> Planned:

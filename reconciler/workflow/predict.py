@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Config, Json, ServerDefault
 from reconciler.core.wire import Entry, Snapshot, Step
 from reconciler.kinds.primitives import consumer_config, stream_config

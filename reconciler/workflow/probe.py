@@ -16,8 +16,7 @@ from typing import TypeVar
 from reconciler.core.events import Finished
 from reconciler.core.pages import PLANNING
 from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.probe import Felt, Foresight, Probe, Unshown
-from reconciler.core.rehearsal import Missing, Rehearsal
+from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot
 from reconciler.kinds import REGISTRY

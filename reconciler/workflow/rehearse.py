@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from reconciler.core.diff import FieldChange
 from reconciler.core.events import Finished
-from reconciler.core.kind import about
+from reconciler.core.fields import about
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.rehearsal import TIERS, Missing, Rehearsal, Restarted
 from reconciler.core.resource import Address, Json

@@ -53,6 +53,7 @@ class Reviewed:
 
 
 def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
+    """The plan with what it takes to apply exactly this later. `paths`: how the files are named in a next command."""
     if made.topology is None:
         raise ValueError("this plan came from a file; copy that file")
     options = made.options

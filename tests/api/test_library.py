@@ -108,7 +108,7 @@ def test_the_kinds_load_neither_nats_nor_spark_nor_yaml() -> None:
 def test_a_plan_is_saved_loaded_and_applied_as_it_was_reviewed(account: Account, tmp_path: Path) -> None:
     topology = reconciler.load(written(tmp_path, ORDERS)).topology
     assert topology is not None
-    reconciler.plan(topology, where(account)).save(tmp_path / "plan.json")
+    reconciler.save_plan(reconciler.plan(topology, where(account)), tmp_path / "plan.json")
     saved = reconciler.load_plan(tmp_path / "plan.json")
     assert saved.plan.summary["create"] == 2
     assert len(reconciler.apply(saved, where(account)).done) == 2
@@ -119,7 +119,7 @@ def test_an_altered_plan_is_not_loaded(account: Account, tmp_path: Path) -> None
     topology = reconciler.load(written(tmp_path, ORDERS)).topology
     assert topology is not None
     file = tmp_path / "plan.json"
-    reconciler.plan(topology, where(account)).save(file)
+    reconciler.save_plan(reconciler.plan(topology, where(account)), file)
     file.write_text(file.read_text().replace("dispatch", "despatch"))
     with pytest.raises(CannotContinue, match="not as it was saved"):
         reconciler.load_plan(file)

@@ -21,6 +21,7 @@ from reconciler.core.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import PlanOptions, plan
+from reconciler.workflow.saved import keep, save
 from tests.bench.workload import requests, yaml
 from tests.cli.running import command, environment
 from tests.support.accounts import Account, Pool
@@ -91,7 +92,7 @@ async def _saved(account: Account, streams: int, file: Path) -> None:
     topology, options = _topology(streams), PlanOptions()
     nc = await account.connect()
     js = await JetStream.open(nc, within=30)
-    (await plan(topology, js, options)).save(file)
+    save(keep(await plan(topology, js, options)), file)
     await js.close()
     await nc.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.core.diff import Change, compare
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.records import Owned
 from reconciler.core.resource import Address, Config, Consent, Resource, ServerDefault, Terms
 

@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from reconciler.core.kind import FieldInfo, Kind, about, declared_config
+from reconciler.core.fields import FieldInfo, about
+from reconciler.core.kind import Kind, declared_config
 from reconciler.core.resource import Json, Terms
 from reconciler.core.units import BYTES, parse_bytes, parse_count, parse_duration, show_bytes, show_duration
 from reconciler.core.wire import Version

@@ -9,8 +9,7 @@ import pytest
 
 from reconciler.core.effect import Side
 from reconciler.core.events import Finished
-from reconciler.core.probe import Felt, Foresight, Probe, Unshown
-from reconciler.core.rehearsal import Missing, Rehearsal
+from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.probe import said

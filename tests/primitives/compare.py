@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis import HealthCheck, Phase, settings
 
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.rebase import rebase
 from reconciler.core.resource import Address, Resource
 from reconciler.kinds.primitives.patch import update_body

@@ -6,8 +6,7 @@ from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Consequence
 from reconciler.core.effect import Side
 from reconciler.core.plan import Plan
-from reconciler.core.probe import Felt, Foresight, Probe, Unshown
-from reconciler.core.rehearsal import Missing
+from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe, Unshown
 from reconciler.core.rule import Outcome
 from reconciler.core.wire import Target, Version
 from reconciler.report.document import Document

@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.core.diagnostic import SourceSpan
 from reconciler.core.diff import Action, Consequence, FieldChange
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.rule import Outcome, Verdict
 from reconciler.core.wire import Target, Version

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
-from reconciler.core.kind import FieldInfo, Unit
+from reconciler.core.fields import FieldInfo, Unit
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.records import Owned
 from reconciler.core.rule import Outcome, Verdict

@@ -6,7 +6,7 @@ import time
 
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action, FieldClass
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.plan import Plan
 from reconciler.core.rule import Outcome
 from reconciler.report.paper import Paper, coloured

@@ -14,8 +14,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from reconciler.core.effect import Side
-from reconciler.core.probe import Felt, Foresight, Probe
-from reconciler.core.rehearsal import Rehearsal
+from reconciler.core.rehearsal import Felt, Foresight, Probe, Rehearsal
 from reconciler.core.resource import Json
 from reconciler.core.wire import Snapshot
 from reconciler.kinds import foresight

@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.events import Done, Event, Failed, Finished, Started, Strayed, Waiting
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Config
 from reconciler.core.wire import Call, Entry, Step
 from reconciler.server import entry_steps

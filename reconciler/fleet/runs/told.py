@@ -8,7 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from reconciler.core.kind import FieldInfo, Registry, about
+from reconciler.core.fields import FieldInfo, about
+from reconciler.core.kind import Registry
 from reconciler.core.resource import Json
 from reconciler.kinds import REGISTRY
 from reconciler.report.fleet.seen import UNREMEMBERED, Count, Field, Strayed, Target

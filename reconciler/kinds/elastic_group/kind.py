@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Annotated
 
 from reconciler.core.diff import Action, Change
+from reconciler.core.fields import FieldInfo
 from reconciler.core.intents import intents
-from reconciler.core.kind import Context, FieldInfo, Kind, Place, Raw, declared_config
+from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
 from reconciler.core.resource import Address, Declared, Resource, Spec, text_like
 from reconciler.core.rule import View
 from reconciler.core.units import Bytes, Count

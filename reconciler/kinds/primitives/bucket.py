@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.kind import Context, FieldInfo, Raw, declared_config
+from reconciler.core.fields import FieldInfo
+from reconciler.core.kind import Context, Raw, declared_config
 from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.core.rule import View
 from reconciler.core.wire import Snapshot, Step

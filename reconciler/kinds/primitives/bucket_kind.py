@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from reconciler.core.kind import FieldInfo, Kind, Place, Raw
+from reconciler.core.fields import FieldInfo
+from reconciler.core.kind import Kind, Place, Raw
 from reconciler.core.resource import Terms
 from reconciler.core.rule import Rule
 from reconciler.kinds.primitives import bucket, losses, peers, sources_changed

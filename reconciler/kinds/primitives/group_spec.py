@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from reconciler.core.diff import Change
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.core.resource import Config, Json, Spec, Terms, text_like
 from reconciler.core.units import Count
 from reconciler.kinds.primitives.felt import fixed

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from reconciler.core.kind import FieldInfo, Unit
+from reconciler.core.fields import FieldInfo, Unit
 from reconciler.core.resource import Config, Json, model_in
 from reconciler.core.wire import Version
 from reconciler.kinds.primitives.felt import Felt

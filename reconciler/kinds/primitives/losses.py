@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.core.amount import Amount
 from reconciler.core.diff import Action, Change
-from reconciler.core.kind import Unit
+from reconciler.core.fields import Unit
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.core.wire import Question
 from reconciler.kinds.primitives import readers, surplus

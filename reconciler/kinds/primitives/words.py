@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.core.amount import Amount
 from reconciler.core.consent import entry
-from reconciler.core.kind import FieldInfo, Unit
+from reconciler.core.fields import FieldInfo, Unit
 from reconciler.core.units import BYTES, NANOSECONDS, show_duration, show_number
 from reconciler.core.written import written
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.core.diff import Action, Change
-from reconciler.core.kind import Unit
+from reconciler.core.fields import Unit
 from reconciler.core.resource import Address, Config, Json
 from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.core.wire import Version

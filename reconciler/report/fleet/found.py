@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.core.drift import Standing
-from reconciler.core.kind import FieldInfo
+from reconciler.core.fields import FieldInfo
 from reconciler.report.fleet.seen import UNREACHABLE, UNREMEMBERED, Count, Strayed, Target
 
 Row = Mapping[str, Any]
