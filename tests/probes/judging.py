@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from reconciler.core.effect import Side
+from reconciler.kinds.primitives.subjects import collide
 from reconciler.server.probes.record import Difference, is_relief, sides
 from tests.probes.drawing import HOUR, LOTS, SHORT, Case
 from tests.probes.saying import Said
@@ -20,6 +21,17 @@ def _becomes(field: str, *values: object) -> Excuse:
 def _is_full(field: Callable[[str], object]) -> bool:
     """Does a stream refuse what the battery publishes, since it holds as much as it may?"""
     return field("discard") == "new" and (field("max_msgs") == 10 or bool(field("discard_new_per_subject")))
+
+
+def _takes_others(case: Case) -> bool:
+    """Are the subjects that a consumer takes from then on none of those that it took before?"""
+    before, after = (_filters(value) for value in (case.was, case.becomes))
+    return not any(collide(one, other) for one in before for other in after)
+
+
+def _filters(field: Callable[[str], object]) -> list[str]:
+    several = field("filter_subjects")
+    return [str(one) for one in several] if isinstance(several, list) else [str(field("filter_subject") or ">")]
 
 
 FULL_COPY: tuple[Excuse, str] = (
@@ -61,6 +73,8 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
                    "what is skipped is missed when the pause ends"),
         "all in flight": (lambda case: case.was("max_ack_pending") == 4,
                           "clients that hold as much as they may get nothing more either way"),
+        "caught up": (lambda case: bool(case.scene.waits) and _takes_others(case),
+                      "clients that have got everything miss nothing that is stored, and count what comes"),
     },
     "ST607": {
         "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),

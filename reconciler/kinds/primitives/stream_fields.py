@@ -439,7 +439,13 @@ class StreamConfig(Terms):
                     EVERY,
                     "Consumers that ask for more are refused, and those that say nothing take it over.",
                 ),
-                gain(OTHER, "Consumers that clients make may ask for more.", Side.READERS, Side.POSITIONS),
+                gain(
+                    OTHER,
+                    "Consumers that clients make may ask for more, and copies go on that a limit kept from copying.",
+                    Side.READERS,
+                    Side.POSITIONS,
+                    Side.COPIES,
+                ),
             ),
         ),
     ] = None
