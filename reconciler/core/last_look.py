@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.core.diff import Action
 from reconciler.core.growth import lost, most
+from reconciler.core.identity import Seen, recreated, seen, stands
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.resource import Json
-from reconciler.core.saved import Seen, recreated, seen, stands
 from reconciler.core.wire import Call, Snapshot, Step, Version
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."

@@ -8,20 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.core.identity import Seen
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
 from reconciler.core.resource import Config, Json
 from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Step, Version
+from reconciler.core.wire import Snapshot
 
 ID_KEY = "id"
 """Key of the random id that tells this account from every other one, whatever URL leads to it."""
-STABLE_CREATED = Version(2, 15)
-"""From here on `created` changes only with the object itself; before, a restart may move it."""
 FINGERPRINT = "fingerprint"
 
 
@@ -133,56 +132,6 @@ def _is_before(one: str | None, other: str | None) -> bool:
 
 def _named(what: str, name: str | None) -> str:
     return f"{what} `{name}`" if name else "a single server" if what == "cluster" else f"no {what}"
-
-
-Seen = Mapping[str, Mapping[str, Json]]
-"""By name (`ORDERS`, `ORDERS/dispatch`): when the server says it was created, and how far it had come."""
-
-
-def seen(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
-    """What the steps touch, as far as it is live."""
-    touched = dict.fromkeys(on for step in steps for on in _objects(step))
-    return {"/".join(on): found for on in sorted(touched) if (found := standing(on, snapshot))}
-
-
-def _objects(step: Step) -> Iterator[tuple[str, ...]]:
-    """The stream, and the consumer; of an entry, the stream behind its bucket."""
-    if step.call.value.startswith("entry."):
-        yield (f"KV_{step.on[0]}",)
-        return
-    yield step.on[:1]
-    if len(step.on) > 1:
-        yield step.on
-
-
-def standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """When this stream or consumer was created, and how far it has come; None: it is not there."""
-    info = found_in(on, snapshot)
-    return stands(info) if info else None
-
-
-def found_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """What the server said of this stream or consumer; None: it is not there."""
-    return snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
-
-
-def stands(info: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The same of an INFO reply."""
-    part, how_far = ("delivered", "consumer_seq") if "delivered" in info else ("state", "last_seq")
-    return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)}
-
-
-def recreated(step: Step, then: Seen, now: Seen, version: Version) -> str | None:
-    """The object of this step that was deleted and made anew since: created at another time, and its state went
-    backwards. An account bucket of ours is told by its id."""
-    for on in _objects(step):
-        name = "/".join(on)
-        was, is_ = then.get(name), now.get(name)
-        if not (was and is_) or was["created"] == is_["created"] or name == f"KV_{BUCKET}":
-            continue
-        if is_["at"] < was["at"] or version >= STABLE_CREATED:
-            return f"{'stream' if len(on) == 1 else 'consumer'} {name}"
-    return None
 
 
 _STREAM = ("config", "created", "cluster", "mirror", "sources")

@@ -17,10 +17,11 @@ from reconciler.core.diff import Action, FieldChange
 from reconciler.core.events import Failed, Settled, Skipped, Strayed
 from reconciler.core.growth import beyond
 from reconciler.core.half_done import Begun, is_continued, is_other, is_rest, is_resumed, kept_start, left_over, own
+from reconciler.core.identity import Seen, recreated
 from reconciler.core.plan import Plan, PlannedChange
 from reconciler.core.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.core.rule import Verdict
-from reconciler.core.saved import Saved, Seen, recreated
+from reconciler.core.saved import Saved
 from reconciler.core.wire import Call, Step
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import reconciler
 from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.core.identity import seen
 from reconciler.core.intents import intents
 from reconciler.core.plan import Plan
 from reconciler.core.records import BUCKET
-from reconciler.core.saved import Place, Saved, Terms, elsewhere, seen, state, went_back
+from reconciler.core.saved import Place, Saved, Terms, elsewhere, state, went_back
 from reconciler.core.standing import Outlook, outlook
 from reconciler.core.wire import Snapshot
 from reconciler.documents.revision import Origin

@@ -11,9 +11,10 @@ import pytest
 
 from reconciler.core import remembered
 from reconciler.core.decide import Options, decide
+from reconciler.core.identity import seen
 from reconciler.core.plan import Plan
 from reconciler.core.reconcile import reconcile
-from reconciler.core.saved import Place, Saved, seen
+from reconciler.core.saved import Place, Saved
 from reconciler.core.standing import Outlook, outlook
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Scope, Snapshot

@@ -321,14 +321,14 @@ SAVED = (
     ),
     Act(
         name="a saved plan deletes what was made anew since",
-        file="reconciler/core/saved.py",
+        file="reconciler/core/identity.py",
         before='        if is_["at"] < was["at"] or version >= STABLE_CREATED:',
         after="        if version >= STABLE_CREATED:",
         seen_by=("tests/core/test_standing.py",),
     ),
     Act(
         name="a saved plan deletes what was made anew since and got as far",
-        file="reconciler/core/saved.py",
+        file="reconciler/core/identity.py",
         before='        if is_["at"] < was["at"] or version >= STABLE_CREATED:',
         after='        if is_["at"] < was["at"]:',
         seen_by=("tests/core/test_standing.py",),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.core.identity import seen
 from reconciler.core.intents import intents
 from reconciler.core.plan import Plan
-from reconciler.core.saved import Place, Saved, Terms, seen
+from reconciler.core.saved import Place, Saved, Terms
 from reconciler.core.standing import Outlook, outlook
 from reconciler.core.topology import Topology
 from reconciler.core.wire import Snapshot, Version
