@@ -85,7 +85,7 @@ power: setup  ## the power goes after each write of an apply, and a stream or th
 sabotage: setup  ## small harms done to copies of the code, each noticed by the tests that are there for it; ONLY=word for some
 	@$(BIN)/python -m tests.sabotage $(if $(ONLY),--only "$(ONLY)")
 
-mutation: setup $(VENV)/.mutation  ## files changed by chance, one place at a time, and what survives the tests: FILES='reconciler/core/…' TESTS='tests/core …'
+mutation: setup $(VENV)/.mutation  ## files changed by chance, one place at a time, and what survives the tests: FILES='reconciler/engine/…' TESTS='tests/core …'
 	@$(BIN)/python -m tests.sabotage.by_chance $(if $(TESTS),--tests "$(TESTS)") $(FILES)
 
 story: setup  ## what `make demo-fleet` shows, to its end: every command ends as the story has it, and the page is there

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reconciler.core.diagnostic import Diagnostic
+    from reconciler.changes.events import Finished
     from reconciler.core.drift import Drift
-    from reconciler.core.events import Finished
     from reconciler.core.saved import Saved
-    from reconciler.core.topology import Topology
     from reconciler.documents.load import Loaded
+    from reconciler.model.diagnostic import Diagnostic
+    from reconciler.model.topology import Topology
     from reconciler.server.options import ConnectOptions
     from reconciler.workflow.plan import Planned, PlanOptions
 

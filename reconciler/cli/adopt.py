@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from reconciler.changes.events import Finished
 from reconciler.cli import common, exits
 from reconciler.cli.applying import followed
 from reconciler.cli.connecting import Connection, connection
@@ -17,7 +18,6 @@ from reconciler.cli.filling import Values, values
 from reconciler.cli.planning import Made, Selection, making
 from reconciler.cli.screen import paper, say, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.events import Finished
 from reconciler.report.diagnostics import report
 from reconciler.report.formats import FORMATS
 from reconciler.report.paper import Paper

@@ -20,7 +20,7 @@ from reconciler.cli.reporting import Gathered, Reports, reports
 from reconciler.cli.screen import paper, say
 from reconciler.cli.several import over
 from reconciler.cli.sharing import takes
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.json import json_list
 
 app = common.app()

@@ -10,8 +10,8 @@ from reconciler.cli.applying import Agreed, Manner, confirmed
 from reconciler.cli.connecting import Connection
 from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress, say
-from reconciler.core.diagnostic import about
 from reconciler.core.saved import Saved
+from reconciler.model.diagnostic import about
 from reconciler.report.document import Document
 from reconciler.report.values import counted
 from reconciler.server.api import JetStream

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import typer
 
+from reconciler.changes.events import Event, Finished, Started, Waiting
+from reconciler.changes.plan import Plan
 from reconciler.cli import common, exits
 from reconciler.cli.backing import backed_up, unused
 from reconciler.cli.planning import Made, Selection, making
 from reconciler.cli.reporting import Reports, carried_out
 from reconciler.cli.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.several import stopped
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.events import Event, Finished, Started, Waiting
-from reconciler.core.plan import Plan
 from reconciler.core.standing import REFUSALS
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.commands import of_plan
 from reconciler.report.diagnostics import report
 from reconciler.report.document import Document

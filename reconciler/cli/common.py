@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.wire import Version
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.wire import Version
 
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATHS...", help="Files and folders of one topology.", show_default=False)

@@ -14,7 +14,7 @@ import typer
 
 from reconciler.cli import common
 from reconciler.cli.screen import tell
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
     from reconciler.server.api import JetStream

@@ -24,7 +24,7 @@ from reconciler.cli.settling import accepting, restoring
 from reconciler.cli.several import over, stopped
 from reconciler.cli.sharing import takes
 from reconciler.cli.watching import Outlets, Teller, through
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.commands import of_restoring
 from reconciler.report.document import Document
 from reconciler.report.drift import drift_text, place, sums

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from reconciler.changes.rule import Rule
 from reconciler.cli import common, exits
 from reconciler.cli.screen import emit, paper, say
-from reconciler.core.pages import PAGES, page
-from reconciler.core.rule import Rule
 from reconciler.kinds import REGISTRY
+from reconciler.model.pages import PAGES, page
 from reconciler.report.reference import book, other_page_text, page_text
 
 app = common.app()

@@ -15,8 +15,8 @@ from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.screen import emit, paper, tell
 from reconciler.cli.sharing import takes
 from reconciler.cli.writing import Overwrite, write
-from reconciler.core.diagnostic import Diagnostic, Severity
 from reconciler.documents.new_files import strangers
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.diagnostics import report
 from reconciler.report.values import counted
 from reconciler.server.api import JetStream

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from reconciler.cli import common
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.documents.whole import write_whole
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.metrics import CONTENT_TYPE
 
 

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 from reconciler.cli.app import app
 from reconciler.cli.common import Misused
 from reconciler.cli.screen import NobodyReads, emit, has_begun, paper, tell
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.diagnostics import report
 from reconciler.report.formats import FORMATS
 

@@ -13,9 +13,9 @@ from reconciler.cli import common, exits, group_changes
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.screen import paper, say
 from reconciler.cli.sharing import takes
-from reconciler.core.diagnostic import Diagnostic
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.places import Pattern
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.report import groups as text
 from reconciler.report.diagnostics import report
 from reconciler.report.json import diagnostic_data, json_text

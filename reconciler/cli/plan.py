@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from reconciler.changes.plan import Plan
 from reconciler.cli import common, exits
 from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.planning import Made, Selection, making, selection
@@ -16,8 +17,7 @@ from reconciler.cli.reporting import ChosenFormat, Format, Reports, reports
 from reconciler.cli.screen import paper
 from reconciler.cli.several import over, stopped
 from reconciler.cli.sharing import takes
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.plan import Plan
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.options import ConnectOptions
 
 app = common.app()

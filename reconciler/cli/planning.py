@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from reconciler.changes import consent
+from reconciler.changes.plan import Plan
 from reconciler.cli import common
 from reconciler.cli.connecting import Connection
 from reconciler.cli.filling import NO_VALUES, Values, values
@@ -18,11 +20,9 @@ from reconciler.cli.reporting import document
 from reconciler.cli.screen import Progress
 from reconciler.cli.several import Only
 from reconciler.cli.sharing import takes
-from reconciler.core import consent
-from reconciler.core.plan import Plan
-from reconciler.core.topology import Topology
 from reconciler.documents.load import Loaded
 from reconciler.documents.values import Filled
+from reconciler.model.topology import Topology
 from reconciler.report.commands import Commands
 from reconciler.report.document import Document
 from reconciler.report.paper import Paper

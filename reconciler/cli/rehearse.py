@@ -18,11 +18,11 @@ from reconciler.cli.planning import Selection, selection, with_files
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, carried_out, document, reports
 from reconciler.cli.screen import Progress, paper
 from reconciler.cli.sharing import takes
-from reconciler.core.diagnostic import about
 from reconciler.core.rehearsal import Rehearsal
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Version
 from reconciler.documents.git_tree import GitTree
+from reconciler.model.diagnostic import about
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Version
 from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, setting, shown
 from reconciler.server import programs
 from reconciler.server.observe import observe

@@ -14,12 +14,12 @@ import typer
 from reconciler import __version__
 from reconciler.cli import common
 from reconciler.cli.screen import emit
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
 
 if TYPE_CHECKING:
-    from reconciler.core.diagnostic import Diagnostic
-    from reconciler.core.events import Failed, Finished, InDoubt
+    from reconciler.changes.events import Failed, Finished, InDoubt
+    from reconciler.model.diagnostic import Diagnostic
     from reconciler.report.document import Document
 
 
@@ -124,8 +124,8 @@ def carried_out(
 
 @cache
 def _page_of(code: str) -> str:
-    from reconciler.core.pages import page  # noqa: PLC0415
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
+    from reconciler.model.pages import page  # noqa: PLC0415
 
     rule = next((rule for rule in REGISTRY.rules() if rule.code == code), None)
     other = page(code)

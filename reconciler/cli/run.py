@@ -17,7 +17,7 @@ from reconciler.cli.app import app
 from reconciler.cli.common import Interrupted
 from reconciler.cli.failing import Failure, end
 from reconciler.cli.screen import NobodyReads
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 
 COMPLETING = "_RECONCILER_COMPLETE"
 """Set by the script of `reconciler completion`."""

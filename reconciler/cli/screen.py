@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.paper import WIDTH, Paper, coloured, plain
 from reconciler.report.visible import inert
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from reconciler.changes.events import Finished
 from reconciler.cli import exits
 from reconciler.cli.applying import Manner, Run
 from reconciler.cli.common import Format
 from reconciler.cli.planning import Made
 from reconciler.cli.screen import paper, say, tell
 from reconciler.core.drift import Standing
-from reconciler.core.events import Finished
 from reconciler.documents.files import Tree
 from reconciler.report.accepted import accepted_json, accepted_text
 from reconciler.report.commands import Commands

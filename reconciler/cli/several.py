@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reconciler.cli.reporting import document
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document import Document
 from reconciler.report.paper import Paper
 from reconciler.workflow.files import Several

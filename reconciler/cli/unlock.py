@@ -14,7 +14,7 @@ from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.filling import Values, values
 from reconciler.cli.screen import say, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.lease import Held
+from reconciler.memory.lease import Held
 from reconciler.report.visible import visible
 from reconciler.workflow import history as asking
 

@@ -14,7 +14,7 @@ from reconciler.cli.connecting import Connection, connection
 from reconciler.cli.filling import Values, values
 from reconciler.cli.screen import paper, say, tell
 from reconciler.cli.sharing import takes
-from reconciler.core.wire import Version
+from reconciler.model.wire import Version
 from reconciler.report import diagnostics
 from reconciler.report.paper import Paper
 from reconciler.report.upgrade import head, upgrade_json, upgrade_text

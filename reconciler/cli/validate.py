@@ -11,9 +11,9 @@ from reconciler.cli.filling import Values, values
 from reconciler.cli.reporting import ChosenFormat, Format, Reports, document, reports
 from reconciler.cli.screen import paper
 from reconciler.cli.sharing import takes
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Version
 from reconciler.documents.load import Loaded
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Version
 from reconciler.report.document import Document
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted

@@ -14,9 +14,9 @@ from pathlib import Path
 from reconciler.cli import exits
 from reconciler.cli.exposing import page, write_file
 from reconciler.cli.screen import paper, say, tell
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.core.drift import Drift
-from reconciler.core.units import show_duration
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.units import show_duration
 from reconciler.report.diagnostics import report
 from reconciler.report.metrics import Gauges, metrics_text
 from reconciler.report.watching import Line, changes, line_json, line_text, wrong

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from reconciler.cli import common
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.documents.new_files import InTheWay, write_files
+from reconciler.model.diagnostic import CannotContinue
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also where a file of that name exists already.")]
 

@@ -1,1 +1,1 @@
-"""The engine: pure data and functions that know no kind, no YAML, no NATS and no Spark."""
+"""What single commands decide beside the plan, as pure data and functions: saved plans, drift, rehearsals."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.plan import Plan
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Address
-from reconciler.core.wire import Call, Step
+from reconciler.changes.plan import Plan
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Address
+from reconciler.model.wire import Call, Step
 
 REMOVES = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
 

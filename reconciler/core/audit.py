@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from pydantic_core import from_json
 
+from reconciler.changes.kind import Raw
 from reconciler.core.attribution import Actor, Attribution
-from reconciler.core.kind import Raw
-from reconciler.core.resource import Config, Json
+from reconciler.model.resource import Config, Json
 
 SUBJECT = "$JS.EVENT.ADVISORY.API"
 _ENDPOINT = re.compile(

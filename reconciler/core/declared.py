@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from reconciler.core.kind import Registry
-from reconciler.core.resource import Address, Declared
-from reconciler.core.topology import (
+from reconciler.changes.kind import Registry
+from reconciler.model.resource import Address, Declared
+from reconciler.model.topology import (
     Allowance,
     Allowed,
     Expect,

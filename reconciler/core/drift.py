@@ -11,18 +11,18 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 
-from reconciler.core import identity
+from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, value_in
+from reconciler.changes.kind import Kind, Registry
+from reconciler.changes.rule import Verdict
 from reconciler.core.attribution import Attribution
-from reconciler.core.diagnostic import Diagnostic, SourceSpan
-from reconciler.core.diff import Action, Change, FieldChange, FieldClass, value_in
 from reconciler.core.ignoring import Rules
-from reconciler.core.kind import Kind, Registry
-from reconciler.core.reconcile import World
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Json
-from reconciler.core.rule import Verdict
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Target
+from reconciler.engine import identity
+from reconciler.engine.reconcile import World
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Target
 
 
 class Standing(StrEnum):

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from reconciler.core.diagnostic import SourceSpan
-from reconciler.core.diff import Action, Change
-from reconciler.core.kind import Registry
-from reconciler.core.resource import Address, Resource
-from reconciler.core.rule import Reaction, Rule, Verdict, View, judged
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Registry
+from reconciler.changes.rule import Reaction, Rule, Verdict, View, judged
+from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.resource import Address, Resource
 
 
 class Fate(StrEnum):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import PlannedChange
-from reconciler.core.resource import Consent
-from reconciler.core.rule import Verdict
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Verdict
+from reconciler.model.resource import Consent
 
 TWICE = 2
 """How many times what the plan said may be lost, where consent names no bound."""

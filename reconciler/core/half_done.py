@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from reconciler.changes.plan import PlannedChange
 from reconciler.core.at_stake import removes
-from reconciler.core.intents import Intent, decode_intent, intent_key
-from reconciler.core.plan import PlannedChange
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Address, Config, Json
-from reconciler.core.wire import Call, Entry, Step
+from reconciler.model.intents import Intent, decode_intent, intent_key
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import Call, Entry, Step
 
 Begun = Mapping[Address, Intent | str]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.topology import IgnoreRule
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.topology import IgnoreRule
 
 
 class Rules:

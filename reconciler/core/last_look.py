@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.core.growth import lost, most
-from reconciler.core.identity import Seen, recreated, seen, stands
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Json
-from reconciler.core.wire import Call, Snapshot, Step, Version
+from reconciler.engine.identity import Seen, recreated, seen, stands
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Json
+from reconciler.model.wire import Call, Snapshot, Step, Version
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
 

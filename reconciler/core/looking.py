@@ -10,19 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from reconciler.core import remembered
-from reconciler.core.decide import Options, idle_patterns, questions, selected
-from reconciler.core.diagnostic import Diagnostic
+from reconciler.changes.kind import Registry
+from reconciler.changes.rule import Verdict, View
 from reconciler.core.drift import Drift, FieldDrift, Item, drift
-from reconciler.core.judging import judged_all
-from reconciler.core.kind import Registry
-from reconciler.core.reconcile import World, reconcile
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Address
-from reconciler.core.right_place import check_place
-from reconciler.core.rule import Verdict, View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Unanswered
+from reconciler.engine.decide import Options, idle_patterns, questions, selected
+from reconciler.engine.judging import judged_all
+from reconciler.engine.reconcile import World, reconcile
+from reconciler.engine.target_check import check_place
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Unanswered
 
 NOBODY_ASKED = "only what is there was looked at"
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.core.diff import Action, FieldChange
-from reconciler.core.effect import Side
-from reconciler.core.events import Finished
-from reconciler.core.plan import Plan, PlannedChange
+from reconciler.changes.diff import Action, FieldChange
+from reconciler.changes.effect import Side
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan, PlannedChange
 
 TIERS = "limits by replicas"
 """Only an operator's signature gives an account those; without them, more fits on a stage than into the account."""

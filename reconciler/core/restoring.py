@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from reconciler.core.diff import Action, Change, differences, explained
+from reconciler.changes.diff import Action, Change, differences, explained
+from reconciler.changes.kind import Registry
+from reconciler.changes.plan import Plan
 from reconciler.core.drift import Drift, FieldDrift, Item, Standing
-from reconciler.core.kind import Registry
-from reconciler.core.plan import Plan
-from reconciler.core.reconcile import World
-from reconciler.core.resource import Address, Config, Json, Resource
+from reconciler.engine.reconcile import World
+from reconciler.model.resource import Address, Config, Json, Resource
 
 ABOUT_FILES = frozenset({"XX301", "XX302"})
 """Leftovers of consents and guards: they are about what the file wants, which is not what is planned here."""

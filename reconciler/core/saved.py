@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from reconciler.core.identity import Seen
-from reconciler.core.plan import Plan
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Config, Json
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot
+from reconciler.changes.plan import Plan
+from reconciler.engine.identity import Seen
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Config, Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot
 
 ID_KEY = "id"
 """Key of the random id that tells this account from every other one, whatever URL leads to it."""

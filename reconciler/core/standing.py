@@ -10,19 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from reconciler.changes.consent import reaching
+from reconciler.changes.diff import Action, FieldChange
+from reconciler.changes.events import Failed, Settled, Skipped, Strayed
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Verdict
 from reconciler.core.at_stake import removes
-from reconciler.core.consent import reaching
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.diff import Action, FieldChange
-from reconciler.core.events import Failed, Settled, Skipped, Strayed
 from reconciler.core.growth import beyond
 from reconciler.core.half_done import Begun, is_continued, is_other, is_rest, is_resumed, kept_start, left_over, own
-from reconciler.core.identity import Seen, recreated
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Address, Consent, Json, Terms, no_terms
-from reconciler.core.rule import Verdict
 from reconciler.core.saved import Saved
-from reconciler.core.wire import Call, Step
+from reconciler.engine.identity import Seen, recreated
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
+from reconciler.model.wire import Call, Step
 
 PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.core.spelling import meant
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.spelling import meant
 
 
 def complain(

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reconciler.core.diagnostic import Diagnostic, SourceSpan
-from reconciler.core.kind import Registry
+from reconciler.changes.kind import Registry
 from reconciler.documents.complain import complain
 from reconciler.documents.files import Tree
 from reconciler.documents.header import top_level
 from reconciler.documents.nodes import Mapping, Scalar
 from reconciler.documents.other_files import other_file
 from reconciler.documents.tree import read_tree
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 _OURS = re.compile(r"reconciler|topology")
 """A file without either word has no key that is ours: it is not even parsed, of which big repositories have thousands."""

@@ -10,7 +10,7 @@ import inspect
 import textwrap
 from itertools import pairwise
 
-from reconciler.core.resource import Spec
+from reconciler.model.resource import Spec
 
 
 def described_fields() -> dict[str, dict[str, str]]:

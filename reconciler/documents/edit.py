@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from reconciler.core.resource import Json
 from reconciler.documents import nodes
 from reconciler.documents.nodes import Node
 from reconciler.documents.splices import CannotEdit, Splicing, is_same, plain, spliced, texts
 from reconciler.documents.tree import read_tree
+from reconciler.model.resource import Json
 
 
 def edited(

@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 
-from reconciler.core.entries import escaped
+from reconciler.model.entries import escaped
 
 LONGEST = 100
 """Characters; with a folder or two around it, a path stays below what Windows takes."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.documents.complain import complain
 from reconciler.documents.syntax import decode
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 ENDINGS = (".yaml", ".yml")
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, SourceSpan
 from reconciler.documents.complain import complain
 from reconciler.documents.files import ENDINGS
 from reconciler.documents.syntax import decode
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
 
 PATIENCE = 60.0
 """Seconds for one question; a partial clone may have to fetch what it is asked for."""

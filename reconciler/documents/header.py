@@ -8,11 +8,17 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from reconciler.core.diagnostic import Diagnostic, SourceSpan
-from reconciler.core.entries import LONGEST, is_topology
-from reconciler.core.kind import Registry
-from reconciler.core.resource import Address, Json, Spec
-from reconciler.core.topology import (
+from reconciler.changes.kind import Registry
+from reconciler.documents.complain import complain, did_you_mean, listed
+from reconciler.documents.explain_error import findings_of, unseen
+from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence, first_of, is_null, shape_of, shown, span
+from reconciler.documents.place import Place
+from reconciler.documents.plain import Finding, Plain
+from reconciler.documents.shape import Shape, shape_of_spec
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+from reconciler.model.entries import LONGEST, is_topology
+from reconciler.model.resource import Address, Json, Spec
+from reconciler.model.topology import (
     ADDRESS,
     HOW_TO_ADDRESS,
     TOPOLOGY,
@@ -29,13 +35,7 @@ from reconciler.core.topology import (
     Removal,
     Removed,
 )
-from reconciler.core.units import WRITTEN
-from reconciler.documents.complain import complain, did_you_mean, listed
-from reconciler.documents.explain_error import findings_of, unseen
-from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence, first_of, is_null, shape_of, shown, span
-from reconciler.documents.place import Place
-from reconciler.documents.plain import Finding, Plain
-from reconciler.documents.shape import Shape, shape_of_spec
+from reconciler.model.units import WRITTEN
 
 FORMAT = 1
 KEYS: tuple[str, ...] = (

@@ -7,11 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reconciler.core.diagnostic import Diagnostic, SourceSpan, ordered
-from reconciler.core.kind import Registry
-from reconciler.core.resource import Address, Where
-from reconciler.core.selection import likely
-from reconciler.core.topology import TOPOLOGY, Topology
+from reconciler.changes.kind import Registry
 from reconciler.documents.complain import complain, did_you_mean
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.header import KEYS, Header, top_level
@@ -21,6 +17,10 @@ from reconciler.documents.place import Place
 from reconciler.documents.resources import Collector, Section
 from reconciler.documents.tree import read_tree
 from reconciler.documents.values import Filled
+from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
+from reconciler.model.resource import Address, Where
+from reconciler.model.selection import likely
+from reconciler.model.topology import TOPOLOGY, Topology
 
 _NAMED = re.compile(r"^topology:[ \t]+([\w.-]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 

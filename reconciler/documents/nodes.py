@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from reconciler.core.diagnostic import SourceSpan
+from reconciler.model.diagnostic import SourceSpan
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.spelling import meant
 from reconciler.documents.complain import complain, listed
 from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence, first_of, span
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.spelling import meant
 
 NACK = "jetstream.nats.io/"
 OF_STREAMS = frozenset({"subjects", "retention", "storage", "num_replicas"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reconciler.core.diagnostic import SourceSpan
 from reconciler.documents.nodes import Node, shown, span, steps
+from reconciler.model.diagnostic import SourceSpan
 
 
 @dataclass(frozen=True, slots=True)

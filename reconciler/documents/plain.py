@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reconciler.core.resource import Json
 from reconciler.documents.complain import did_you_mean, listed, phrase
 from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence, is_null, shape_of, shown
 from reconciler.documents.scalars import Trap, resolve
 from reconciler.documents.shape import ANYTHING, Shape
+from reconciler.model.resource import Json
 
 LONGEST_NUMBER = 64
 

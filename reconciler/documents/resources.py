@@ -9,10 +9,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.kind import Kind, Registry
-from reconciler.core.resource import Address, Declared
-from reconciler.core.units import WRITTEN
+from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.complain import complain, did_you_mean, listed
 from reconciler.documents.explain_error import findings_of, unseen
 from reconciler.documents.nodes import Mapping, Node, Scalar, is_null, shape_of, shown, span
@@ -20,6 +17,9 @@ from reconciler.documents.place import Place
 from reconciler.documents.plain import Finding, Plain
 from reconciler.documents.scalars import needs_quotes_as_name
 from reconciler.documents.shape import shape_of_spec
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.resource import Address, Declared
+from reconciler.model.units import WRITTEN
 
 Sections = dict[str, tuple[Kind, ...]]
 """The sections that may stand under something, each with the kinds that share it."""

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from reconciler.core.resource import Json
 from reconciler.documents.nodes import NULLS
+from reconciler.model.resource import Json
 
 INT64, UINT64 = 1 << 63, 1 << 64
 

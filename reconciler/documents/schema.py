@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from reconciler.core.kind import Kind, Registry
-from reconciler.core.resource import Spec
-from reconciler.core.topology import Allowance, Expect, Guard, Ignored, Move, Removal
+from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.docstrings import described_fields
 from reconciler.documents.header import FORMAT
+from reconciler.model.resource import Spec
+from reconciler.model.topology import Allowance, Expect, Guard, Ignored, Move, Removal
 
 Schema = dict[str, Any]
 

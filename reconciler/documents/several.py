@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.kind import Registry
+from reconciler.changes.kind import Registry
 from reconciler.documents.complain import complain
 from reconciler.documents.discover import Discovered, Home, discover, stray
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.load import Loaded, load
 from reconciler.documents.values import Filled, OrItsName
+from reconciler.model.diagnostic import Diagnostic
 
 SHOWN = 20
 """Topologies named in one sentence."""

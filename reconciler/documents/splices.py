@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from reconciler.core.resource import Json
 from reconciler.documents import nodes
 from reconciler.documents.nodes import Node, Scalar
 from reconciler.documents.write import flow
+from reconciler.model.resource import Json
 
 _LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _VALUE = re.compile(r"\s*:[ \t]*(?:\*[^\s,\[\]{}]+|~|null|Null|NULL)?")

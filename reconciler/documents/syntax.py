@@ -8,8 +8,8 @@ from itertools import islice
 
 from ruamel.yaml.error import YAMLError
 
-from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.documents.complain import complain
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")

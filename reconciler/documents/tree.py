@@ -21,10 +21,10 @@ from ruamel.yaml.events import (
     StreamEndEvent,
 )
 
-from reconciler.core.diagnostic import Diagnostic
 from reconciler.documents.complain import complain
 from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence, shape_of, span
 from reconciler.documents.syntax import explain_syntax
+from reconciler.model.diagnostic import Diagnostic
 
 MOST_EXPANDED = 500_000
 """Nodes that aliases may add to a file; more is an alias bomb, or a file nobody can review."""

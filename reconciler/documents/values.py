@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reconciler.core.diagnostic import Diagnostic, SourceSpan
 from reconciler.documents.complain import complain, did_you_mean
 from reconciler.documents.files import DISK, Tree
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 _MENTIONED = re.compile(rf"\$(?P<own>\$)?\{{(?P<name>{NAME})\}}")

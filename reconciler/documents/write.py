@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.core.resource import Json
 from reconciler.documents.header import FORMAT
 from reconciler.documents.scalars import resolve
 from reconciler.documents.syntax import FORBIDDEN
 from reconciler.documents.values import literal
+from reconciler.model.resource import Json
 
 WIDTH = 100
 """Lists and small mappings stand on one line while they fit."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reconciler.core.resource import Config
 from reconciler.fleet.candidates import (
     MOST_CHOICES_OF,
     WHOLE,
@@ -20,6 +19,7 @@ from reconciler.fleet.candidates import (
 from reconciler.kinds.elastic_group.filters import filter_problems
 from reconciler.kinds.primitives.group_shape import MOST_PARTITIONS
 from reconciler.kinds.primitives.subjects import collide
+from reconciler.model.resource import Config
 
 
 class Unclear(ValueError):

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reconciler.core.wire import Scope
 from reconciler.fleet.frames import fitted
 from reconciler.fleet.tables import CAPACITY
+from reconciler.model.wire import Scope
 
 RECORD = {"file": 30, "memory": 16}
 """Bytes of a record beside subject, headers and payload; with headers, on file, it is 4 more."""

@@ -13,18 +13,18 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.changes.kind import Registry
+from reconciler.changes.rule import Verdict
 from reconciler.core.drift import Drift, FieldDrift, Item, Standing
-from reconciler.core.kind import Registry
 from reconciler.core.looking import Part, look
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Json
-from reconciler.core.rule import Verdict
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot
 from reconciler.fleet.rendering import TEAM, topology_in
 from reconciler.fleet.rows import snapshot_of
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot
 
 Row = Mapping[str, Any]
 Drifted = dict[str, Any]

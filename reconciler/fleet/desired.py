@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from reconciler.core.diagnostic import Diagnostic, ordered
 from reconciler.documents.files import DISK
 from reconciler.documents.revision import origin
 from reconciler.documents.several import load_each as load
@@ -23,6 +22,7 @@ from reconciler.documents.values import Filled
 from reconciler.fleet.rendering import rendered
 from reconciler.fleet.tables import DESIRED, WANTED
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Diagnostic, ordered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,9 +9,6 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
-from reconciler.core.resource import Json, Spec
-from reconciler.core.units import WRITTEN, Duration
 from reconciler.documents.complain import complain
 from reconciler.documents.explain_error import findings_of, unseen
 from reconciler.documents.files import read_text
@@ -24,6 +21,9 @@ from reconciler.documents.schema import Schema, spec_schema
 from reconciler.documents.shape import shape_of_spec
 from reconciler.documents.tree import read_tree
 from reconciler.fleet.targets import DEADLINE, Fleet, Target
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
+from reconciler.model.resource import Json, Spec
+from reconciler.model.units import WRITTEN, Duration
 from reconciler.server.options import parse_servers
 from reconciler.server.pasted import is_pasted
 from reconciler.server.settings import Settings

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 
 OLDEST = 17
 UNWANTED = {OLDEST: "--add-modules=jdk.incubator.vector", 24: "--add-opens=java.base/sun.security.action=ALL-UNNAMED"}

@@ -15,13 +15,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from reconciler.core.fields import FieldInfo
-from reconciler.core.reconcile import recognised
-from reconciler.core.resource import Json
+from reconciler.engine.reconcile import recognised
 from reconciler.fleet.frames import fitted
 from reconciler.fleet.rows import snapshot_of
 from reconciler.fleet.tables import OBJECTS, OUTLIERS
 from reconciler.kinds import REGISTRY
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Json
 
 GROUP = ("run", "peers")
 THING = (*GROUP, "address")

@@ -15,11 +15,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet.lookout import Entry, Offsets
 from reconciler.fleet.reading import SharedWindow
 from reconciler.fleet.tables import MESSAGES
 from reconciler.fleet.targets import Target
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.api import Pauses
 from reconciler.server.messages import Gone, Message, Range, Unreadable, pages
 from reconciler.server.session import session

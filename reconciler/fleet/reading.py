@@ -15,10 +15,10 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.wire import Scope, Snapshot
 from reconciler.fleet.rows import Row, rows_of
 from reconciler.fleet.targets import Target
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.wire import Scope, Snapshot
 from reconciler.server.api import JetStream, NoAnswer, Refusal
 from reconciler.server.observe import RESERVED, observe
 from reconciler.server.read_kv import subject_pages

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from reconciler.changes.kind import Registry
 from reconciler.core.declared import header_data, spec_data, topology_of
-from reconciler.core.diagnostic import SourceSpan
-from reconciler.core.kind import Registry
-from reconciler.core.resource import Address, Declared
-from reconciler.core.topology import Topology
+from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.resource import Address, Declared
+from reconciler.model.topology import Topology
 
 Row = dict[str, Any]
 """Columns of DESIRED by name; what is not in it is null."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from reconciler.core.permissions import Granted
-from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Snapshot, Target, Version
+from reconciler.model.permissions import Granted
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry, Snapshot, Target, Version
 
 Row = dict[str, Any]
 """Columns of CONFIGS by name; what is not in it is null."""

@@ -13,8 +13,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.fleet import java
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

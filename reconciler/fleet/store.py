@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet import tables
 from reconciler.fleet.frames import fitted, made
 from reconciler.fleet.lock import NAME, Lock
+from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from reconciler.core.resource import Where, nowhere
+from reconciler.model.resource import Where, nowhere
 from reconciler.server.options import ConnectOptions, resolve
 from reconciler.server.settings import Settings
 

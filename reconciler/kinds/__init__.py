@@ -1,6 +1,6 @@
 """The kinds of resources we manage, one line each."""
 
-from reconciler.core.kind import Registry
+from reconciler.changes.kind import Registry
 from reconciler.kinds import across
 from reconciler.kinds.across.bounds import BOUNDS
 from reconciler.kinds.across.ordering import opening, ties

@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from reconciler.core.diff import FieldChange
-from reconciler.core.effect import Side, Way, way
-from reconciler.core.plan import PlannedChange
-from reconciler.core.resource import Address
-from reconciler.core.rule import Outcome
+from reconciler.changes.diff import FieldChange
+from reconciler.changes.effect import Side, Way, way
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Outcome
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.kv_bucket import SHAPE as KV
 from reconciler.kinds.object_store import SHAPE as OB
 from reconciler.kinds.primitives.felt import Felt
 from reconciler.kinds.primitives.known import known
 from reconciler.kinds.primitives.stream_config import FIELDS
+from reconciler.model.resource import Address
 
 ITSELF = frozenset({"609"})
 """Of effects that no rule repeats, since the field says it: a pause is a step of the plan. The field stands for a code."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json, Terms
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
-from reconciler.core.units import Bytes, Count, Duration
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives import bucket
 from reconciler.kinds.primitives.bucket_kind import bucket_kind
 from reconciler.kinds.primitives.bucket_rules import bucket_checks
@@ -16,6 +14,8 @@ from reconciler.kinds.primitives.known import V2_10, V2_11, Known
 from reconciler.kinds.primitives.rewriting import CHECKS as REWRITING
 from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
 from reconciler.kinds.primitives.stream_config import Placement, Republish, StreamSource
+from reconciler.model.resource import Json, Terms
+from reconciler.model.units import Bytes, Count, Duration
 
 
 class KVBucketSpec(Terms):

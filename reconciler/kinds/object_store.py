@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from reconciler.core.resource import Terms
-from reconciler.core.units import Bytes, Count, Duration
 from reconciler.kinds.primitives import bucket
 from reconciler.kinds.primitives.bucket_kind import bucket_kind
 from reconciler.kinds.primitives.fixed_fields import seal_at_creation
 from reconciler.kinds.primitives.known import V2_10, Known
 from reconciler.kinds.primitives.stream_config import Placement
+from reconciler.model.resource import Terms
+from reconciler.model.units import Bytes, Count, Duration
 
 
 class ObjectStoreSpec(Terms):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import PlannedChange
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import PlannedChange
 from reconciler.report.entries import Entry, Section
 from reconciler.report.fields import field_lines
 from reconciler.report.judgements import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from reconciler.core.diagnostic import Diagnostic, Severity, ordered
+from reconciler.model.diagnostic import Diagnostic, Severity, ordered
 from reconciler.report.paper import Paper, Role
 from reconciler.report.values import counted
 from reconciler.report.visible import inert, visible

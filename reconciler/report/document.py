@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.rule import Verdict
-from reconciler.core.topology import Topology
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Verdict
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.topology import Topology
 from reconciler.report.commands import Commands
 from reconciler.report.judgements import standing, worst_first
 from reconciler.report.paper import Paper

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import FieldClass
+from reconciler.changes.diff import FieldClass
 from reconciler.core.drift import Drift, FieldDrift, Item, Standing
-from reconciler.core.pages import DRIFT
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.pages import DRIFT
 from reconciler.report.drift import said_of_field, said_of_item
 
 _WHOLE = {Standing.MISSING: "DR203", Standing.RECREATED: "DR204", Standing.FOREIGN: "DR205", Standing.UNKNOWN: "DR207"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from reconciler.changes.diff import FieldClass
+from reconciler.changes.rule import Verdict
 from reconciler.core.attribution import Attribution
-from reconciler.core.diff import FieldClass
 from reconciler.core.drift import Coverage, Drift, FieldDrift, Item, Standing
-from reconciler.core.records import Owned
-from reconciler.core.rule import Verdict
+from reconciler.model.records import Owned
 from reconciler.report.json import diagnostic_data, info_data, json_text, present, some, span_data, target_data
 from reconciler.report.plan_schema import one_account, places
 from reconciler.report.schema_parts import (

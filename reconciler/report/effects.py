@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from reconciler.core.diff import Consequence
-from reconciler.core.plan import PlannedChange
-from reconciler.core.rule import Verdict
+from reconciler.changes.diff import Consequence
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Verdict
 from reconciler.report.entries import Entry
 from reconciler.report.judgements import sentence, total, worst_first
 from reconciler.report.names import kind_noun

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import PlannedChange
-from reconciler.core.rule import Outcome
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Outcome
 
 
 class Section(IntEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.core.diff import FieldChange, FieldClass
+from reconciler.changes.diff import FieldChange, FieldClass
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted, show, show_live, show_wanted
 from reconciler.report.visible import columns, padded, visible

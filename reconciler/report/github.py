@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.core.diagnostic import Severity, SourceSpan
+from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.headline import heading, totals
 from reconciler.report.judgements import instead, sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reconciler.core.units import show_duration
+from reconciler.model.units import show_duration
 from reconciler.report.paper import Paper
 from reconciler.report.partitions import ranges
 from reconciler.report.table import table

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from reconciler.core.plan import Plan
-from reconciler.core.wire import Target
+from reconciler.changes.plan import Plan
+from reconciler.model.wire import Target
 from reconciler.report.commands import Commands, of_plan
 from reconciler.report.diagnostics import count_line
 from reconciler.report.document import Document

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.core.entries import FORMAT as JOURNAL
-from reconciler.core.journal import Run
-from reconciler.core.resource import Json
+from reconciler.memory.journal import Run
+from reconciler.model.entries import FORMAT as JOURNAL
+from reconciler.model.resource import Json
 from reconciler.report.json import json_text
 from reconciler.report.names import named
 from reconciler.report.paper import Paper

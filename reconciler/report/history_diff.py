@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reconciler.core.changed import Difference, Differs
-from reconciler.core.diff import FieldChange
+from reconciler.changes.diff import FieldChange
+from reconciler.memory.run_changes import Difference, Differs
 from reconciler.report.fields import field_lines
 from reconciler.report.history import revision
 from reconciler.report.json import json_text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.core.diff import Consequence, FieldChange, FieldClass
-from reconciler.core.plan import PlannedChange
-from reconciler.core.resource import Json
-from reconciler.core.rule import Verdict
+from reconciler.changes.diff import Consequence, FieldChange, FieldClass
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Verdict
+from reconciler.model.resource import Json
 from reconciler.report.blocks import asides, at_rest, mark, removal
 from reconciler.report.document import Document, Finding
 from reconciler.report.effects import many

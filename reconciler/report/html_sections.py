@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.core.diagnostic import Severity
+from reconciler.model.diagnostic import Severity
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.drawing import drawn
 from reconciler.report.effects import effects

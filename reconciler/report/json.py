@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from reconciler.core.amount import Amounts
-from reconciler.core.diagnostic import Diagnostic, SourceSpan
-from reconciler.core.diff import Consequence, FieldChange
-from reconciler.core.fields import FieldInfo
-from reconciler.core.plan import FORMAT, Plan, PlannedChange
-from reconciler.core.records import Owned
-from reconciler.core.rule import Other, Verdict
-from reconciler.core.wire import Step, Target
+from reconciler.changes.amount import Amounts
+from reconciler.changes.diff import Consequence, FieldChange
+from reconciler.changes.plan import FORMAT, Plan, PlannedChange
+from reconciler.changes.rule import Other, Verdict
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+from reconciler.model.fields import FieldInfo
+from reconciler.model.records import Owned
+from reconciler.model.wire import Step, Target
 from reconciler.report.document import Document
 
 Data = Mapping[str, Any]

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from reconciler.core import consent
-from reconciler.core.diff import Action, Consequence
-from reconciler.core.fields import FieldInfo
-from reconciler.core.plan import PlannedChange
-from reconciler.core.rule import Outcome, Verdict
-from reconciler.core.selection import together
+from reconciler.changes import consent
+from reconciler.changes.diff import Action, Consequence
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Outcome, Verdict
+from reconciler.model.fields import FieldInfo
+from reconciler.model.selection import together
 from reconciler.report.paper import Paper, Role
 from reconciler.report.partitions import partition_lines
 from reconciler.report.values import counted, show, show_volume

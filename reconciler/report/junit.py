@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from reconciler.core.diagnostic import Severity, SourceSpan
-from reconciler.core.plan import PlannedChange
+from reconciler.changes.plan import PlannedChange
+from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.blocks import block
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.entries import Entry, Section, section_of

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import quote
 
-from reconciler.core.plan import PlannedChange
+from reconciler.changes.plan import PlannedChange
 from reconciler.report.blocks import mark, removal
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.effects import many

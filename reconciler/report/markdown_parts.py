@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.core.diff import FieldChange
-from reconciler.core.rule import Outcome, Verdict
+from reconciler.changes.diff import FieldChange
+from reconciler.changes.rule import Outcome, Verdict
 from reconciler.report.effects import effects, many
 from reconciler.report.entries import Entry
 from reconciler.report.gfm import code, fenced, prose

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.plan import PlannedChange
-from reconciler.core.resource import Json
+from reconciler.changes.plan import PlannedChange
+from reconciler.model.resource import Json
 from reconciler.report.blocks import block
 from reconciler.report.entries import Entry, section_of
 from reconciler.report.json import change_data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.core.plan import PlannedChange
+from reconciler.changes.plan import PlannedChange
 from reconciler.report.paper import Paper
 from reconciler.report.values import noun
 from reconciler.report.visible import visible

@@ -6,9 +6,9 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.events import Failed, Finished, InDoubt, Settled, Skipped, Strayed
-from reconciler.core.wire import Call, Step
+from reconciler.changes.events import Failed, Finished, InDoubt, Settled, Skipped, Strayed
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.wire import Call, Step
 from reconciler.report import diagnostics
 from reconciler.report.commands import Commands, of_plan
 from reconciler.report.names import named

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reconciler.core.events import Failed, Finished, InDoubt, Skipped, Strayed
-from reconciler.core.wire import Step
+from reconciler.changes.events import Failed, Finished, InDoubt, Skipped, Strayed
+from reconciler.model.wire import Step
 from reconciler.report.json import diagnostic_data, json_text
 
 FORMAT = 1

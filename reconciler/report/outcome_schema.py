@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.core.wire import Call
+from reconciler.model.wire import Call
 from reconciler.report.outcome_json import FORMAT
 from reconciler.report.plan_schema import places
 from reconciler.report.schema_parts import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.report.paper import Paper
 from reconciler.report.visible import columns, visible
 

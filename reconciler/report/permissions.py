@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from reconciler.core.permissions import Need, Needs
+from reconciler.model.permissions import Need, Needs
 from reconciler.report.visible import visible
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.core.plan import PlannedChange
+from reconciler.changes.plan import PlannedChange
 from reconciler.report.document import Document
 from reconciler.report.entries import Section, section_of
 

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 from pydantic_core import from_json
 
-from reconciler.core.amount import Amount
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
-from reconciler.core.fields import FieldInfo, of_units
-from reconciler.core.plan import FORMAT, Plan, PlannedChange
-from reconciler.core.records import Owned
-from reconciler.core.rule import Other, Outcome, Reaction, Verdict
-from reconciler.core.wire import Call, Step, Target, Version
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Action, Consequence, FieldChange, FieldClass
+from reconciler.changes.plan import FORMAT, Plan, PlannedChange
+from reconciler.changes.rule import Other, Outcome, Reaction, Verdict
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
+from reconciler.model.fields import FieldInfo, of_units
+from reconciler.model.records import Owned
+from reconciler.model.wire import Call, Step, Target, Version
 
 Data = Mapping[str, Any]
 T = TypeVar("T")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reconciler.core.binds import Bind
-from reconciler.core.diagnostic import Severity
-from reconciler.core.diff import Action, FieldClass
-from reconciler.core.plan import FORMAT
-from reconciler.core.rule import Outcome, Reaction
-from reconciler.core.wire import Call
+from reconciler.changes.diff import Action, FieldClass
+from reconciler.changes.plan import FORMAT
+from reconciler.changes.rule import Outcome, Reaction
+from reconciler.engine.bindings import Bind
+from reconciler.model.diagnostic import Severity
+from reconciler.model.wire import Call
 from reconciler.report.schema_parts import (
     ADDRESS,
     AMOUNTS,

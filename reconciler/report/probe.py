@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.report.names import named
 from reconciler.report.paper import Paper
 from reconciler.report.table import table

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from reconciler.core.pages import CHAPTERS, Page
-from reconciler.core.rule import Rule
-from reconciler.core.wire import SUPPORTED, Version
+from reconciler.changes.rule import Rule
+from reconciler.model.pages import CHAPTERS, Page
+from reconciler.model.wire import SUPPORTED, Version
 from reconciler.report.paper import Paper
 
 FAMILIES = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.diff import FieldChange
+from reconciler.changes.diff import FieldChange
 from reconciler.core.rehearsal import Foresight, Missing, Rehearsal, Restarted
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.json import change_data, json_text, plan_data, present
 from reconciler.report.outcome import outcome_text
 from reconciler.report.outcome_json import outcome_data

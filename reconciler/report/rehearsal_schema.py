@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from reconciler.core.effect import Side
+from reconciler.changes.effect import Side
 from reconciler.core.rehearsal import Foresight
 from reconciler.report.outcome_schema import outcome_schema
 from reconciler.report.plan_schema import plan_schema

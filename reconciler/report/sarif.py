@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from reconciler.core.diagnostic import Severity, SourceSpan
+from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.headline import heading
 from reconciler.report.json import json_text

@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from reconciler.changes.kind import Registry
 from reconciler.core.declared import Data, declared_data, known, topology_of
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.kind import Registry
 from reconciler.core.saved import FINGERPRINT, Place, Saved, Terms, fingerprint
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.json import json_text, plan_data
 from reconciler.report.plan_reading import not_a_plan, parsed, plan_of
 

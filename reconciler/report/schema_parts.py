@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
-from reconciler.core.fields import Unit
+from reconciler.model.fields import Unit
 
 Schema = dict[str, Any]
 

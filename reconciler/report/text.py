@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from reconciler.core.plan import Plan
+from reconciler.changes.plan import Plan
 from reconciler.report import diagnostics
 from reconciler.report.blocks import block
 from reconciler.report.document import Document

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from reconciler.core.fates import Fate, Finding
-from reconciler.core.wire import Version
+from reconciler.model.wire import Version
 from reconciler.report.json import json_text
 from reconciler.report.judgements import sentence
 from reconciler.report.paper import Paper, Role

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reconciler.core.diff import FieldChange
-from reconciler.core.fields import FieldInfo
-from reconciler.core.resource import Json
-from reconciler.core.units import show_bytes
-from reconciler.core.written import written
+from reconciler.changes.diff import FieldChange
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Json
+from reconciler.model.units import show_bytes
+from reconciler.model.written import written
 from reconciler.report.visible import visible
 
 

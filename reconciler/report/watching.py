@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from reconciler.core.diagnostic import Diagnostic
 from reconciler.core.drift import Drift, FieldDrift, Item
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.report.drift import in_sync, place, said_of_field, said_of_item, sums
 from reconciler.report.drift_json import field_data, item_data
 from reconciler.report.json import diagnostic_data, json_line

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 
-from reconciler.core.events import Done, Failed
-from reconciler.core.wire import Call
+from reconciler.changes.events import Done, Failed
+from reconciler.model.wire import Call
 from reconciler.server import problems
 from reconciler.server.api import JetStream, Pauses
 from reconciler.server.listing import Listed, Section, listed

@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 from nats.aio.client import Client
 from pydantic_core import from_json
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.server.line import Line
 from reconciler.server.pipeline import ForNow, NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from reconciler.core.audit import SUBJECT, Event, event
-from reconciler.core.resource import Json
-from reconciler.core.wire import Snapshot
+from reconciler.model.resource import Json
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream, NoAnswer, encoded
 from reconciler.server.pipeline import Reply
 from reconciler.server.read_kv import STALL, ends, is_unbroken

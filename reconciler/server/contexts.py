@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.resource import Json
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.resource import Json
 from reconciler.server.pasted import is_pasted
 from reconciler.server.settings import Settings
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.server.options import ConnectOptions
 from reconciler.server.pasted import is_pasted
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server import binary, detached
 from reconciler.server.dev_folder import DevFolder, Record, failure
 

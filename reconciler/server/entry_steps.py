@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic_core import from_json
 
-from reconciler.core.events import Strayed
-from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Step
+from reconciler.changes.events import Strayed
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry, Step
 from reconciler.server import problems, settled
 from reconciler.server.api import Conflict, NoAnswer, Put, Refusal, Silence, Stored
 from reconciler.server.handling import Result, Run, Succeeded

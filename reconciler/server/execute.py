@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from functools import partial
 
-from reconciler.core.events import (
+from reconciler.changes.events import (
     Done,
     Event,
     Failed,
@@ -24,8 +24,8 @@ from reconciler.core.events import (
     Started,
     Waiting,
 )
-from reconciler.core.resource import Json
-from reconciler.core.wire import Call, Step
+from reconciler.model.resource import Json
+from reconciler.model.wire import Call, Step
 from reconciler.server import problems
 from reconciler.server.afterwards import verify
 from reconciler.server.api import JetStream

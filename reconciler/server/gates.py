@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.core.binds import first_asked
-from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Step, away, copies, is_heard, partitions_of, stands_still
+from reconciler.engine.bindings import first_asked
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry, Step, away, copies, is_heard, partitions_of, stands_still
 from reconciler.server import problems
 from reconciler.server.api import NO_MESSAGE, Answer, NoAnswer, Refusal
 from reconciler.server.handling import POLL, Result, Run, Succeeded, info_of, is_missing

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.events import Strayed
-from reconciler.core.fields import FieldInfo
-from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Call, Entry, Step
+from reconciler.changes.events import Strayed
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Entry, Step
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
 from reconciler.server.problems import Doubtful, Unsuccessful, strayed
 from reconciler.server.stale import Seen

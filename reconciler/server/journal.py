@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.core import changed, journal
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.events import Finished
-from reconciler.core.journal import Run
-from reconciler.core.lease import Held, Holder, found, lease_key
-from reconciler.core.plan import Plan
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Json
-from reconciler.core.wire import Entry
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
+from reconciler.memory import journal
+from reconciler.memory import run_changes as changed
+from reconciler.memory.journal import Run
+from reconciler.memory.lease import Held, Holder, found, lease_key
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry
 from reconciler.server import room, settled
 from reconciler.server.api import JetStream, NoAnswer, Put, Refusal, Stored
 from reconciler.server.read_kv import entry, names

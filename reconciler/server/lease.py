@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
-from reconciler.core.records import BUCKET
+from reconciler.memory.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.records import BUCKET
 from reconciler.server.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored, passes
 from reconciler.server.pipeline import ForNow
 from reconciler.server.read_kv import entry

@@ -10,11 +10,11 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.records import BUCKET, Owned, decode_key, encode_key, encode_owned
-from reconciler.core.resource import Address, Json
 from reconciler.core.saved import ID_KEY
-from reconciler.core.wire import Snapshot, Target
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.records import BUCKET, Owned, decode_key, encode_key, encode_owned
+from reconciler.model.resource import Address, Json
+from reconciler.model.wire import Snapshot, Target
 from reconciler.server import settled
 from reconciler.server.api import (
     NO_PEERS,

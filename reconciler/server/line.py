@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from nats.aio.client import Client
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 
 PATIENCE = 20.0
 """Seconds without a connection after which nobody dials any more; servers restart in a few."""

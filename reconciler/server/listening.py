@@ -14,11 +14,11 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from pydantic_core import from_json
 
+from reconciler.changes.kind import Raw
 from reconciler.core.audit import SUBJECT, Event, client_of, event
 from reconciler.core.audit import Client as Speaker
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.kind import Raw
-from reconciler.core.pages import PAGES
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.pages import PAGES
 from reconciler.server.api import JetStream
 from reconciler.server.reach import ADVISORIES, HEARD
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
 
 OVERLAP = 16

@@ -13,7 +13,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.server.api import NO_MESSAGE, NO_STREAM, JetStream, NoAnswer, Refusal, encoded
 from reconciler.server.pipeline import Reply, Silence
 from reconciler.server.read_kv import STALL, ends, is_unbroken

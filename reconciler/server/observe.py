@@ -9,12 +9,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.core import intents
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.permissions import granted
-from reconciler.core.records import BUCKET, PREFIX, decode_key
-from reconciler.core.resource import Json
-from reconciler.core.wire import (
+from reconciler.model import intents
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.permissions import granted
+from reconciler.model.records import BUCKET, PREFIX, decode_key
+from reconciler.model.resource import Json
+from reconciler.model.wire import (
     Entry,
     Facts,
     Holes,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from reconciler.core.resource import Json
-from reconciler.core.wire import Peers
+from reconciler.model.resource import Json
+from reconciler.model.wire import Peers
 from reconciler.server.api import JetStream, NoAnswer, Reply, Silence
 
 ALL = "$SYS.REQ.ACCOUNT.PING.STATZ"

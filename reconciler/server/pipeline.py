@@ -20,7 +20,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport, Transport
 
-from reconciler.core.permissions import as_checked_in_its_domain
+from reconciler.model.permissions import as_checked_in_its_domain
 from reconciler.server.line import Line
 
 SWEEP = 0.05

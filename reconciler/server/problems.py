@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.events import Strayed
-from reconciler.core.resource import Json
-from reconciler.core.wire import Call, Step
-from reconciler.core.written import written
+from reconciler.changes.events import Strayed
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Json
+from reconciler.model.wire import Call, Step
+from reconciler.model.written import written
 from reconciler.server.api import NoAnswer, Refusal
 from reconciler.server.room import FULL_DISK
 

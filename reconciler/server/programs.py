@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.wire import Version
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.wire import Version
 from reconciler.server import binary
 
 FOLDER = "RECONCILER_NATS_SERVERS"

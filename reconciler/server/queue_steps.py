@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.binds import BINDS, Bind, passed, sourced, told_of_source
 from reconciler.core.growth import most
-from reconciler.core.resource import Json
-from reconciler.core.wire import Step
+from reconciler.engine.bindings import BINDS, Bind, passed, sourced, told_of_source
+from reconciler.model.resource import Json
+from reconciler.model.wire import Step
 from reconciler.server import problems, settled
 from reconciler.server.api import Answer, NoAnswer
 from reconciler.server.handling import Result, Run, Succeeded, unlike_planned

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reconciler.core.binds import is_unlike, passed, queued_at, sourced
-from reconciler.core.wire import MessagesFrom, QueuedFrom
+from reconciler.engine.bindings import is_unlike, passed, queued_at, sourced
+from reconciler.model.wire import MessagesFrom, QueuedFrom
 from reconciler.server.api import NO_MESSAGE, NO_STREAM, Answer, JetStream, NoAnswer, Refusal
 from reconciler.server.counting import messages_from
 

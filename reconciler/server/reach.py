@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from reconciler.core.permissions import Need
-from reconciler.core.records import BUCKET
-from reconciler.core.wire import Call, Step
+from reconciler.model.permissions import Need
+from reconciler.model.records import BUCKET
+from reconciler.model.wire import Call, Step
 from reconciler.server.api import WHO, api_prefix
 from reconciler.server.observe import RESERVED
 

@@ -10,8 +10,8 @@ import base64
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
-from reconciler.core.resource import Json
-from reconciler.core.wire import Entry
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry
 from reconciler.server.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, Silence, encoded
 from reconciler.server.pipeline import Reply
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from reconciler.core import journal
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Json
-from reconciler.core.wire import Snapshot
+from reconciler.memory import journal
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Json
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream, NoAnswer, Put, Refusal
 from reconciler.server.read_kv import entries
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from nats.errors import Error as NatsError
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.api import JetStream
 from reconciler.server.connect import close, connect
 from reconciler.server.line import Line

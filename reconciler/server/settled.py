@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from reconciler.core.wire import Entry
+from reconciler.model.wire import Entry
 from reconciler.server.api import (
     NOTHING_DONE,
     TRANSIENT,

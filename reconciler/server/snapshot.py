@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from nats.aio.msg import Msg
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.server.api import JetStream, NoAnswer, Refusal
 
 CHUNK = 128 << 10

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.resource import Json
-from reconciler.core.wire import Target
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.resource import Json
+from reconciler.model.wire import Target
 from reconciler.server.cluster import Cluster
 from reconciler.server.node import Node, Settings
 from reconciler.server.options import ConnectOptions

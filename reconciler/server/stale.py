@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.server.api import NO_CONSUMER, NO_PEERS, NO_STREAM, Refusal
 
 LASTING = ("tags not matched", "insufficient storage", "exclude tag", "unique tag")

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.core.binds import BINDS, Bind, filled
-from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Call, Step
+from reconciler.engine.bindings import BINDS, Bind, filled
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Step
 from reconciler.server import entry_steps, gates, problems, queue_steps, settled
 from reconciler.server.api import Answer, NoAnswer, Refusal
 from reconciler.server.handling import POLL, Result, Run, Succeeded, changes_since, info_of, is_missing, unlike_planned

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from reconciler.core.resource import Json
-from reconciler.core.wire import Target, Version
+from reconciler.model.resource import Json
+from reconciler.model.wire import Target, Version
 from reconciler.server.api import Answer, JetStream
 
 LEVELS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from reconciler.core.lease import PREFIX, Free, Held, found, lease_key, topology_of
-from reconciler.core.records import BUCKET
+from reconciler.memory.lease import PREFIX, Free, Held, found, lease_key, topology_of
+from reconciler.model.records import BUCKET
 from reconciler.server.api import NO_STREAM, Conflict, JetStream, NoAnswer, Refusal, Stored
 from reconciler.server.lease import GIVEN_BACK
 from reconciler.server.read_kv import entry, names

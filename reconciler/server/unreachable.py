@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nats.errors import Error as NatsError
 
-from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.server.credentials import UserCredentials
 from reconciler.server.options import ConnectOptions, Server
 

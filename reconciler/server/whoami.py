@@ -9,8 +9,8 @@ import socket
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from reconciler.core.lease import Holder
-from reconciler.core.wire import Target
+from reconciler.memory.lease import Holder
+from reconciler.model.wire import Target
 
 ACTORS = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BITBUCKET_STEP_TRIGGERER_UUID", "CIRCLE_USERNAME", "BUILD_REQUESTEDFOR",
           "BUILDKITE_BUILD_CREATOR", "BUILD_USER_ID")  # fmt: skip

@@ -13,14 +13,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.diff import Change
+from reconciler.changes.diff import Change
+from reconciler.changes.kind import Context, Kind
 from reconciler.core.drift import FieldDrift, Item, Written
-from reconciler.core.fields import about
-from reconciler.core.kind import Context, Kind
-from reconciler.core.pages import PAGES
-from reconciler.core.resource import Address, Declared, Json, Resource
-from reconciler.core.written import in_units
 from reconciler.documents.complain import listed
 from reconciler.documents.edit import edited
 from reconciler.documents.files import Disk
@@ -28,6 +23,11 @@ from reconciler.documents.splices import CannotEdit
 from reconciler.documents.syntax import decode
 from reconciler.documents.whole import write_whole
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.fields import about
+from reconciler.model.pages import PAGES
+from reconciler.model.resource import Address, Declared, Json, Resource
+from reconciler.model.written import in_units
 from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import PlanOptions

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import PlannedChange
-from reconciler.core.reconcile import recognised
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Config, Resource
-from reconciler.core.wire import Snapshot
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import PlannedChange
+from reconciler.engine.reconcile import recognised
 from reconciler.kinds import REGISTRY
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Config, Resource
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream
 from reconciler.workflow.plan import Planned, planned
 

@@ -7,20 +7,20 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from reconciler.core import identity
+from reconciler.changes.diff import Action
+from reconciler.changes.events import Done, Event, Finished
+from reconciler.changes.plan import Plan
 from reconciler.core.at_stake import is_at_stake
-from reconciler.core.binds import filled_in
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.diff import Action
-from reconciler.core.events import Done, Event, Finished
 from reconciler.core.last_look import LastLook
-from reconciler.core.plan import Plan
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address
-from reconciler.core.wire import Call, Snapshot, Step, Version
+from reconciler.engine import identity
+from reconciler.engine.bindings import filled_in
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.derived import start
 from reconciler.kinds.elastic_group.queue_rules import group_resuming
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address
+from reconciler.model.wire import Call, Snapshot, Step, Version
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from reconciler.changes.diff import value_in
+from reconciler.changes.kind import Kind, Raw
 from reconciler.core import audit
 from reconciler.core.attribution import Attribution
 from reconciler.core.audit import UNKNOWN, Event
-from reconciler.core.diff import value_in
 from reconciler.core.drift import Drift, FieldDrift, Item, Standing
-from reconciler.core.kind import Kind, Raw
-from reconciler.core.records import BUCKET, encode_key
-from reconciler.core.resource import Address, Config, Json
-from reconciler.core.wire import Entry, Snapshot
 from reconciler.kinds import REGISTRY
+from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import Entry, Snapshot
 from reconciler.server.api import JetStream
 from reconciler.server.audit_trail import capture, events_since, moment, reaches_back_to
 from reconciler.server.read_kv import entry

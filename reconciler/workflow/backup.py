@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from reconciler.changes.plan import Plan
 from reconciler.core.at_stake import streams_at_stake
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.plan import Plan
-from reconciler.core.resource import Json
-from reconciler.core.wire import Snapshot
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.resource import Json
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream
 from reconciler.server.snapshot import Taken, take, torn
 

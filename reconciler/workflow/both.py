@@ -8,11 +8,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.diagnostic import about
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.load import Loaded
+from reconciler.model.diagnostic import about
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions

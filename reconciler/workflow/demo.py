@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import reconciler
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.server.api import JetStream
 from reconciler.server.connect import connection
 from reconciler.server.options import ConnectOptions

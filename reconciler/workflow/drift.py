@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from reconciler.changes.kind import Registry
 from reconciler.core.drift import Drift
-from reconciler.core.kind import Registry
 from reconciler.core.looking import Part, look
-from reconciler.core.reconcile import World
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot
 from reconciler.documents.revision import Origin
+from reconciler.engine.reconcile import World
 from reconciler.kinds import REGISTRY
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot
 from reconciler.workflow.plan import PlanOptions, came_from, counted
 
 

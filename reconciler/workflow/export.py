@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from reconciler.core import remembered
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.kind import Registry
-from reconciler.core.records import BUCKET, Owned
-from reconciler.core.resource import Address, Json
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Scope, Snapshot, Version
+from reconciler.changes.kind import Registry
 from reconciler.documents.file_names import file_names
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.records import BUCKET, Owned
+from reconciler.model.resource import Address, Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Scope, Snapshot, Version
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.sections import Writer

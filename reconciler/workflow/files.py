@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
-from reconciler.core.resource import Address
-from reconciler.core.topology import Topology
 from reconciler.documents.complain import complain
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.load import Loaded
 from reconciler.documents.several import load_each
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
 
 
 class Several(CannotContinue):

@@ -12,10 +12,10 @@ from typing import Any
 
 import nats
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.events import Finished
+from reconciler.changes.events import Finished
 from reconciler.documents.values import Filled
 from reconciler.fleet.targets import Target
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect import connection
 from reconciler.server.node import Node
 from reconciler.workflow.apply import apply

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.documents.values import Filled
 from reconciler.fleet.reading import REQUESTS, SharedWindow
 from reconciler.fleet.targets import Target
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.fleet.plans import TargetPlan
 from reconciler.workflow.both import both
 from reconciler.workflow.plan import PlanOptions, planned

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.diff import Action, FieldChange
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Json
-from reconciler.core.rule import Verdict
+from reconciler.changes.diff import Action, FieldChange
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Verdict
 from reconciler.documents.git_tree import GitTree
 from reconciler.documents.revision import Origin, origin
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Json
 
 HOLDS = frozenset({"stream", "kv_bucket", "object_store"})
 """Kinds that hold data."""

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.pages import PAGES
-from reconciler.core.resource import Address
-from reconciler.core.wire import Snapshot, SubjectCounts, Unanswered
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.depth import Depths, depths, foreseen
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.model import BUCKETS, Group, Member, groups, refreshed
 from reconciler.kinds.groups.places import Located, Pattern, locate, patterns
 from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.pages import PAGES
+from reconciler.model.resource import Address
+from reconciler.model.wire import Snapshot, SubjectCounts, Unanswered
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask, observe, with_consumers
 

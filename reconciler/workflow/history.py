@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from reconciler.core.changed import Difference
-from reconciler.core.changed import difference as compared
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.journal import Run
-from reconciler.core.lease import Held
-from reconciler.core.records import BUCKET
+from reconciler.memory.journal import Run
+from reconciler.memory.lease import Held
+from reconciler.memory.run_changes import Difference
+from reconciler.memory.run_changes import difference as compared
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.records import BUCKET
 from reconciler.server import journal, unlocking
 from reconciler.server.api import NO_STREAM, JetStream, NoAnswer, Refusal, Silence
 from reconciler.server.room import STORES_NOTHING, way_out

@@ -11,21 +11,21 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from reconciler.core.binds import BINDS, Bind, filled, filled_in
-from reconciler.core.decide import Options, decide
-from reconciler.core.misnamed import let_go
-from reconciler.core.plan import Plan
-from reconciler.core.reconcile import reconcile
-from reconciler.core.records import BUCKET, encode_key, encode_owned
-from reconciler.core.resource import Address, Config
-from reconciler.core.rule import View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Call, Entry, Snapshot, Step, Target
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import View
+from reconciler.engine.bindings import BINDS, Bind, filled, filled_in
+from reconciler.engine.decide import Options, decide
+from reconciler.engine.misnamed import let_go
+from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
 from reconciler.kinds.primitives.known import V2_14, Known
 from reconciler.kinds.primitives.stream_settle import DUPLICATE_WINDOW
+from reconciler.model.records import BUCKET, encode_key, encode_owned
+from reconciler.model.resource import Address, Config
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Call, Entry, Snapshot, Step, Target
 from reconciler.server.ledger import Record, revisions
 
 Info = dict[str, Any]

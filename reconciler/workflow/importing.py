@@ -9,15 +9,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from reconciler.core.diagnostic import Diagnostic, ordered
-from reconciler.core.resource import Address
-from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
 from reconciler.documents.foreign.found import Findings, Found
 from reconciler.documents.foreign.read import read_foreign
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.sparse import Settled
+from reconciler.model.diagnostic import Diagnostic, ordered
+from reconciler.model.resource import Address
+from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
 from reconciler.workflow.sections import Writer
 
 BUCKETS = {"KV_": "kv_bucket", "OBJ_": "object_store"}

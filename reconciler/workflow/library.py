@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.changes.events import Finished
 from reconciler.core.drift import Drift
-from reconciler.core.events import Finished
 from reconciler.core.saved import Saved
-from reconciler.core.topology import Topology
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions

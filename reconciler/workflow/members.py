@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reconciler.core import remembered
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
-from reconciler.core.kind import Context
-from reconciler.core.pages import PAGES
-from reconciler.core.plan import PlannedChange
-from reconciler.core.resource import Address, Config, Declared, Terms
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Entry, Scope, Snapshot
+from reconciler.changes.kind import Context
+from reconciler.changes.plan import PlannedChange
 from reconciler.documents.edit import edited
 from reconciler.documents.splices import CannotEdit
 from reconciler.documents.whole import write_whole
@@ -24,6 +18,12 @@ from reconciler.kinds.groups.membership import Unwise, Wish
 from reconciler.kinds.groups.model import Group, groups
 from reconciler.kinds.primitives import group_record
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
+from reconciler.model.pages import PAGES
+from reconciler.model.resource import Address, Config, Declared, Terms
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Entry, Scope, Snapshot
 from reconciler.server.api import JetStream
 from reconciler.workflow.plan import PlanOptions, planned
 from reconciler.workflow.validate import nowhere, versions

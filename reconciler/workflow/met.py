@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from reconciler.core.resource import Config
-from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide
+from reconciler.model.resource import Config
+from reconciler.model.wire import Call, Snapshot, Step
 
 
 def met(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.pages import PAGES
-from reconciler.core.wire import Entry
 from reconciler.kinds.groups.migration import Migration, migration
 from reconciler.kinds.groups.model import BUCKETS
 from reconciler.kinds.primitives.group_record import key
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.pages import PAGES
+from reconciler.model.wire import Entry
 from reconciler.server.api import JetStream, NoAnswer, Put, Stored
 from reconciler.server.read_kv import entry
 from reconciler.workflow.groups import look

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from reconciler.core.kind import Kind, Raw, Registry
-from reconciler.core.permissions import Needs, least
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Address, Config, Declared, Json
-from reconciler.core.topology import Topology
-from reconciler.core.wire import SUPPORTED, Call, Snapshot, Step, Target
+from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer.position import placeholder
+from reconciler.model.permissions import Needs, least
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Address, Config, Declared, Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import SUPPORTED, Call, Snapshot, Step, Target
 from reconciler.server.audit_trail import captures
 from reconciler.server.reach import Api
 

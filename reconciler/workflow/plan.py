@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from reconciler.core import remembered
-from reconciler.core.decide import Options, decide, questions
-from reconciler.core.diagnostic import CannotContinue, Severity
-from reconciler.core.kind import Registry
-from reconciler.core.plan import Plan
-from reconciler.core.reconcile import World, reconcile
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Json
-from reconciler.core.right_place import check_place
-from reconciler.core.rule import View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Facts, Question, Snapshot, Target, Unanswered
+from reconciler.changes.kind import Registry
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import View
 from reconciler.documents.revision import Origin, origin
+from reconciler.engine.decide import Options, decide, questions
+from reconciler.engine.reconcile import World, reconcile
+from reconciler.engine.target_check import check_place
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer.ahead import ahead
 from reconciler.kinds.consumer.replacement import left_behind
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import CannotContinue, Severity
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Facts, Question, Snapshot, Target, Unanswered
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask, observe
 

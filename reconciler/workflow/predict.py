@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.core.fields import FieldInfo
-from reconciler.core.resource import Config, Json, ServerDefault
-from reconciler.core.wire import Entry, Snapshot, Step
 from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Config, Json, ServerDefault
+from reconciler.model.wire import Entry, Snapshot, Step
 from reconciler.server.handling import Forms
 
 

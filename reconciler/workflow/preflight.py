@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from reconciler.core import journal
+from reconciler.changes.plan import Plan
 from reconciler.core.at_stake import streams_at_stake
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.core.lease import lease_key
-from reconciler.core.permissions import Need, lacking, least
-from reconciler.core.plan import Plan
-from reconciler.core.records import BUCKET, encode_key
-from reconciler.core.wire import Snapshot
+from reconciler.memory import journal
+from reconciler.memory.lease import lease_key
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.permissions import Need, lacking, least
+from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.wire import Snapshot
 from reconciler.report.permissions import quoted
 from reconciler.server.api import JetStream
 from reconciler.server.reach import Api

@@ -13,15 +13,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from reconciler.core.events import Finished
-from reconciler.core.pages import PLANNING
-from reconciler.core.plan import Plan, PlannedChange
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe, Rehearsal, Unshown
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import excuse, foretold, telling
 from reconciler.kinds.foresight import narrowed as narrowed_codes
+from reconciler.model.pages import PLANNING
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream
 from reconciler.server.connect import connection
 from reconciler.server.probes.battery import SETTLED, record

@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan, PlannedChange
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.core.rehearsal import Missing
-from reconciler.core.resource import Address, Json
-from reconciler.core.wire import Snapshot
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.kv_bucket import SHAPE as KV
 from reconciler.kinds.object_store import SHAPE as OB
 from reconciler.kinds.primitives import subjects
+from reconciler.model.resource import Address, Json
+from reconciler.model.wire import Snapshot
 from reconciler.server.probes.scene import BEGINS, Scene
 
 MESSAGES = 100

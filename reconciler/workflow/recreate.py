@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
-from reconciler.core.intents import PREFIX as INTENT
-from reconciler.core.records import BUCKET, PREFIX, decode_owned, encode_owned
 from reconciler.core.rehearsal import Missing
-from reconciler.core.resource import Json
-from reconciler.core.wire import Entry, Snapshot
+from reconciler.model.intents import PREFIX as INTENT
+from reconciler.model.records import BUCKET, PREFIX, decode_owned, encode_owned
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry, Snapshot
 from reconciler.server import ledger
 from reconciler.server.api import JetStream, NoAnswer, Refusal, Stored, encoded
 

@@ -11,15 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from reconciler.core.diff import FieldChange
-from reconciler.core.events import Finished
-from reconciler.core.fields import about
-from reconciler.core.plan import Plan, PlannedChange
+from reconciler.changes.diff import FieldChange
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.core.rehearsal import TIERS, Missing, Rehearsal, Restarted
-from reconciler.core.resource import Address, Json
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Target
 from reconciler.kinds import REGISTRY
+from reconciler.model.fields import about
+from reconciler.model.resource import Address, Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Target
 from reconciler.server.api import JetStream, Pauses
 from reconciler.server.observe import observe
 from reconciler.server.session import session

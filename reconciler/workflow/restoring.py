@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.core import restoring
-from reconciler.core.wire import Snapshot
 from reconciler.kinds import REGISTRY
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream
 from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.plan import Planned, PlanOptions, planned

@@ -10,19 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from reconciler.core import remembered
-from reconciler.core.decide import Options, decide, questions
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.diff import Action, Consequence
-from reconciler.core.judging import judged_all
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.reconcile import RENEWED, reconcile
-from reconciler.core.resource import Address, Config, Declared
-from reconciler.core.rule import View
-from reconciler.core.topology import Topology
-from reconciler.core.unseen import Watched, unseen
-from reconciler.core.wire import Scope, Snapshot, Unanswered, Version
+from reconciler.changes.diff import Action, Consequence
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import View
+from reconciler.engine.decide import Options, decide, questions
+from reconciler.engine.judging import judged_all
+from reconciler.engine.offline import Watched, unseen
+from reconciler.engine.reconcile import RENEWED, reconcile
 from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Address, Config, Declared
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Scope, Snapshot, Unanswered, Version
 from reconciler.workflow import imagined
 from reconciler.workflow.validate import able_to_stand, nowhere, unless_live, versions
 

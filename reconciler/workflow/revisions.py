@@ -9,16 +9,16 @@ from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
-from reconciler.core.resource import Address, Declared
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Version
 from reconciler.documents.complain import complain
 from reconciler.documents.discover import Discovered, Home, discover
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.git_tree import GitTree
 from reconciler.documents.values import Filled, OrItsName
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
+from reconciler.model.resource import Address, Declared
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Version
 from reconciler.workflow.files import load, topology_of
 from reconciler.workflow.review import Pair, Review, as_applied, review
 from reconciler.workflow.validate import versions

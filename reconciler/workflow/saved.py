@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import reconciler
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
-from reconciler.core.identity import seen
-from reconciler.core.intents import intents
-from reconciler.core.plan import Plan
-from reconciler.core.records import BUCKET
+from reconciler.changes.plan import Plan
 from reconciler.core.saved import Place, Saved, Terms, elsewhere, state, went_back
 from reconciler.core.standing import Outlook, outlook
-from reconciler.core.wire import Snapshot
 from reconciler.documents.revision import Origin
 from reconciler.documents.whole import write_whole
+from reconciler.engine.identity import seen
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.intents import intents
+from reconciler.model.records import BUCKET
+from reconciler.model.wire import Snapshot
 from reconciler.report.saved import saved_from_json, saved_json
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe

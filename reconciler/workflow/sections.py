@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.core.kind import Context, Kind, Registry
-from reconciler.core.reconcile import recognised
-from reconciler.core.resource import Address, Config, Declared, Json, Resource
-from reconciler.core.wire import Snapshot
-from reconciler.core.written import in_units
+from reconciler.changes.kind import Context, Kind, Registry
+from reconciler.engine.reconcile import recognised
+from reconciler.model.resource import Address, Config, Declared, Json, Resource
+from reconciler.model.wire import Snapshot
+from reconciler.model.written import in_units
 
 Chosen = Callable[[Address], bool]
 Beside = Mapping[Address, Config]

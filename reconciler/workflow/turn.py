@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from reconciler import __version__
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
-from reconciler.core.events import Finished
-from reconciler.core.lease import Free, Holder, found, lease_key
-from reconciler.core.plan import Plan
-from reconciler.core.records import BUCKET, Owned, decode_owned, encode_key
-from reconciler.core.resource import Address
-from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
+from reconciler.memory.lease import Free, Holder, found, lease_key
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
+from reconciler.model.resource import Address
+from reconciler.model.wire import Call, Snapshot, Step
 from reconciler.server import journal, ledger
 from reconciler.server.api import JetStream
 from reconciler.server.lease import Terms, Unavailable, indispensable, leased, unavailable

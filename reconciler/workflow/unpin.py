@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.documents.complain import did_you_mean
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.api import NO_CONSUMER, NO_STREAM, JetStream, Refusal
 
 PINNED = "pinned_client"

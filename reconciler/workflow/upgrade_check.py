@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reconciler.core.diagnostic import Diagnostic
+from reconciler.changes.kind import Raw, Registry
+from reconciler.changes.rule import Outcome, View
 from reconciler.core.fates import Fate, Finding, finding, marked, verdicts, worst_first
-from reconciler.core.judging import judged_all
-from reconciler.core.kind import Raw, Registry
-from reconciler.core.reconcile import recognised, reconcile
-from reconciler.core.resource import Address, Json, Resource
-from reconciler.core.rule import Outcome, View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import SUPPORTED, Snapshot, Version
 from reconciler.documents.files import DISK, Tree
+from reconciler.engine.judging import judged_all
+from reconciler.engine.reconcile import recognised, reconcile
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives import consumer_config, doomed, stream_config, upgrades
 from reconciler.kinds.primitives.upgrades import OF_ROOM
 from reconciler.kinds.primitives.words import in_words
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.resource import Address, Json, Resource
+from reconciler.model.topology import Topology
+from reconciler.model.wire import SUPPORTED, Snapshot, Version
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.files import load, topology_of

@@ -7,16 +7,16 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from reconciler.core.diagnostic import Diagnostic, ordered
-from reconciler.core.judging import judged_all
-from reconciler.core.kind import Registry
-from reconciler.core.reconcile import reconcile
-from reconciler.core.rule import Outcome, Verdict, View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
+from reconciler.changes.kind import Registry
+from reconciler.changes.rule import Outcome, Verdict, View
 from reconciler.documents.files import DISK, Tree
 from reconciler.documents.load import Loaded
+from reconciler.engine.judging import judged_all
+from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Diagnostic, ordered
+from reconciler.model.topology import Topology
+from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
 from reconciler.workflow.files import load
 
 OFFLINE = frozenset({"spec", "neighbours"})

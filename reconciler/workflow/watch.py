@@ -16,13 +16,13 @@ from pathlib import Path
 
 from nats.errors import Error as NatsError
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.changes.kind import Raw
 from reconciler.core.drift import Drift
-from reconciler.core.kind import Raw
-from reconciler.core.resource import Address, Config
-from reconciler.core.topology import Topology
 from reconciler.documents.files import DISK, Tree
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.resource import Address, Config
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.connect import close, connect
 from reconciler.server.listening import Ear, listen

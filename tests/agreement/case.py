@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reconciler.core.resource import Address
-from reconciler.core.written import in_units
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Address
+from reconciler.model.written import in_units
 
 Body = Mapping[str, Any]
 SHARED = "shared"

@@ -12,8 +12,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from reconciler.core.resource import Address
-from reconciler.core.wire import Version
+from reconciler.model.resource import Address
+from reconciler.model.wire import Version
 from tests.agreement.case import SHARED, Body, Case, Live
 from tests.agreement.row import Row
 from tests.agreement.rows import ROWS

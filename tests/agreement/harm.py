@@ -13,7 +13,7 @@ import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from reconciler.core.events import Finished
+from reconciler.changes.events import Finished
 from reconciler.server.api import JetStream, Refusal
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan

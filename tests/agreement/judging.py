@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.core.rule import Reaction, Rule, Verdict
+from reconciler.changes.rule import Reaction, Rule, Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.server.api import NoAnswer, Refusal
 from tests.agreement.case import Case

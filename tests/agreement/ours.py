@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from reconciler.core.decide import Options, decide, questions
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.kind import Registry
-from reconciler.core.reconcile import World, reconcile
-from reconciler.core.records import Owned
-from reconciler.core.rule import Reaction, Verdict, View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Facts, Question, Snapshot, Step
+from reconciler.changes.kind import Registry
+from reconciler.changes.rule import Reaction, Verdict, View
 from reconciler.documents.load import load
+from reconciler.engine.decide import Options, decide, questions
+from reconciler.engine.reconcile import World, reconcile
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.records import Owned
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Facts, Question, Snapshot, Step
 from tests.agreement.case import Body, Case, as_file
 
 TODAY = date(2026, 3, 1)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reconciler.core.resource import Address
-from reconciler.core.wire import Version
+from reconciler.model.resource import Address
+from reconciler.model.wire import Version
 from tests.agreement.case import SHARED, Body, Case, Live
 
 MS, S, M, H = 1_000_000, 1_000_000_000, 60_000_000_000, 3_600_000_000_000

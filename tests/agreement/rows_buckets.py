@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reconciler.core.resource import Address
+from reconciler.model.resource import Address
 from tests.agreement.case import Body, Case, Live
 from tests.agreement.row import MS, H, S, origin, row
 

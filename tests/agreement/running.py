@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Question, Snapshot, Unanswered
 from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Question, Snapshot, Unanswered
 from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
 from reconciler.server.observe import ask, observe
 from tests.agreement.case import Case, Live

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.core.resource import Config
-from reconciler.core.wire import Call, Snapshot, Step
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.patch import update_body
+from reconciler.model.resource import Config
+from reconciler.model.wire import Call, Snapshot, Step
 from reconciler.server.api import Answer, JetStream
 from reconciler.server.handling import Run
 from reconciler.server.steps import carry_out

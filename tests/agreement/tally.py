@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from reconciler.core.rule import Reaction
-from reconciler.core.wire import Version
+from reconciler.changes.rule import Reaction
+from reconciler.model.wire import Version
 from tests.agreement.case import Case
 from tests.agreement.drawing import SIDES
 from tests.agreement.judging import Kind, judgement, needed

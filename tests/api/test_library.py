@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import reconciler
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.options import ConnectOptions
 from tests.support.accounts import Account
 from tests.support.servers import NatsServer

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from nats.aio.client import Client
 
-from reconciler.core.topology import Topology
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import PlanOptions, plan

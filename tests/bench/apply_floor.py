@@ -15,9 +15,9 @@ import time
 
 from nats.aio.client import Client
 
-from reconciler.core.events import Finished
-from reconciler.core.resource import Config
-from reconciler.core.wire import Call, Step
+from reconciler.changes.events import Finished
+from reconciler.model.resource import Config
+from reconciler.model.wire import Call, Step
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.server.handling import Forms

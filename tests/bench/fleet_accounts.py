@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 
 import reconciler
-from reconciler.core.topology import Topology
 from reconciler.fleet.rendering import rendered
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.tables import DESIRED, SNAPSHOTS
+from reconciler.model.topology import Topology
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions
 from tests.support.accounts import Account, Pool

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.pages import PAGES
 from reconciler.kinds import REGISTRY
+from reconciler.model.pages import PAGES
 from tests.cli.running import EXAMPLES, ROOT, TOPOLOGIES, Shell
 
 

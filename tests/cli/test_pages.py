@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.pages import PAGES, page
 from reconciler.kinds import REGISTRY
+from reconciler.model.pages import PAGES, page
 from reconciler.report.reference import book
 
 SOURCE = Path(__file__).parents[2] / "reconciler"

@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from reconciler.changes.events import Failed, Finished
 from reconciler.cli.common import Misused
 from reconciler.cli.reporting import carried_out, reports
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.events import Failed, Finished
-from reconciler.core.wire import Call, Step
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.wire import Call, Step
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.outcome import outcome_text

@@ -9,7 +9,7 @@ import pytest
 from reconciler.cli.fleet_options import On, Which
 from reconciler.cli.fleet_telling import document_of, following
 from reconciler.cli.screen import emit, say, tell
-from reconciler.core.wire import Version
+from reconciler.model.wire import Version
 from reconciler.report.fleet.report import report_of
 from reconciler.report.formats import FORMATS
 from reconciler.report.paper import Paper

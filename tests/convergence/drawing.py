@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reconciler.core.resource import Address, Declared
-from reconciler.core.topology import Forgotten, Guarded, Removed, Topology
-from reconciler.core.wire import SUPPORTED, Version
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Address, Declared
+from reconciler.model.topology import Forgotten, Guarded, Removed, Topology
+from reconciler.model.wire import SUPPORTED, Version
 from tests.convergence.legal import legal_consumer, legal_stream
 from tests.primitives.bodies import (
     CONSUMER_GROUPS,

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reconciler.core.resource import Address
+from reconciler.model.resource import Address
 from tests.convergence.drawing import Wishes
 
 WHOLE = ("x.a", "x.b.>", "x.c.*", "x.d", "x.e.*.f", "x.g")

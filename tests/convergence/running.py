@@ -12,19 +12,19 @@ from typing import Any
 
 from nats.aio.client import Client
 
-from reconciler.core import remembered
-from reconciler.core.decide import Options, decide
-from reconciler.core.diff import Action
-from reconciler.core.events import Done, Finished
-from reconciler.core.plan import Plan
-from reconciler.core.reconcile import reconcile
-from reconciler.core.resource import Address
-from reconciler.core.rule import View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Target, Version
+from reconciler.changes.diff import Action
+from reconciler.changes.events import Done, Finished
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import View
 from reconciler.documents.write import dump
+from reconciler.engine.decide import Options, decide
+from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.memory import remembered
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Target, Version
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow import imagined

@@ -10,8 +10,8 @@ from typing import Any
 import nats.js
 import pytest
 
-from reconciler.core.diff import Action
-from reconciler.core.resource import Address
+from reconciler.changes.diff import Action
+from reconciler.model.resource import Address
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.running import Real
 from tests.primitives.bodies import Body

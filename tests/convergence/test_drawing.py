@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from reconciler.core.kind import Kind
-from reconciler.core.resource import Terms
-from reconciler.core.wire import SUPPORTED, Call, Snapshot, Step, Target
+from reconciler.changes.kind import Kind
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Terms
+from reconciler.model.wire import SUPPORTED, Call, Snapshot, Step, Target
 from reconciler.workflow import imagined
 from tests.convergence.drawing import NEVER_DRAWN, Case, cases, fields_said, topology
 from tests.convergence.running import apply_offline, plan_offline

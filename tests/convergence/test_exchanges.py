@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.topology import Topology
-from reconciler.core.wire import SUPPORTED, Snapshot, Step, Target, Version
 from reconciler.kinds.primitives.filters import filters_of
 from reconciler.kinds.primitives.subjects import collide, is_subset
+from reconciler.model.topology import Topology
+from reconciler.model.wire import SUPPORTED, Snapshot, Step, Target, Version
 from reconciler.workflow import imagined
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.exchanges import PUBLISHED, filter_exchanges, interest_exchanges, subject_exchanges

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from reconciler.core.events import Finished
-from reconciler.core.topology import Topology
+from reconciler.changes.events import Finished
+from reconciler.model.topology import Topology
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.exchanges import copy_exchanges, filter_exchanges, interest_exchanges, subject_exchanges
 from tests.convergence.running import Real, remaining

@@ -13,9 +13,9 @@ import pytest
 from nats.aio.client import Client
 from nats.errors import NoRespondersError, TimeoutError
 
-from reconciler.core.events import Finished
-from reconciler.core.topology import Topology
+from reconciler.changes.events import Finished
 from reconciler.kinds import REGISTRY
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.apply import apply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
 from reconciler.workflow.files import load
 from tests.convergence.drawing import Case, drawn, merged, topology
 from tests.convergence.running import Real

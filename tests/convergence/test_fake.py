@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.resource import Address
-from reconciler.core.topology import Topology
-from reconciler.core.wire import SUPPORTED, Call, Snapshot, Target, Version
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
+from reconciler.model.wire import SUPPORTED, Call, Snapshot, Target, Version
 from reconciler.workflow import imagined
 from tests.convergence.drawing import Case, cases, topology
 from tests.convergence.running import (

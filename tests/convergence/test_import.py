@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.files import load

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.core.wire import Call, Step
+from reconciler.model.wire import Call, Step
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow.predict import forms

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.topology import Topology
+from reconciler.model.topology import Topology
 from tests.convergence.running import Real
 from tests.convergence.test_exchanges_real import carried_out, left
 from tests.support.accounts import Account

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.diff import Change, compare
-from reconciler.core.fields import FieldInfo
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Config, Consent, Resource, ServerDefault, Terms
+from reconciler.changes.diff import Change, compare
+from reconciler.model.fields import FieldInfo
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Config, Consent, Resource, ServerDefault, Terms
 
 FIELDS: Mapping[str, FieldInfo] = {
     "subjects": FieldInfo(unit="list", ordered=False),

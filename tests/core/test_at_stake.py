@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Outcome, Verdict
 from reconciler.core.at_stake import is_at_stake, removes, streams_at_stake
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.records import BUCKET
-from reconciler.core.rule import Outcome, Verdict
-from reconciler.core.wire import SUPPORTED, Call, Step, Target
+from reconciler.model.records import BUCKET
+from reconciler.model.wire import SUPPORTED, Call, Step, Target
 
 ORDERS, WEST = "stream/ORDERS", "consumer/ORDERS/west"
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from reconciler.core.consent import allowance_leftovers, entry, given, in_vain, is_of_use, leftovers, reaching
-from reconciler.core.consent import covers as _covers
-from reconciler.core.diagnostic import Severity, SourceSpan
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Consent, Resource, Terms
-from reconciler.core.resource import Spec as _Spec
-from reconciler.core.rule import Outcome, Verdict
-from reconciler.core.topology import Allowed
-from reconciler.core.units import Duration, show_quantity
+from reconciler.changes.consent import allowance_leftovers, entry, given, in_vain, is_of_use, leftovers, reaching
+from reconciler.changes.consent import covers as _covers
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Outcome, Verdict
+from reconciler.model.diagnostic import Severity, SourceSpan
+from reconciler.model.resource import Address, Consent, Resource, Terms
+from reconciler.model.resource import Spec as _Spec
+from reconciler.model.topology import Allowed
+from reconciler.model.units import Duration, show_quantity
 from tests.core.making import consent
 
 TODAY = date(2026, 6, 1)

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.core import handover
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan
-from reconciler.core.records import Owned
-from reconciler.core.right_place import wrong_place
-from reconciler.core.topology import Expect
-from reconciler.core.wire import Target, Version
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan
+from reconciler.engine import take_over as handover
+from reconciler.engine.target_check import wrong_place
+from reconciler.model.records import Owned
+from reconciler.model.topology import Expect
+from reconciler.model.wire import Target, Version
 from tests.support.topologies import TODAY, Scene
 
 Compare = Callable[..., Scene]

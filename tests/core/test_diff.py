@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.core.diff import Action, Change, FieldClass
-from reconciler.core.resource import Config, ServerDefault
+from reconciler.changes.diff import Action, Change, FieldClass
 from reconciler.kinds.primitives.patch import patch
+from reconciler.model.resource import Config, ServerDefault
 from tests.core.making import applied, compared, found, wanted
 
 SMALL = st.integers(0, 2)
@@ -315,6 +315,6 @@ def test_of_someone_elses_resource_only_what_is_written_is_compared() -> None:
     desired = wanted({"subjects": ["a"]})
     desired = type(desired)(address=desired.address, config=desired.config, external=True)
     live = found({"subjects": ["a"], "max_age": 7})
-    from reconciler.core.diff import compare
+    from reconciler.changes.diff import compare
 
     assert compare(desired, live, None, {}).action is Action.KEEP

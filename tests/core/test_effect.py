@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.effect import Effect, Side, Way, way
+from reconciler.changes.effect import Effect, Side, Way, way
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Outcome, Verdict
 from reconciler.core.growth import beyond, lost, most
-from reconciler.core.plan import PlannedChange
-from reconciler.core.resource import Consent
-from reconciler.core.rule import Outcome, Verdict
+from reconciler.model.resource import Consent
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import Severity
-from reconciler.core.diff import Action, Change
-from reconciler.core.handover import idle, remembered_anew, taken_over
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address, Declared, Terms
-from reconciler.core.topology import Moved, Removed, Topology
+from reconciler.changes.diff import Action, Change
+from reconciler.engine.take_over import idle, remembered_anew, taken_over
+from reconciler.model.diagnostic import Severity
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Declared, Terms
+from reconciler.model.topology import Moved, Removed, Topology
 
 TODAY = date(2026, 6, 1)
 A, B, C = (Address.of("stream", name) for name in "ABC")

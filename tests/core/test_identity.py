@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.identity import echoed, is_another, made_anew, seen_in
-from reconciler.core.kind import Raw
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address
-from reconciler.core.wire import Entry, Snapshot, Target, Version
+from reconciler.changes.kind import Raw
+from reconciler.engine.identity import echoed, is_another, made_anew, seen_in
 from reconciler.kinds import REGISTRY
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address
+from reconciler.model.wire import Entry, Snapshot, Target, Version
 
 OLD, NEW = "2.14.6", "2.15.1"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import Severity, SourceSpan
 from reconciler.core.ignoring import Rules
-from reconciler.core.topology import IgnoreRule
+from reconciler.model.diagnostic import Severity, SourceSpan
+from reconciler.model.topology import IgnoreRule
 
 TODAY = date(2026, 6, 1)
 PLACE = SourceSpan("t.yaml", 3, 1, 3, 9)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.core.intents import Intent, decode_intent, encode_intent, intent_key, intents
-from reconciler.core.resource import Address, Consent
-from reconciler.core.wire import Entry, Snapshot, Target, Version
+from reconciler.model.intents import Intent, decode_intent, encode_intent, intent_key, intents
+from reconciler.model.resource import Address, Consent
+from reconciler.model.wire import Entry, Snapshot, Target, Version
 
 START = {"deliver_policy": "by_start_sequence", "opt_start_seq": 43, "opt_start_time": None}
 INTENT = Intent(

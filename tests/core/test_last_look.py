@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Outcome, Reaction, Verdict
 from reconciler.core.last_look import PLAN_AGAIN, LastLook
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.rule import Outcome, Reaction, Verdict
-from reconciler.core.wire import Call, Snapshot, Step, Target, Version
+from reconciler.model.wire import Call, Snapshot, Step, Target, Version
 
 DELETION = Step(id="delete stream/OLD", call=Call.STREAM_DELETE, on=("OLD",), address="stream/OLD")
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from reconciler.core.lease import Free, Held, Ours, found
-from reconciler.core.wire import Entry
+from reconciler.memory.lease import Free, Held, Ours, found
+from reconciler.model.wire import Entry
 
 SAID = json.dumps({"run": "r", "user": "ann"}).encode()
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.core.records import BUCKET
-from reconciler.core.wire import Entry
+from reconciler.model.records import BUCKET
+from reconciler.model.wire import Entry
 from tests.support.topologies import Scene
 
 Compare = Callable[..., Scene]

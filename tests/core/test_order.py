@@ -6,8 +6,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from reconciler.core.plan import Plan
-from reconciler.core.wire import Step
+from reconciler.changes.plan import Plan
+from reconciler.model.wire import Step
 from tests.support.topologies import Scene
 
 Compare = Callable[..., Scene]

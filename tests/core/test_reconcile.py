@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 
-from reconciler.core.diff import Action
-from reconciler.core.reconcile import World
-from reconciler.core.resource import Address
+from reconciler.changes.diff import Action
+from reconciler.engine.reconcile import World
+from reconciler.model.resource import Address
 from tests.support.topologies import Scene
 
 Compare = Callable[..., Scene]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.binds import passed, resume_point, same_source
+from reconciler.engine.bindings import passed, resume_point, same_source
 
 
 def seen(

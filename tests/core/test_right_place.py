@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue, SourceSpan
-from reconciler.core.right_place import check_place, wrong_place
-from reconciler.core.topology import Expect, Topology
-from reconciler.core.wire import Target, Version
+from reconciler.engine.target_check import check_place, wrong_place
+from reconciler.model.diagnostic import CannotContinue, SourceSpan
+from reconciler.model.topology import Expect, Topology
+from reconciler.model.wire import Target, Version
 
 HERE = Target(version=Version(2, 12, 3), account="ORDERS", cluster="eu", domain="hub")
 

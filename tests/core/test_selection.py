@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.core.resource import Address
-from reconciler.core.selection import likely, selects, together
+from reconciler.model.resource import Address
+from reconciler.model.selection import likely, selects, together
 
 TENANTS = [
     Address.of("stream", "TENANT-a"),

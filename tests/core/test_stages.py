@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.plan import Plan
+from reconciler.changes.plan import Plan
 from tests.core.test_order import before, steps, waiting
 from tests.support.topologies import Scene
 

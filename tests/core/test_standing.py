@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from reconciler.core import remembered
-from reconciler.core.decide import Options, decide
-from reconciler.core.identity import seen
-from reconciler.core.plan import Plan
-from reconciler.core.reconcile import reconcile
+from reconciler.changes.plan import Plan
 from reconciler.core.saved import Place, Saved
 from reconciler.core.standing import Outlook, outlook
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Scope, Snapshot
+from reconciler.engine.decide import Options, decide
+from reconciler.engine.identity import seen
+from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Scope, Snapshot
 from reconciler.workflow import imagined
 from tests.support.topologies import TODAY, overlaid, read, target, view_of
 

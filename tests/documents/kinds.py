@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from reconciler.core.kind import Kind, Place, Registry
-from reconciler.core.resource import Json, Spec, Terms
-from reconciler.core.units import Bytes, Count, Duration
+from reconciler.changes.kind import Kind, Place, Registry
+from reconciler.model.resource import Json, Spec, Terms
+from reconciler.model.units import Bytes, Count, Duration
 
 
 class Placement(Spec):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from reconciler.core.kind import Kind, Registry
+from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.nodes import Mapping, Node, Scalar, Sequence
 from reconciler.documents.shape import ANYTHING, Shape, shape_of_spec
 from reconciler.documents.tree import read_tree

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.kind import Registry
-from reconciler.core.topology import Topology
+from reconciler.changes.kind import Registry
 from reconciler.documents.load import Loaded, load
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.topology import Topology
 from tests.documents.kinds import REGISTRY
 
 HEAD = "reconciler: 1\ntopology: orders\n"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.kind import Registry
+from reconciler.changes.kind import Registry
 from reconciler.kinds import REGISTRY as REAL
 from tests.documents.kinds import REGISTRY
 from tests.documents.random_documents import every_wrong_scalar_is_shown

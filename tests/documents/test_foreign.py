@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import Diagnostic
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.workflow.importing import Imported, imported
 from reconciler.workflow.validate import validate
 from tests.support import foreign

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.documents.git_tree import GitTree
 from reconciler.documents.load import load
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue
 from tests.support.repository import Repository
 
 TOPOLOGY = "reconciler: 1\ntopology: orders\nstreams: {ORDERS: {subjects: [orders.>]}}\n"

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.kind import Kind
+from reconciler.changes.kind import Kind
 from reconciler.documents.shape import Shape, shape_of_spec
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.workflow.validate import validate
 
 SCALARS = (

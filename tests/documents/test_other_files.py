@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.documents.discover import discover
 from reconciler.documents.files import DISK
 from reconciler.documents.values import Filled
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.workflow.files import load, read
 from reconciler.workflow.validate import checked_each
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.resource import Address
 from reconciler.documents.files import DISK
 from reconciler.documents.load import Loaded, load
 from reconciler.documents.values import Filled, filled
 from reconciler.documents.write import dump
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Address
 
 
 def loaded(folder: Path, text: str, **values: str) -> Loaded:

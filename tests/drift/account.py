@@ -12,7 +12,7 @@ import reconciler
 from reconciler.core.attribution import Attribution
 from reconciler.core.audit import SUBJECT
 from reconciler.core.drift import Drift, Item
-from reconciler.core.topology import Topology
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream, answer
 from reconciler.server.options import ConnectOptions
 from reconciler.workflow.plan import Planned

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.core.drift import Drift, FieldDrift, Item, drift
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address
 from reconciler.kinds import REGISTRY
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address
 from tests.support.topologies import TODAY, Scene, scene
 
 APPLIED = """

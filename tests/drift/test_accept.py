@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import reconciler
-from reconciler.core.diff import FieldClass
+from reconciler.changes.diff import FieldClass
 from reconciler.core.drift import Standing
 from reconciler.report.accepted import accepted_json, accepted_text
 from reconciler.report.paper import Paper

@@ -7,7 +7,7 @@ from urllib.request import urlopen
 import pytest
 
 from reconciler.cli.exposing import address, page
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 
 
 @pytest.mark.parametrize(

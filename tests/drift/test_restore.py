@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
+from reconciler.changes.events import Finished
 from reconciler.core.drift import Standing
-from reconciler.core.events import Finished
 from reconciler.report.commands import of_restoring
 from reconciler.report.outcome import outcome_text
 from reconciler.server.api import JetStream

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.records import BUCKET
+from reconciler.model.records import BUCKET
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from tests.drift.account import Owner

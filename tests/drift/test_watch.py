@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.core.drift import Drift
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.permissions import config_block
 from reconciler.server.api import JetStream
 from reconciler.server.reach import Api

@@ -14,10 +14,10 @@ import nats
 import nats.errors
 from nats.aio.client import Client
 
-from reconciler.core.diff import Action
-from reconciler.core.events import Finished
-from reconciler.core.plan import Plan
-from reconciler.core.topology import Topology
+from reconciler.changes.diff import Action
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.workflow.apply import apply

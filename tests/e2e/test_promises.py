@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.lease import lease_key
+from reconciler.memory.lease import lease_key
 from reconciler.server.api import JetStream
 from tests.cli.running import Shell, command, environment
 from tests.e2e.someone import Someone, readable

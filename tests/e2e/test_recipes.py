@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.events import Finished
+from reconciler.changes.events import Finished
 from reconciler.server.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan

@@ -9,7 +9,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any
 
-from reconciler.core.wire import Snapshot, Version
+from reconciler.model.wire import Snapshot, Version
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from tests.faithful.drawing import GROUP_BUCKET, NEIGHBOURS, Drawn, as_stored

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from reconciler.core.events import Finished
-from reconciler.core.plan import Plan
-from reconciler.core.topology import Topology
-from reconciler.core.wire import SUPPORTED, Version
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
 from reconciler.kinds import REGISTRY
+from reconciler.model.topology import Topology
+from reconciler.model.wire import SUPPORTED, Version
 from reconciler.server.observe import observe
 from reconciler.workflow.apply import apply
 from reconciler.workflow.export import export

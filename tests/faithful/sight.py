@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Address
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot
 from reconciler.workflow.accepting import accept
 from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.plan import planned

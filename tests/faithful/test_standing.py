@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.wire import SUPPORTED, Version
 from reconciler.kinds import REGISTRY
+from reconciler.model.wire import SUPPORTED, Version
 from reconciler.workflow.validate import UNLESS_LIVE, offline, validate
 from tests.faithful.accounts import Live
 from tests.faithful.copying import exported, offences, plan_of

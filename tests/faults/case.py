@@ -14,11 +14,11 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from reconciler.core.events import Finished
-from reconciler.core.journal import Run
-from reconciler.core.lease import Held
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Entry
+from reconciler.changes.events import Finished
+from reconciler.memory.journal import Run
+from reconciler.memory.lease import Held
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Entry
 from reconciler.server import journal, unlocking
 from reconciler.server.api import NO_STREAM, JetStream, Refusal
 from reconciler.server.observe import observe

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import nats
 from nats.aio.client import Client
 
-from reconciler.core.wire import Snapshot, stands_still
+from reconciler.model.wire import Snapshot, stands_still
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from tests.faults.wire import Request

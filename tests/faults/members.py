@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 from nats.aio.msg import Msg
 
-from reconciler.core.wire import Entry
 from reconciler.kinds.primitives.partitions import assign
+from reconciler.model.wire import Entry
 from reconciler.server.api import JetStream
 from reconciler.server.read_kv import entry
 

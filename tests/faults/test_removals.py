@@ -7,9 +7,9 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from reconciler.core.events import Finished
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Call
+from reconciler.changes.events import Finished
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Call
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.workflow.apply import apply

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from reconciler.core.looking import Part, look
-from reconciler.core.records import encode_key, encode_owned
-from reconciler.core.topology import Topology
 from reconciler.fleet.comparing import compared
 from reconciler.fleet.desired import _rendered
 from reconciler.fleet.rendering import rendered, topology_in
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT
 from reconciler.kinds import REGISTRY
+from reconciler.model.records import encode_key, encode_owned
+from reconciler.model.topology import Topology
 from reconciler.report.json import json_text
 from tests.support.topologies import TODAY, Scene, read, scene
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.core.drift import Standing
-from reconciler.core.resource import Json
 from reconciler.fleet.desired import desired, wanted
 from reconciler.fleet.drift import drift
 from reconciler.fleet.fleet_file import load_fleet
@@ -19,6 +18,7 @@ from reconciler.fleet.snapshots import snapshots
 from reconciler.fleet.source import live
 from reconciler.fleet.tables import WANTED
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Json
 from reconciler.server.api import JetStream, Stored
 from tests.cli.running import Shell
 from tests.support.accounts import Account

@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet.fleet_file import fleet_file_schema, load_fleet
 from reconciler.fleet.targets import Fleet
+from reconciler.model.diagnostic import CannotContinue
 
 HEADER = "reconciler: 1\nfleet: shops\n"
 

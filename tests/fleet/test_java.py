@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet import java
+from reconciler.model.diagnostic import CannotContinue
 
 
 def a_java(folder: Path, version: str) -> Path:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.wire import Snapshot
 from reconciler.fleet.outliers import objects, objects_of, outliers, with_peers
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.runs.look import Look
@@ -17,6 +15,8 @@ from reconciler.fleet.runs.past import unlike
 from reconciler.fleet.store import store
 from reconciler.fleet.tables import OUTLIERS, SNAPSHOTS
 from reconciler.fleet.targets import Fleet, Target
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.wire import Snapshot
 from reconciler.server.settings import Settings
 from tests.fleet.drift_rows import Row, night
 from tests.fleet.snapshot_rows import frame

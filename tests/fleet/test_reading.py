@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
-from reconciler.core.wire import Snapshot
 from reconciler.fleet.reading import Ask, Columns, Part, SharedWindow, across, configs, read_all, rows_of_part, subjects
 from reconciler.fleet.rows import snapshot_of
 from reconciler.fleet.targets import Target
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream
 from reconciler.server.observe import RESERVED
 from reconciler.server.settings import Settings

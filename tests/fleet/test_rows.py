@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from reconciler.core.permissions import Granted
-from reconciler.core.wire import Entry, Snapshot, Target, Version
 from reconciler.fleet.rows import rows_of, snapshot_of
 from reconciler.fleet.tables import CONFIGS
+from reconciler.model.permissions import Granted
+from reconciler.model.wire import Entry, Snapshot, Target, Version
 
 ACCOUNT = Snapshot(
     target=Target(version=Version(2, 15, 1), level=5, account="ORDERS", peers=1, limits={"max_streams": -1}),

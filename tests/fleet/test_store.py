@@ -17,9 +17,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from reconciler.cli.fleet_options import folder_of
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet.store import Folder, Store, store, unfit
 from reconciler.fleet.tables import DRIFT
+from reconciler.model.diagnostic import CannotContinue
 from tests.fleet import drift_rows
 from tests.fleet.drift_rows import frame, look, night
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.core.plan import Plan
-from reconciler.core.wire import SubjectCounts
+from reconciler.changes.plan import Plan
+from reconciler.model.wire import SubjectCounts
 from reconciler.report.json import plan_json
 from reconciler.report.plan_reading import plan_from_json
 from reconciler.report.text import plan_text

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reconciler.core.diagnostic import SourceSpan
+from reconciler.model.diagnostic import SourceSpan
 from reconciler.report.document import Document, Finding, findings
 from reconciler.report.formats import FORMATS
 from reconciler.workflow.validate import checked

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.effect import Side
-from reconciler.core.events import Finished
+from reconciler.changes.effect import Side
+from reconciler.changes.events import Finished
 from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.server import settled
 from reconciler.server.api import JetStream
 from reconciler.workflow.groups import examined

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.events import Finished
-from reconciler.core.lease import Held, found, lease_key
-from reconciler.core.records import BUCKET
+from reconciler.changes.events import Finished
+from reconciler.memory.lease import Held, found, lease_key
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.records import BUCKET
 from reconciler.report.outcome import outcome_text
 from reconciler.server import settled
 from reconciler.server.api import JetStream

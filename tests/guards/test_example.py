@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core import remembered
 from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from tests.cli.running import EXAMPLES

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import Severity
-from reconciler.core.plan import Plan
-from reconciler.core.rule import Verdict
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import Verdict
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Severity
 from reconciler.report.json import plan_json
 from reconciler.report.plan_reading import plan_from_json
 from tests.support.topologies import Scene, scene

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.core import remembered
-from reconciler.core.diff import Action
-from reconciler.core.resource import Address
-from reconciler.core.topology import Moved, Topology
-from reconciler.core.wire import Target, Version
+from reconciler.changes.diff import Action
 from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.resource import Address
+from reconciler.model.topology import Moved, Topology
+from reconciler.model.wire import Target, Version
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from reconciler.workflow import imagined

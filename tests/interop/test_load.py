@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from nats.aio.msg import Msg
 
-from reconciler.core.events import Finished
-from reconciler.core.wire import Call, Step
+from reconciler.changes.events import Finished
+from reconciler.model.wire import Call, Step
 from reconciler.server.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from reconciler.core.wire import Entry
+from reconciler.model.wire import Entry
 from reconciler.server.api import JetStream
 from reconciler.server.read_kv import entry
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.judging import judged_all
-from reconciler.core.reconcile import World, reconcile
-from reconciler.core.resource import Address, Declared
-from reconciler.core.rule import Reaction, Verdict, View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Reaction, Verdict, View
+from reconciler.engine.judging import judged_all
+from reconciler.engine.reconcile import World, reconcile
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives.consumer_config import update_body
+from reconciler.model.resource import Address, Declared
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Call, Snapshot, Step
 from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
 from reconciler.server.observe import observe
 from tests.primitives.bodies import named

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.resource import Address
+from reconciler.model.resource import Address
 from tests.agreement.case import Case, Live
 from tests.agreement.judging import Kind, judgement
 from tests.agreement.rooms import Ground

@@ -12,7 +12,7 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from reconciler.core.resource import Address
+from reconciler.model.resource import Address
 from reconciler.server.api import JetStream, Refusal
 from reconciler.server.observe import observe
 from tests.agreement.case import Case, Live

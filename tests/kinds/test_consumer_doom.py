@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.core.rule import Reaction
+from reconciler.changes.rule import Reaction
 from reconciler.server.api import JetStream
 from tests.kinds.consumer_cases import EXPLICIT, A, B
 from tests.kinds.judging import Case, Judged, judge

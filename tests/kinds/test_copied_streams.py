@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.wire import Version
+from reconciler.model.wire import Version
 from reconciler.server.api import Answer, JetStream, Refusal
 from reconciler.server.observe import observe
 from reconciler.workflow.export import export

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.core.decide import questions
-from reconciler.core.effect import Way
-from reconciler.core.kind import Kind
-from reconciler.core.pages import page
-from reconciler.core.resource import Terms
+from reconciler.changes.effect import Way
+from reconciler.changes.kind import Kind
+from reconciler.engine.decide import questions
 from reconciler.kinds import ELASTIC_GROUP, REGISTRY, STATIC_GROUP
 from reconciler.kinds.kv_bucket import SHAPE as KV
 from reconciler.kinds.object_store import SHAPE as OB
@@ -22,6 +20,8 @@ from reconciler.kinds.primitives.consumer_config import FIELDS as CONSUMER_FIELD
 from reconciler.kinds.primitives.felt import Felt
 from reconciler.kinds.primitives.known import Known, known
 from reconciler.kinds.primitives.stream_config import FIELDS
+from reconciler.model.pages import page
+from reconciler.model.resource import Terms
 from tests.support.topologies import scene, view_of
 
 SHAPES = {shape.kind: shape for shape in (KV, OB)}

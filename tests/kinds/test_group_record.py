@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.core.wire import Entry
 from reconciler.kinds.primitives.group_record import Record, canonical, key, patch, read, split_key, write
+from reconciler.model.wire import Entry
 
 ELASTIC: list[tuple[dict[str, Any], str]] = [
     (

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.wire import Entry, Snapshot, Target, Version
 from reconciler.kinds.elastic_group.derived import body
 from reconciler.kinds.groups.depth import depths
 from reconciler.kinds.groups.doctor import examine
@@ -17,6 +16,7 @@ from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.model import Group, groups, pin
 from reconciler.kinds.groups.places import Pattern, locate
 from reconciler.kinds.groups.writer import of_queue, of_record
+from reconciler.model.wire import Entry, Snapshot, Target, Version
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "partition.json").read_text())["vectors"]
 FILTERS = [{"filter": "j.*", "partitioning_wildcards": [1]}]

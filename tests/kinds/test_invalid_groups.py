@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import Diagnostic
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.workflow.validate import UNLESS_LIVE, validate
 
 FILES = sorted((Path(__file__).parent / "invalid_groups").glob("*.yaml"))

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.rule import Outcome
-from reconciler.core.wire import SUPPORTED, Snapshot
+from reconciler.changes.rule import Outcome
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.wire import SUPPORTED, Snapshot
 from reconciler.workflow.plan import PlanOptions, planned
 from reconciler.workflow.validate import nowhere, validate
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.core.judging import judged_all
-from reconciler.core.reconcile import reconcile
-from reconciler.core.resource import Address
-from reconciler.core.rule import Reaction, View
-from reconciler.core.wire import Snapshot
+from reconciler.changes.rule import Reaction, View
+from reconciler.engine.judging import judged_all
+from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Address
+from reconciler.model.wire import Snapshot
 from tests.convergence.drawing import topology
 from tests.primitives.bodies import Body, S
 from tests.primitives.echo import Server

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import pytest
 from pydantic import ValidationError
 
-from reconciler.core.judging import judged_all
-from reconciler.core.reconcile import reconcile
-from reconciler.core.resource import Address
-from reconciler.core.rule import Outcome, Reaction, Verdict, View
-from reconciler.core.wire import Call, Snapshot, Step, Target
+from reconciler.changes.rule import Outcome, Reaction, Verdict, View
+from reconciler.engine.judging import judged_all
+from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.primitives.patch import update_body
 from reconciler.kinds.primitives.stream_config import unknown_fields
+from reconciler.model.resource import Address
+from reconciler.model.wire import Call, Snapshot, Step, Target
 from tests.convergence.drawing import topology
 from tests.kinds.stream_cases import BUCKETS, FINE, FLAGGED, Case, every_case
 from tests.primitives.bodies import Body, named

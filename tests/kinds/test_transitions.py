@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.wire import Call
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.model.wire import Call
 from tests.support.topologies import scene
 
 ELASTIC = "type: elastic, max_members: 4, partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}]"

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from reconciler.core.units import (
+from reconciler.kinds.primitives.words import age, consent_to, in_words, size, some
+from reconciler.model.units import (
     parse_bytes,
     parse_count,
     parse_duration,
     show_bytes,
     show_duration,
 )
-from reconciler.kinds.primitives.words import age, consent_to, in_words, size, some
 
 INT64 = st.integers(0, (1 << 63) - 1)
 HOUR = 3_600_000_000_000

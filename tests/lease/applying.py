@@ -10,8 +10,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.events import Finished, Started
+from reconciler.changes.events import Finished, Started
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.api import JetStream
 from reconciler.server.lease import Terms
 from reconciler.workflow.apply import apply

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 
-from reconciler.core.lease import Holder
+from reconciler.memory.lease import Holder
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.lease import Terms, leased
 from reconciler.server.read_kv import entry

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.journal import begun_key, changes_key
+from reconciler.memory.journal import begun_key, changes_key
 from reconciler.server.api import JetStream, Refusal
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone

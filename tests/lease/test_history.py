@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.journal import ALL, KEPT, begun_key, chunked, outdated
-from reconciler.core.lease import lease_key
+from reconciler.memory.journal import ALL, KEPT, begun_key, chunked, outdated
+from reconciler.memory.lease import lease_key
 from reconciler.server import journal, ledger, room
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.lease import GIVEN_BACK

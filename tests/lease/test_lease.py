@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.events import Finished
-from reconciler.core.lease import Holder, encode_holder, lease_key
-from reconciler.core.records import BUCKET
+from reconciler.changes.events import Finished
+from reconciler.memory.lease import Holder, encode_holder, lease_key
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.records import BUCKET
 from reconciler.server import ledger
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.lease import Leases, Terms, Unavailable, leased

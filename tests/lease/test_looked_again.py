@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.changes.events import Finished, Strayed
 from reconciler.core.at_stake import is_at_stake
-from reconciler.core.events import Finished, Strayed
 from reconciler.core.last_look import LastLook
-from reconciler.core.lease import Holder, lease_key
-from reconciler.core.records import BUCKET
-from reconciler.core.wire import Entry
+from reconciler.memory.lease import Holder, lease_key
+from reconciler.model.records import BUCKET
+from reconciler.model.wire import Entry
 from reconciler.server import journal
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute

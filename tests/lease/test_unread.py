@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core import remembered
-from reconciler.core.diagnostic import CannotContinue, Severity
-from reconciler.core.wire import Scope, Snapshot, Target, Version
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import CannotContinue, Severity
+from reconciler.model.wire import Scope, Snapshot, Target, Version
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe

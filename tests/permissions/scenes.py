@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reconciler.core.permissions import Needs
-from reconciler.core.topology import Topology
 from reconciler.kinds import REGISTRY
+from reconciler.model.permissions import Needs
+from reconciler.model.topology import Topology
 from reconciler.report.permissions import config_block
 from reconciler.server.reach import Api
 from reconciler.workflow.permissions import Purpose, permissions

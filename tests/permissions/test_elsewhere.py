@@ -6,8 +6,8 @@ import io
 from functools import partial
 from pathlib import Path
 
-from reconciler.core.permissions import Needs
-from reconciler.core.topology import Topology
+from reconciler.model.permissions import Needs
+from reconciler.model.topology import Topology
 from reconciler.report.permissions import config_block
 from reconciler.server.reach import Api
 from reconciler.server.snapshot import take

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core import remembered
-from reconciler.core.decide import Options, decide, questions
-from reconciler.core.permissions import Granted, Need, covers, lacking
-from reconciler.core.reconcile import reconcile
-from reconciler.core.resource import Address
-from reconciler.core.rule import View
-from reconciler.core.topology import Moved, Topology
-from reconciler.core.wire import (
+from reconciler.changes.rule import View
+from reconciler.engine.decide import Options, decide, questions
+from reconciler.engine.reconcile import reconcile
+from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.permissions import Granted, Need, covers, lacking
+from reconciler.model.resource import Address
+from reconciler.model.topology import Moved, Topology
+from reconciler.model.wire import (
     Call,
     Largest,
     MessagesFrom,
@@ -28,7 +29,6 @@ from reconciler.core.wire import (
     Target,
     Version,
 )
-from reconciler.kinds import REGISTRY
 from reconciler.server import reach
 from reconciler.server.reach import Api
 from reconciler.workflow.permissions import Purpose, permissions

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.core.drift import Drift
-from reconciler.core.permissions import Needs, covers
-from reconciler.core.topology import Topology
+from reconciler.model.permissions import Needs, covers
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.messages import Message, last
 from reconciler.server.observe import observe

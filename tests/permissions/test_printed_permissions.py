@@ -9,11 +9,11 @@ from pathlib import Path
 
 import nats
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.events import Finished
-from reconciler.core.permissions import Needs, covers
-from reconciler.core.plan import Plan
-from reconciler.core.topology import Topology
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.permissions import Needs, covers
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.server.reach import Api
 from reconciler.workflow.apply import apply

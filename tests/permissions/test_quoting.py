@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from reconciler.core.permissions import Needs
+from reconciler.model.permissions import Needs
 from reconciler.report.permissions import nsc_lines
 from tests.permissions.scenes import needs, users
 from tests.support.accounts import User

@@ -14,10 +14,10 @@ from typing import Any
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from reconciler.core.diff import Action
-from reconciler.core.lease import Held
-from reconciler.core.wire import Snapshot
+from reconciler.changes.diff import Action
 from reconciler.kinds.consumer.position import placeholder
+from reconciler.memory.lease import Held
+from reconciler.model.wire import Snapshot
 from reconciler.server import unlocking
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe

@@ -21,8 +21,8 @@ import nats
 import nats.errors
 from nats.aio.client import Client
 
-from reconciler.core.events import Finished
-from reconciler.core.topology import Topology
+from reconciler.changes.events import Finished
+from reconciler.model.topology import Topology
 from reconciler.server.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan

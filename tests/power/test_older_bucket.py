@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.plan import PlannedChange
+from reconciler.changes.plan import PlannedChange
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.api import JetStream
 from reconciler.workflow.plan import PlanOptions, plan
 from reconciler.workflow.saved import keep, review

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from hypothesis import HealthCheck, Phase, settings
 
-from reconciler.core.fields import FieldInfo
-from reconciler.core.rebase import rebase
-from reconciler.core.resource import Address, Resource
+from reconciler.changes.rebase import rebase
 from reconciler.kinds.primitives.patch import update_body
 from reconciler.kinds.primitives.sparse import Settled
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Address, Resource
 from tests.primitives.bodies import Body
 from tests.support.versions import EVERY
 

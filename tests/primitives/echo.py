@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nats.aio.client import Client
 
-from reconciler.core.wire import Target, Version
+from reconciler.model.wire import Target, Version
 from tests.support.accounts import Account
 
 Body = Mapping[str, Any]

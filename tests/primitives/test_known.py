@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from reconciler.core.wire import Version
 from reconciler.documents.docstrings import described_fields
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.consumer_config import ConsumerConfig
@@ -17,6 +16,7 @@ from reconciler.kinds.primitives.known import Known, Update
 from reconciler.kinds.primitives.patch import update_body
 from reconciler.kinds.primitives.stream_config import StreamConfig
 from reconciler.kinds.primitives.times import utc
+from reconciler.model.wire import Version
 from tests.primitives.echo import Request, Server
 from tests.support.accounts import Account
 from tests.support.versions import on_every_version

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.wire import Target, Version
 from reconciler.kinds.primitives.consumer_config import canonical, settle
 from reconciler.kinds.primitives.sparse import Settled
+from reconciler.model.wire import Target, Version
 
 S, M = 1_000_000_000, 60_000_000_000
 PINNED = {"priority_policy": "pinned_client", "priority_groups": ["jobs"]}

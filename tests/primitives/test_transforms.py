@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import strategies as st
 
-from reconciler.core.wire import Version
 from reconciler.kinds.primitives.transforms import Call, partition_call, problem, worst_problem
+from reconciler.model.wire import Version
 from tests.primitives.compare import BATCH, PAIRS
 from tests.primitives.echo import Body, Server
 from tests.support.accounts import Account

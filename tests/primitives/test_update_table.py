@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.core.wire import Version
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.known import Known
+from reconciler.model.wire import Version
 from tests.primitives.bodies import MS, Body, M, S, named
 from tests.primitives.echo import Reply, Server
 from tests.support.accounts import Account

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from reconciler.core.resource import Address
-from reconciler.core.wire import Version
+from reconciler.model.resource import Address
+from reconciler.model.wire import Version
 from reconciler.server.probes.scene import Change, Scene, consumer_request
 from tests.convergence.legal import legal_consumer, legal_stream
 from tests.probes.members import Group

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.effect import Side
+from reconciler.changes.effect import Side
 from reconciler.kinds.primitives.subjects import collide
 from reconciler.server.probes.record import Difference, is_relief, sides
 from tests.probes.drawing import HOUR, LOTS, SHORT, Case

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from reconciler.core.effect import Side
-from reconciler.core.resource import Address, Json
+from reconciler.changes.effect import Side
 from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, PRIORITY_GROUP
 from reconciler.kinds.primitives.partitions import assign
+from reconciler.model.resource import Address, Json
 from reconciler.server.probes.client import Client
 from reconciler.server.probes.record import Notes, Record, ranges
 from reconciler.server.probes.scene import settled

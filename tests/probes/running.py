@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from reconciler.core.events import Finished
-from reconciler.core.pages import PLANNING
-from reconciler.core.plan import Plan
-from reconciler.core.resource import Address
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
 from reconciler.kinds import REGISTRY
+from reconciler.model.pages import PLANNING
+from reconciler.model.resource import Address
 from reconciler.server.api import JetStream
 from reconciler.server.probes.battery import SETTLED, STANDARD, Battery, experience, record
 from reconciler.server.probes.client import Client

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from reconciler.core.effect import Side
-from reconciler.core.plan import Plan
-from reconciler.core.resource import Address
-from reconciler.core.rule import Outcome
+from reconciler.changes.effect import Side
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import Outcome
 from reconciler.kinds.foresight import foretold, gains
+from reconciler.model.resource import Address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from reconciler.core.effect import Side
+from reconciler.changes.effect import Side
 from reconciler.server.probes.battery import STANDARD, Battery
 from reconciler.server.probes.record import Difference, Record
 from reconciler.server.probes.scene import Change, Scene

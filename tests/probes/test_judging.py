@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.core.diff import Action, Consequence, FieldChange
-from reconciler.core.effect import Side
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Address
-from reconciler.core.rule import Outcome, Verdict
-from reconciler.core.wire import Target, Version
+from reconciler.changes.diff import Action, Consequence, FieldChange
+from reconciler.changes.effect import Side
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Outcome, Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import effects_of
+from reconciler.model.resource import Address
+from reconciler.model.wire import Target, Version
 from reconciler.server.probes.record import Difference
 from reconciler.server.probes.scene import Scene
 from tests.probes.drawing import (

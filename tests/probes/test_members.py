@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.resource import Address
+from reconciler.model.resource import Address
 from reconciler.server.probes.scene import Scene
 from tests.probes.drawing import KEYS, Case
 from tests.probes.judging import Judged

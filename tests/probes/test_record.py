@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.core.effect import Side
+from reconciler.changes.effect import Side
 from reconciler.server.probes.record import Difference, Line, Record, differences, ranges, sides
 
 

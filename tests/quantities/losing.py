@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reconciler.core.events import Finished
-from reconciler.core.rule import Verdict
+from reconciler.changes.events import Finished
+from reconciler.changes.rule import Verdict
 from reconciler.server.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.plan import PlannedChange
-from reconciler.core.rule import Verdict
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Verdict
 from reconciler.server.api import JetStream
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.quantities.losing import applied, publish, take, times

@@ -14,9 +14,9 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from reconciler.core.events import Done, Finished
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Step
+from reconciler.changes.events import Done, Finished
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Step
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.workflow.apply import apply

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.diff import Action
-from reconciler.core.resource import Address
-from reconciler.core.wire import SUPPORTED, Target, Version
+from reconciler.changes.diff import Action
+from reconciler.model.resource import Address
+from reconciler.model.wire import SUPPORTED, Target, Version
 from reconciler.workflow import imagined
 from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, blocked, plan_offline, remaining

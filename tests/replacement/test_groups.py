@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diff import Action
-from reconciler.core.events import Finished
-from reconciler.core.plan import Plan
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Call
+from reconciler.changes.diff import Action
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Call
 from reconciler.report.outcome import outcome_text
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.execute import execute

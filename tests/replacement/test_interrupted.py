@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
 from reconciler.server.api import JetStream
 from reconciler.workflow.apply import apply
 from tests.replacement.consuming import CONSENT, Work, at_work, file

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.rule import Outcome
-from reconciler.core.wire import Call, Step
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Outcome
+from reconciler.model.wire import Call, Step
 from tests.support.topologies import scene
 
 AT = "consumer/S/c"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan
 from reconciler.server.observe import observe
 from reconciler.workflow.drift import looked
 from reconciler.workflow.export import export

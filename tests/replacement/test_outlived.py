@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.events import Finished
-from reconciler.core.plan import PlannedChange
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Call, QueuedFrom
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import PlannedChange
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Call, QueuedFrom
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.server.observe import ask

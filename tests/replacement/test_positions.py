@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.binds import after_ack_floor
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
+from reconciler.engine.bindings import after_ack_floor
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diff import Action
-from reconciler.core.records import decode_owned
-from reconciler.core.topology import Topology
+from reconciler.changes.diff import Action
+from reconciler.model.records import decode_owned
+from reconciler.model.topology import Topology
 from reconciler.workflow.export import export
 from reconciler.workflow.plan import Planned
 from tests.replacement.consuming import CONSENT, Work, at_work, file

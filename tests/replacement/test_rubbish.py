@@ -11,19 +11,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.core import changed, journal, remembered
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan
 from reconciler.core.drift import drift
-from reconciler.core.intents import Intent, encode_intent, intent_key
-from reconciler.core.journal import Run
-from reconciler.core.lease import found, lease_key, topology_of
-from reconciler.core.plan import Plan
-from reconciler.core.reconcile import reconcile
-from reconciler.core.records import encode_key
-from reconciler.core.resource import Address
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Entry, Snapshot, Target, Version
+from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
+from reconciler.memory import journal, remembered
+from reconciler.memory import run_changes as changed
+from reconciler.memory.journal import Run
+from reconciler.memory.lease import found, lease_key, topology_of
+from reconciler.model.intents import Intent, encode_intent, intent_key
+from reconciler.model.records import encode_key
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Entry, Snapshot, Target, Version
 from reconciler.report.drift import drift_text
 from reconciler.report.drift_json import drift_json
 from reconciler.report.history import history_json, history_text, run_json, run_text

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.events import Finished, Waiting
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Call, Step
+from reconciler.changes.events import Finished, Waiting
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Call, Step
 from reconciler.server.api import JetStream, NoAnswer
 from reconciler.server.execute import execute
 from reconciler.server.observe import observe

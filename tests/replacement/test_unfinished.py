@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diff import Action
-from reconciler.core.plan import Plan
-from reconciler.core.topology import Topology
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan
+from reconciler.model.topology import Topology
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream

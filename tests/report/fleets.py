@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
-from reconciler.core.fields import FieldInfo
+from reconciler.model.fields import FieldInfo
 from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.seen import Count, Field, Strayed, Target
 

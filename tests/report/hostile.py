@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import Action, Consequence
-from reconciler.core.effect import Side
-from reconciler.core.plan import Plan
+from reconciler.changes.diff import Action, Consequence
+from reconciler.changes.effect import Side
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import Outcome
 from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe, Unshown
-from reconciler.core.rule import Outcome
-from reconciler.core.wire import Target, Version
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.wire import Target, Version
 from reconciler.report.document import Document
 from tests.report.plans import create, delete, field, plan, planned, update, verdict
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.core.diagnostic import SourceSpan
-from reconciler.core.diff import Action, Consequence, FieldChange
-from reconciler.core.fields import FieldInfo
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.rule import Outcome, Verdict
-from reconciler.core.wire import Target, Version
+from reconciler.changes.diff import Action, Consequence, FieldChange
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Outcome, Verdict
+from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.fields import FieldInfo
+from reconciler.model.wire import Target, Version
 
 DAY = 86_400_000_000_000
 AGE = FieldInfo(unit="duration", default=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.diagnostics import report
 from tests.report.plans import at
 

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 
 from reconciler.cli.reporting import Format
-from reconciler.core.diagnostic import Diagnostic, Severity
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.json import json_line, json_text

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diff import Action, Consequence
-from reconciler.core.resource import Address, Declared
-from reconciler.core.topology import Topology
+from reconciler.changes.diff import Action, Consequence
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Address, Declared
+from reconciler.model.topology import Topology
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.picture import MOST_CARDS, picture

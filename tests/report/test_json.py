@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import Action, Consequence, FieldChange, FieldClass
-from reconciler.core.fields import FieldInfo, Unit
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.records import Owned
-from reconciler.core.rule import Outcome, Verdict
-from reconciler.core.wire import Call, Step, Target, Version
+from reconciler.changes.diff import Action, Consequence, FieldChange, FieldClass
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Outcome, Verdict
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
+from reconciler.model.fields import FieldInfo, Unit
+from reconciler.model.records import Owned
+from reconciler.model.wire import Call, Step, Target, Version
 from reconciler.report.groups_schema import groups_schema
 from reconciler.report.json import plan_json
 from reconciler.report.outcome_schema import outcome_schema

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.core.resource import Address, Terms
 from reconciler.core.restoring import narrowed
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Address, Terms
 from reconciler.report.document import Document
 from reconciler.report.drift import drift_text
 from reconciler.report.fields import field_lines

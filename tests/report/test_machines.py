@@ -12,14 +12,14 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from reconciler.changes.diff import Action
+from reconciler.changes.rule import Outcome
 from reconciler.cli.reporting import document
-from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import Action
-from reconciler.core.pages import PAGES
-from reconciler.core.resource import Address, Declared, Terms
-from reconciler.core.rule import Outcome
-from reconciler.core.topology import Topology
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.pages import PAGES
+from reconciler.model.resource import Address, Declared, Terms
+from reconciler.model.topology import Topology
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from tests.report.hostile import TRICKS, hostile

@@ -9,8 +9,8 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from reconciler.core.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.core.diff import Action
+from reconciler.changes.diff import Action
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.report.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.gfm import code, prose

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
-from reconciler.core.wire import Call, Step
+from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.wire import Call, Step
 from reconciler.report.outcome import outcome_text, progress
 from tests.report.golden import same_as_golden
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.diff import Action, FieldClass
-from reconciler.core.fields import FieldInfo
-from reconciler.core.plan import Plan
-from reconciler.core.rule import Outcome
+from reconciler.changes.diff import Action, FieldClass
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import Outcome
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.fields import FieldInfo
 from reconciler.report.paper import Paper, coloured
 from reconciler.report.text import plan_text
 from tests.report.golden import same_as_golden

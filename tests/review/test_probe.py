@@ -13,11 +13,11 @@ import jsonschema
 import pytest
 from nats.aio.msg import Msg
 
-from reconciler.core.effect import Side
+from reconciler.changes.effect import Side
 from reconciler.core.rehearsal import Felt, Foresight, Probe, Rehearsal
-from reconciler.core.resource import Json
-from reconciler.core.wire import Snapshot
 from reconciler.kinds import foresight
+from reconciler.model.resource import Json
+from reconciler.model.wire import Snapshot
 from reconciler.report.rehearsal import rehearsal_json, shown
 from reconciler.report.rehearsal_schema import rehearsal_schema
 from reconciler.server.api import JetStream

@@ -9,10 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reconciler.core.events import Finished
+from reconciler.changes.events import Finished
 from reconciler.core.rehearsal import Rehearsal
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Scope, Snapshot
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Scope, Snapshot
 from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, shown
 from reconciler.report.rehearsal_schema import rehearsal_schema
 from reconciler.server.api import JetStream

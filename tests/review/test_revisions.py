@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.workflow.revisions import Reviewed, review_files
 from tests.cli.running import Shell
 from tests.support.repository import Repository

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.wire import Snapshot, Target, Version
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.wire import Snapshot, Target, Version
 from reconciler.server.observe import observe
 from reconciler.server.programs import installed
 from reconciler.server.session import session

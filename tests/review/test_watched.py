@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.judging import Judged, judged_all
-from reconciler.core.reconcile import World
-from reconciler.core.rule import View
-from reconciler.core.unseen import Known, Unseen, Watched, unseen
+from reconciler.changes.rule import View
+from reconciler.engine.judging import Judged, judged_all
+from reconciler.engine.offline import Known, Unseen, Watched, unseen
+from reconciler.engine.reconcile import World
 from reconciler.kinds import REGISTRY
 from tests.rules.test_rules import FILES, cases, prepared
 from tests.support.topologies import Scene, view_of

@@ -14,11 +14,11 @@ import pytest
 import typer
 from ruamel.yaml import YAML
 
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Verdict
 from reconciler.cli.app import app
-from reconciler.core.plan import Plan, PlannedChange
-from reconciler.core.resource import Address
-from reconciler.core.rule import Verdict
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Address
 from reconciler.report.judgements import way_out
 from reconciler.report.paper import Paper
 from tests.rules.test_rules import FILES, cases, prepared

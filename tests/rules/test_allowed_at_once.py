@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.core.resource import Address
-from reconciler.core.rule import Verdict
+from reconciler.changes.rule import Verdict
 from reconciler.kinds import REGISTRY
+from reconciler.model.resource import Address
 from tests.rules.test_advice import place
 from tests.rules.test_rules import FILES, found, prepared
 

@@ -14,7 +14,7 @@ FIELDS = (
     ),
     Act(
         name="a field is dropped from what is sent",
-        file="reconciler/core/resource.py",
+        file="reconciler/model/resource.py",
         before="        left = [name for name, one in self.filled.items() if name in config and config[name] == one.value]",
         after='        left = [name for name in config if name in self.filled or name == "max_age"]',
         seen_by=("tests/convergence/test_fake.py",),
@@ -42,7 +42,7 @@ FIELDS = (
     ),
     Act(
         name="a limit of the server's own is taken for somebody's change",
-        file="reconciler/core/resource.py",
+        file="reconciler/model/resource.py",
         before="return isinstance(value, int) and 0 < value <= self.most",
         after="return isinstance(value, int) and self.most < value",
         seen_by=("tests/core/test_diff.py",),
@@ -67,7 +67,7 @@ FIELDS = (
 FILES = (
     Act(
         name="a key that nobody knows is passed over",
-        file="reconciler/core/resource.py",
+        file="reconciler/model/resource.py",
         before='model_config = ConfigDict(frozen=True, extra="forbid",',
         after='model_config = ConfigDict(frozen=True, extra="ignore",',
         seen_by=("tests/documents/test_errors.py",),
@@ -81,7 +81,7 @@ FILES = (
     ),
     Act(
         name="a day is not twenty-four hours",
-        file="reconciler/core/units.py",
+        file="reconciler/model/units.py",
         before='"m": 60_000_000_000, "h": 3_600_000_000_000, "d": 86_400_000_000_000,',
         after='"m": 60_000_000_000, "h": 3_600_000_000_000, "d": 86_400_000_000,',
         seen_by=("tests/kinds/test_values.py",),
@@ -95,7 +95,7 @@ FILES = (
     ),
     Act(
         name="an entry of `removed:` that names nothing passes for work that is done",
-        file="reconciler/core/misnamed.py",
+        file="reconciler/engine/misnamed.py",
         before="        if at in known.live or at in known.ledger or at in known.begun or at in remembered:",
         after="        if at not in known.live or at in known.ledger or at in known.begun or at in remembered:",
         seen_by=("tests/core/test_misnamed.py",),
@@ -155,7 +155,7 @@ GROUPS = (
     ),
     Act(
         name="a group made anew begins behind what is in flight",
-        file="reconciler/core/binds.py",
+        file="reconciler/engine/bindings.py",
         before='        point = sourced(lowest, origin["name"])',
         after='        point = (sourced(lowest, origin["name"]) or 0) + 1',
         seen_by=("tests/probes/test_members.py::test_a_group_made_anew_loses_nothing[2.15]",),

@@ -37,7 +37,7 @@ ACTS = (
     ),
     Act(
         name="what somebody made anew is deleted for what was removed before",
-        file="reconciler/core/identity.py",
+        file="reconciler/engine/identity.py",
         before="    return (_is_stable(was) and _is_stable(now)) or bool(went_back and keeps)",
         after="    return False",
         seen_by=(OLDER + "test_what_somebody_made_anew_is_not_deleted_for_what_was_removed_before[2.15]",),

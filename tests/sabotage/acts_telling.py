@@ -212,7 +212,7 @@ DRIFT = (
     ),
     Act(
         name="what was made anew outside goes unseen",
-        file="reconciler/core/identity.py",
+        file="reconciler/engine/identity.py",
         before='    went_back = now["at"] < was["at"]',
         after='    went_back = now["at"] < 0',
         seen_by=("tests/drift/test_standing.py",),

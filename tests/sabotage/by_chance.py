@@ -1,4 +1,4 @@
-"""`make mutation FILES='reconciler/core/consent.py …'`: mutmut changes these files by chance, in a copy, one place at a time.
+"""`make mutation FILES='reconciler/changes/consent.py …'`: mutmut changes these files by chance, in a copy, one place at a time.
 
 mutmut changes what stands in functions: neither tables nor what has a decorator, and so no rule. Those are for acts.
 """
@@ -20,12 +20,11 @@ from tests.sabotage.survivors import ALIVE
 from tests.sabotage.tree import PROJECT, Tree
 from tests.sabotage.trying import without_pytest
 
-DECISIONS = (
-    "at_stake", "consent", "effect", "growth", "guards", "handover", "identity", "ignoring", "last_look", "rebase",
-    "right_place", "saved", "selection", "standing",
-)  # fmt: skip
 FILES = (
-    *(f"reconciler/core/{name}.py" for name in DECISIONS),
+    *(f"reconciler/changes/{name}.py" for name in ("consent", "effect", "rebase")),
+    "reconciler/model/selection.py",
+    *(f"reconciler/engine/{name}.py" for name in ("guards", "identity", "take_over", "target_check")),
+    *(f"reconciler/core/{name}.py" for name in ("at_stake", "growth", "ignoring", "last_look", "saved", "standing")),
     "reconciler/kinds/primitives/partitions.py",
     "reconciler/kinds/primitives/surplus.py",
 )

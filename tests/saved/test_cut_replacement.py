@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.core.resource import Address
 from reconciler.core.standing import Outlook
-from reconciler.core.wire import Call, Snapshot, Step, Target, Version
+from reconciler.model.resource import Address
+from reconciler.model.wire import Call, Snapshot, Step, Target, Version
 from reconciler.workflow import imagined
 from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, plan_offline

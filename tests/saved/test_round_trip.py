@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.identity import seen
-from reconciler.core.intents import intents
-from reconciler.core.plan import Plan
+from reconciler.changes.plan import Plan
 from reconciler.core.saved import Place, Saved, Terms
 from reconciler.core.standing import Outlook, outlook
-from reconciler.core.topology import Topology
-from reconciler.core.wire import Snapshot, Version
+from reconciler.engine.identity import seen
 from reconciler.kinds import REGISTRY
+from reconciler.model.intents import intents
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Version
 from reconciler.report.json import plan_json
 from reconciler.report.saved import saved_from_json, saved_json
 from reconciler.workflow import imagined

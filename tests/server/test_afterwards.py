@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.core.events import Done, Failed
-from reconciler.core.wire import Call, Step
+from reconciler.changes.events import Done, Failed
+from reconciler.model.wire import Call, Step
 from reconciler.server import afterwards
 from reconciler.server.api import JetStream
 from reconciler.server.listing import Listed, Section

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect import connection
 from reconciler.server.observe import observe
 from reconciler.server.options import ConnectOptions, resolve

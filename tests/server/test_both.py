@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
 from reconciler.documents.files import DISK
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.options import ConnectOptions, resolve
 from reconciler.server.settings import Settings
 from reconciler.workflow.both import both

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.connect import connect, connection
 from reconciler.server.options import ConnectOptions, resolve
 from reconciler.server.ports import ReservedPort

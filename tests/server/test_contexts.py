@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.options import DEFAULT_URL, ConnectOptions, Server, resolve
 from reconciler.server.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.wire import Largest, MessagesSince
+from reconciler.model.wire import Largest, MessagesSince
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask
 from tests.quantities.losing import publish, times

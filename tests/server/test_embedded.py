@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.server import binary, embedded
 from reconciler.server.connect import connection
 from reconciler.server.embedded import Dev, attach, status, stop, wipe

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.events import Done, Event, Failed, Finished, Started, Strayed, Waiting
-from reconciler.core.fields import FieldInfo
-from reconciler.core.resource import Config
-from reconciler.core.wire import Call, Entry, Step
+from reconciler.changes.events import Done, Event, Failed, Finished, Started, Strayed, Waiting
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Config
+from reconciler.model.wire import Call, Entry, Step
 from reconciler.server import entry_steps
 from reconciler.server.api import JetStream, Refusal
 from reconciler.server.execute import execute

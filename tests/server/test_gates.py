@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.events import Event, Finished, Waiting
-from reconciler.core.wire import Call, Entry
+from reconciler.changes.events import Event, Finished, Waiting
+from reconciler.model.wire import Call, Entry
 from reconciler.server.api import JetStream, Refusal
 from reconciler.server.observe import observe
 from reconciler.server.read_kv import entry

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.core import remembered
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.records import Owned, encode_owned
-from reconciler.core.resource import Address
-from reconciler.core.wire import Snapshot
 from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.records import Owned, encode_owned
+from reconciler.model.resource import Address
+from reconciler.model.wire import Snapshot
 from reconciler.server import ledger
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe

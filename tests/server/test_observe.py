@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.wire import Entry, Snapshot, SubjectCounts, Unanswered, Version
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.wire import Entry, Snapshot, SubjectCounts, Unanswered, Version
 from reconciler.server import settled
 from reconciler.server.api import JetStream
 from reconciler.server.observe import ask, observe

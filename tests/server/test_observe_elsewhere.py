@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from reconciler.core.diagnostic import CannotContinue
-from reconciler.core.wire import Entry, Snapshot, Version
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.wire import Entry, Snapshot, Version
 from reconciler.server.api import JetStream, Stored
 from reconciler.server.observe import observe
 from tests.support.accounts import User

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.wire import Peers, Unanswered
+from reconciler.model.wire import Peers, Unanswered
 from reconciler.server.api import JetStream, Refusal
 from reconciler.server.observe import ask, observe
 from reconciler.workflow.plan import PlanOptions, planned

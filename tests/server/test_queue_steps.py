@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.core.binds import Bind, resume_point
-from reconciler.core.events import Finished
-from reconciler.core.wire import Call, Step
+from reconciler.changes.events import Finished
+from reconciler.engine.bindings import Bind, resume_point
+from reconciler.model.wire import Call, Step
 from reconciler.server.api import JetStream
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.server.test_execute import run

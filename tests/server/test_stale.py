@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.events import Finished
-from reconciler.core.wire import Step
+from reconciler.changes.events import Finished
+from reconciler.model.wire import Step
 from reconciler.server.api import JetStream
 from reconciler.server.execute import execute
 from reconciler.server.problems import FIXES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from reconciler.core.wire import Snapshot, Target, Version
+from reconciler.model.wire import Snapshot, Target, Version
 from reconciler.workflow.imagined import Held
 
 FEW, MORE = 1_000, 16

@@ -13,15 +13,18 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from reconciler.core.decide import Options, decide, remembered
-from reconciler.core.kind import Registry
-from reconciler.core.plan import Plan
-from reconciler.core.reconcile import Ledger, World, reconcile
-from reconciler.core.records import Owned
-from reconciler.core.resource import Address
-from reconciler.core.rule import View
-from reconciler.core.topology import Topology
-from reconciler.core.wire import (
+from reconciler.changes.kind import Registry
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import View
+from reconciler.documents.load import load
+from reconciler.engine.decide import Options, decide, remembered
+from reconciler.engine.reconcile import Ledger, World, reconcile
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
+from reconciler.model.wire import (
     Call,
     Entry,
     Facts,
@@ -37,9 +40,6 @@ from reconciler.core.wire import (
     Unanswered,
     Version,
 )
-from reconciler.documents.load import load
-from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives import consumer_config, stream_config
 
 TODAY = date(2026, 6, 1)
 NAME = "orders"

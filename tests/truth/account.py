@@ -11,8 +11,8 @@ from typing import Any
 
 from nats.aio.msg import Msg
 
-from reconciler.core.events import Finished
-from reconciler.core.plan import Plan
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
 from reconciler.kinds.primitives.readers import filters
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.server.api import JetStream

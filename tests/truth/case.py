@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from reconciler.core.amount import Amount, exactly
-from reconciler.core.diff import Consequence
-from reconciler.core.plan import Plan
-from reconciler.core.rule import Verdict
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Consequence
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import Verdict
 from tests.truth.account import Live, Work
 
 Topology = Mapping[str, Any]

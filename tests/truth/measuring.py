@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from reconciler.core.rule import Verdict
-from reconciler.core.wire import Entry
+from reconciler.changes.rule import Verdict
 from reconciler.kinds.primitives.partitions import assign
 from reconciler.kinds.primitives.readers import filters
 from reconciler.kinds.primitives.subjects import matches
+from reconciler.model.wire import Entry
 from reconciler.server.read_kv import entry
 from tests.support.jetstream import done, make_consumer
 from tests.truth.account import Live, Work

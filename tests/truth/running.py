@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nats.errors import TimeoutError as NatsTimeout
 
-from reconciler.core.amount import exactly
+from reconciler.changes.amount import exactly
 from reconciler.server.api import JetStream
 from tests.support.accounts import Account, Pool
 from tests.support.jetstream import done

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.plan import Plan
+from reconciler.changes.plan import Plan
 from tests.rules.test_rules import FILES, cases, found, prepared
 from tests.truth.by_hand import BY_HAND
 from tests.truth.case import CONSEQUENCES

@@ -9,7 +9,7 @@ from typing import Any
 import nats
 from nats.aio.client import Client
 
-from reconciler.core.wire import Snapshot
+from reconciler.model.wire import Snapshot
 from reconciler.server.api import JetStream
 from reconciler.server.observe import observe
 from tests.support.jetstream import done, make_consumer, make_stream, talk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reconciler.core.fates import Fate
-from reconciler.core.wire import Version
+from reconciler.model.wire import Version
 from reconciler.server.api import JetStream, NoAnswer, Refusal
 from reconciler.workflow.upgrade_check import Checked, checked
 from tests.support.binaries import VERSIONS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.core.resource import Json, Where
 from reconciler.documents.foreign.found import Found
+from reconciler.model.resource import Json, Where
 
 
 def kv_bucket(name: str, config: Mapping[str, Json], where: Where, beside: Mapping[str, Json] | None = None) -> Found:

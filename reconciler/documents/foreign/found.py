@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.resource import Config, Json, Where
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Config, Json, Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

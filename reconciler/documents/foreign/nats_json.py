@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.core.resource import Json, Where
 from reconciler.documents.foreign.found import Findings, Found
+from reconciler.model.resource import Json, Where
 
 LISTS = ("streams", "consumers")
 

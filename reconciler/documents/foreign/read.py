@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from reconciler.core.diagnostic import SourceSpan
-from reconciler.core.resource import Json, Where
 from reconciler.documents.complain import complain
 from reconciler.documents.files import read_text
 from reconciler.documents.foreign.found import Findings
@@ -21,6 +19,8 @@ from reconciler.documents.place import Place
 from reconciler.documents.plain import Plain
 from reconciler.documents.shape import ANYTHING
 from reconciler.documents.tree import read_tree
+from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.resource import Json, Where
 
 ENDINGS = frozenset({".json", ".tfstate", ".yaml", ".yml"})
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.core.resource import Json, Where
 from reconciler.documents.foreign.buckets import kv_bucket, object_store
 from reconciler.documents.foreign.found import NOTHING, Findings, Found, To, carried
+from reconciler.model.resource import Json, Where
 
 SECOND = 1_000_000_000
 NANOSECONDS = 10**8

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from reconciler.core.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.fleet import summary
 from reconciler.fleet.capacity import capacity
 from reconciler.fleet.history import drift_history
@@ -18,6 +17,7 @@ from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import Look, collected
 from reconciler.fleet.runs.looking import strayed_of, targets
 from reconciler.fleet.trends import repairs, trend
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.fleet.found import Found, Row, Rows
 from reconciler.report.fleet.past import RUNS, TARGETS
 

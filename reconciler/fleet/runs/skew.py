@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from reconciler.core.diagnostic import CannotContinue
 from reconciler.fleet import skew as falling
 from reconciler.fleet.candidates import Candidates
 from reconciler.fleet.runs.look import Look
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.fleet.found import Found
 from reconciler.report.values import counted
 

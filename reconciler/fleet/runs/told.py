@@ -8,10 +8,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from reconciler.core.fields import FieldInfo, about
-from reconciler.core.kind import Registry
-from reconciler.core.resource import Json
+from reconciler.changes.kind import Registry
 from reconciler.kinds import REGISTRY
+from reconciler.model.fields import FieldInfo, about
+from reconciler.model.resource import Json
 from reconciler.report.fleet.seen import UNREMEMBERED, Count, Field, Strayed, Target
 
 Row = Mapping[str, Any]

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Config, Json, Resource
-from reconciler.core.rule import View
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives.group_record import BUCKET_SHAPE, ELASTIC_BUCKET, STATIC_BUCKET
+from reconciler.model.resource import Address, Config, Json, Resource
 
 PREFIXES = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
 """Kinds that are a stream, and how its name begins."""

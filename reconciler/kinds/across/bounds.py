@@ -4,7 +4,7 @@ Small numbers are everyday work, and a share lets large topologies do theirs; be
 or the account is wrong. `guards:` in the file raises a number, where a reviewer sees it.
 """
 
-from reconciler.core.kind import Bound
+from reconciler.changes.kind import Bound
 
 BOUNDS = {
     "stream": Bound(floor=5, percent=20),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
-from reconciler.core.wire import Target
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import RECORDS, Afterwards, afterwards, stream_name
 from reconciler.kinds.across.reservations import V2_12, Need, rooms
 from reconciler.kinds.primitives.account import account_limits
 from reconciler.kinds.primitives.words import size, some
+from reconciler.model.resource import Config
+from reconciler.model.wire import Target
 
 LEDGER = "KV_reconciler"
 """Our own memory, which the first apply makes before anything else."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address
-from reconciler.core.rule import Finding, Outcome, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Outcome, View, rule
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.member_checks import filters, old_priority_group, strangers, templates
 from reconciler.kinds.groups.model import Group, groups
 from reconciler.kinds.groups.queue_checks import replaced, transform
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
+from reconciler.model.resource import Address
 
 LASTING = (old_priority_group, replaced)
 PASSING = (strangers, filters, templates)

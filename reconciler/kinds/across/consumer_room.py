@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Json
-from reconciler.core.rule import View
-from reconciler.core.stages import Opening, Tie
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.across import retention
 from reconciler.kinds.consumer.position import is_interest
+from reconciler.model.resource import Address, Json
 
 CAPS = ("max_ack_pending", "inactive_threshold")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Config
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, stream_name
 from reconciler.kinds.primitives.subjects import collide, name_problem
+from reconciler.model.resource import Address, Config
 
 WRITTEN = (Action.CREATE, Action.UPDATE)
 STANDING = (Action.KEEP, Action.ADOPT)

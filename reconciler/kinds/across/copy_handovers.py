@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import View
-from reconciler.core.stages import Opening, Tie, patched
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie, patched
 from reconciler.kinds.across.afterwards import PREFIXES, config_of, copies, live_streams, stream_name
 from reconciler.kinds.across.subject_handovers import parked
 from reconciler.kinds.primitives.stream_config import canonical, settle
+from reconciler.model.resource import Config
 
 Origins = Mapping[str, set[str]]
 """What each stream copies, by its name."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.readers import (
     Reader,
@@ -23,6 +22,7 @@ from reconciler.kinds.primitives.group_record import STATIC_BUCKET
 from reconciler.kinds.primitives.readers import going_unread
 from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid
 from reconciler.kinds.primitives.surplus import state_of
+from reconciler.model.resource import Address
 
 NAMED = 5
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, live_streams, stream_name
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
 from reconciler.kinds.across.readers import downstream
 from reconciler.kinds.primitives.dependants import streams
+from reconciler.model.resource import Config
 
 STREAMS = tuple(PREFIXES)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.core.stages import Opening, Tie
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.primitives.filters import filters_of, gained, is_parked, is_work_queue, lost, written
 from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.parking import is_parking_subject, parking_subject

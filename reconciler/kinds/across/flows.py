@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.readers import stored_afterwards
 from reconciler.kinds.across.stored import is_clear, narrowed
@@ -15,6 +14,7 @@ from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.primitives.dependants import streams
 from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.kinds.primitives.transforms import outcome, transformed
+from reconciler.model.resource import Config
 
 SHAPES_FLOW = ("republish", "subjects", "subject_transform", "mirror", "sources")
 

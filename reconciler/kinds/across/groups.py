@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Config
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import GONE, afterwards
 from reconciler.kinds.across.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.primitives.dependants import consumers
@@ -18,6 +17,7 @@ from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
 from reconciler.kinds.primitives.subjects import is_subset
 from reconciler.kinds.primitives.transforms import partition_call
 from reconciler.kinds.primitives.words import consent_to
+from reconciler.model.resource import Address, Config
 
 OTHER_NAME = "choose another group or member name"
 

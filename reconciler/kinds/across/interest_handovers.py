@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import View
-from reconciler.core.stages import Opening, Tie
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.consumer.handovers import handovers
 from reconciler.kinds.primitives.filters import held, wanted, written
 from reconciler.kinds.primitives.known import OVERLAPPING_FILTERS

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.kind import Context
-from reconciler.core.resource import Address
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Context
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds import kv_bucket, object_store
 from reconciler.kinds.primitives.bucket import Shape, is_ordinary, own
 from reconciler.kinds.primitives.subjects import name_problem
+from reconciler.model.resource import Address
 
 SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Json
-from reconciler.core.rule import View
-from reconciler.core.stages import Opening, Tie
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.across import (
     consumer_room,
     copy_handovers,
@@ -22,6 +21,7 @@ from reconciler.kinds.across import (
     room,
     subject_handovers,
 )
+from reconciler.model.resource import Json
 
 HANDOVERS = (
     subject_handovers,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.guards import READ_FIRST, UNREADABLE
-from reconciler.core.records import BUCKET, encode_key
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.engine.guards import READ_FIRST, UNREADABLE
+from reconciler.model.records import BUCKET, encode_key
 
 
 @rule(

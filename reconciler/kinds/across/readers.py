@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Config
-from reconciler.core.rule import View
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
 from reconciler.kinds.across.afterwards import GONE, PREFIXES, Copy, afterwards, live_streams
 from reconciler.kinds.across.stored import Stored
 from reconciler.kinds.primitives.dependants import consumers, streams
 from reconciler.kinds.primitives.subjects import collide, is_subset, meets
+from reconciler.model.resource import Address, Config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

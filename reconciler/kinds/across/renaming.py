@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Config
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.model.resource import Address, Config
 
 
 @rule("XX110", "name-is-fixed", on=(Action.CREATE,), needs=("live",))

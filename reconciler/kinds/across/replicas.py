@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.core.stages import Opening, Tie
-from reconciler.core.wire import Unanswered
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.primitives import peers
+from reconciler.model.wire import Unanswered
 
 ALL_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ"
 IN_STREAMS = frozenset({"stream", "kv_bucket", "object_store"})

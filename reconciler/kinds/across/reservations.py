@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from reconciler.core.resource import Config
-from reconciler.core.rule import View
-from reconciler.core.wire import Target, Version
+from reconciler.changes.rule import View
 from reconciler.kinds.across.afterwards import afterwards, live_streams
+from reconciler.model.resource import Config
+from reconciler.model.wire import Target, Version
 
 V2_12, V2_14 = Version(2, 12), Version(2, 14)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Change
-from reconciler.core.rule import View
-from reconciler.core.stages import Opening, Tie
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.consumer.around import changes_of
 from reconciler.kinds.consumer.handovers import switches
 

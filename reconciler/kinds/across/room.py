@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Config
-from reconciler.core.rule import View
-from reconciler.core.stages import Opening, Tie
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.across.afterwards import afterwards
 from reconciler.kinds.across.reservations import Need
+from reconciler.model.resource import Address, Config
 
 LIMITS = {"file": ("max_storage", "reserved_storage"), "memory": ("max_memory", "reserved_memory")}
 

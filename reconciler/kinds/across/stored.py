@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.resource import Config, Json
-from reconciler.core.wire import SUPPORTED
 from reconciler.kinds.across.afterwards import Copy, copies
 from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid, storable
 from reconciler.kinds.primitives.transforms import outcome, problem, transformed
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import SUPPORTED
 
 DEEPEST = 30
 """Origins of origins that are followed; beyond, anything may be stored."""

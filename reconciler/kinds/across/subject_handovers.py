@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.resource import Address
-from reconciler.core.rule import View
-from reconciler.core.stages import Opening, Tie
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of
 from reconciler.kinds.primitives.parking import is_parking_subject, parking_subject
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide, meets
+from reconciler.model.resource import Address
 
 
 def ties(view: View) -> Iterator[Tie]:

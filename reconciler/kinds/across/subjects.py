@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Outcome, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Outcome, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, stream_name
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide, storable

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.resource import Json
-from reconciler.core.wire import Snapshot
 from reconciler.kinds.primitives.times import moment
 from reconciler.kinds.primitives.words import some
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Json
+from reconciler.model.wire import Snapshot
 
 QUIET = timedelta(seconds=2)
 """Streams are read before consumers: what was delivered in between has numbers that the stream had not yet."""

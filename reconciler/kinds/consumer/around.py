@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Config, Json
-from reconciler.core.rule import View
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives.account import account_limits
 from reconciler.kinds.primitives.readers import unread_consumers
 from reconciler.kinds.primitives.stream_config import canonical
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide
+from reconciler.model.resource import Address, Config, Json
 
 
 def stream_of(change: Change, view: View) -> Config | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Json
-from reconciler.core.units import show_duration
+from reconciler.changes.diff import Change
 from reconciler.kinds.primitives.times import ZERO, between
 from reconciler.kinds.primitives.words import age, some
+from reconciler.model.resource import Json
+from reconciler.model.units import show_duration
 
 TWO_MINUTES = 120_000_000_000
 """The server's priority_timeout of a pinned_client consumer that names none."""

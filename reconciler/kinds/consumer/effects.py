@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from reconciler.core.amount import Amount, exactly
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import Finding, Outcome
-from reconciler.core.units import show_duration
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.rule import Finding, Outcome
 from reconciler.kinds.consumer.around import is_work_queue, stream_of
 from reconciler.kinds.consumer.losses import filter_change
 from reconciler.kinds.consumer.pull_push import pushes
@@ -18,6 +16,8 @@ from reconciler.kinds.primitives.foretold import Effects, Moved, foretold, note,
 from reconciler.kinds.primitives.readers import behind, filters
 from reconciler.kinds.primitives.times import ZERO, between
 from reconciler.kinds.primitives.words import amount, in_words, listed, some
+from reconciler.model.resource import Config, Json
+from reconciler.model.units import show_duration
 
 
 def _info(moved: Moved) -> Mapping[str, Json]:

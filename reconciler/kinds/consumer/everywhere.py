@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import View
-from reconciler.core.wire import Call, Step, is_heard
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
 from reconciler.kinds.consumer import around, position
 from reconciler.kinds.consumer.handovers import takers
 from reconciler.kinds.primitives.calls import REPLICAS_TIMEOUT
 from reconciler.kinds.primitives.filters import filters_of, gained, let_go
 from reconciler.kinds.primitives.subjects import collide
+from reconciler.model.wire import Call, Step, is_heard
 
 
 def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:

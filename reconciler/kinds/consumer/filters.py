@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import permutations, product
 
-from reconciler.core.diff import Change
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.checks import Check, codes, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.known import OVERLAPPING_FILTERS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Change
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.around import max_ack_pending, stream_of
 from reconciler.kinds.consumer.pull_push import PUSH_ONLY, by_flow, pushes
 from reconciler.kinds.primitives.checks import Check, codes, objections

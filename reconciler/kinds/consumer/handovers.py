@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address
-from reconciler.core.rule import View
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
 from reconciler.kinds.consumer.around import changes_of
 from reconciler.kinds.consumer.position import is_interest
 from reconciler.kinds.primitives.filters import gained, let_go
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide
+from reconciler.model.resource import Address
 
 
 class Handover(NamedTuple):

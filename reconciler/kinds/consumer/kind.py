@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
-from reconciler.core.resource import Address, Declared, Json, Resource, Terms
-from reconciler.core.wire import Snapshot
+from reconciler.changes.kind import Context, Kind, Place, Raw, declared_config
 from reconciler.kinds.consumer import losses, position, replacement, starting
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps
 from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
 from reconciler.kinds.primitives.texts import NAME
+from reconciler.model.resource import Address, Declared, Json, Resource, Terms
+from reconciler.model.wire import Snapshot
 
 OURS = frozenset(Terms.model_fields)
 

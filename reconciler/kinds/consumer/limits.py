@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
-from reconciler.core.units import show_duration
-from reconciler.core.wire import Version
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.consumer.around import allowed, consumers_of, max_ack_pending, stream_of
+from reconciler.model.resource import Config
+from reconciler.model.units import show_duration
+from reconciler.model.wire import Version
 
 
 @rule("CO551", "consumer-beyond-limits", needs=("neighbours",), err_code=(10121, 10153))

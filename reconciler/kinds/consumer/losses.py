@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.core.amount import Amount, exactly
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.core.wire import MessagesFrom, Question
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.around import changes_of
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.primitives.readers import behind, filters
 from reconciler.kinds.primitives.subjects import collide, is_subset, meets
 from reconciler.kinds.primitives.words import amount, consent_to, listed, some
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import MessagesFrom, Question
 
 FILTERS = ("filter_subject", "filter_subjects")
 Info = Mapping[str, Json]

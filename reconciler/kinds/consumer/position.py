@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
-from reconciler.core.amount import Amount, exactly
-from reconciler.core.binds import after_ack_floor
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.records import BUCKET
-from reconciler.core.resource import Address, Config, Json, Resource
-from reconciler.core.rule import Finding, Outcome, View
-from reconciler.core.wire import Question, Snapshot
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import Finding, Outcome, View
+from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.primitives import rewound
 from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.words import amount, some
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Address, Config, Json, Resource
+from reconciler.model.wire import Question, Snapshot
 
 KNOWING = ("explicit", "all")
 """Ack policies under which a consumer knows what was processed."""

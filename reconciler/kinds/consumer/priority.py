@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives.checks import ALL, Check, codes, is_new, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.consumer_fields import GROUP
 from reconciler.kinds.primitives.known import V2_12
+from reconciler.model.resource import Config
 
 NAME = re.compile(GROUP)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.around import stream_of
 from reconciler.kinds.primitives.checks import STANDING, Check, codes, is_new, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.subjects import is_literal, is_valid, matches
 from reconciler.kinds.primitives.words import some
+from reconciler.model.resource import Config
 
 PUSH_ONLY = "give the consumer a deliver_subject, or leave {} out"
 PULL_ONLY = "leave {} out, or leave deliver_subject out"

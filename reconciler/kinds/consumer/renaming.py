@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.consumer import position
 
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.core.binds import Bind
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.diff import Change
-from reconciler.core.intents import Intent, intents
-from reconciler.core.kind import Replacement
-from reconciler.core.records import BUCKET
-from reconciler.core.replacement import started
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import View
-from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.changes.diff import Change
+from reconciler.changes.kind import Replacement
+from reconciler.changes.rule import View
+from reconciler.engine.bindings import Bind
+from reconciler.engine.replacement import started
 from reconciler.kinds.consumer import position
 from reconciler.kinds.consumer.everywhere import everywhere, staying
 from reconciler.kinds.primitives import calls, rewound
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.intents import Intent, intents
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Snapshot, Step
 
 FILTERS = ("filter_subject", "filter_subjects")
 ABOUT = "keeps the messages of consumer NAME while reconciler replaces it"

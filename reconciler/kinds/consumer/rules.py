@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, falling_on, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, falling_on, rule
 from reconciler.kinds.consumer.clients import quantities, who_suffers
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.filters import RULES as FILTERS

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.amount import Amount
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.resource import Address, Config, Json
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.core.wire import MessagesFrom, Question
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.losses import number_of, retention_of
 from reconciler.kinds.primitives.made_again import is_made_again, recorded
 from reconciler.kinds.primitives.readers import filters
 from reconciler.kinds.primitives.times import moment
 from reconciler.kinds.primitives.words import consent_to, some
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import MessagesFrom, Question
 
 ASKED = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
 """Deliver policies with a start of the file's own, and where that stands."""

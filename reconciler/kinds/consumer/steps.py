@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import View
-from reconciler.core.wire import Call, Step
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
 from reconciler.kinds.consumer.everywhere import staying, taking
 from reconciler.kinds.primitives import calls
 from reconciler.kinds.primitives.filters import is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.sparse import SECOND
+from reconciler.model.wire import Call, Step
 
 TOUCHES_THE_PIN = ("priority_policy", "priority_groups")
 ACK_WAIT = 30 * SECOND

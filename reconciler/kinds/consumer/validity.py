@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.around import filters_of
 from reconciler.kinds.primitives.checks import ALL, Check, codes, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS
 from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.words import some
+from reconciler.model.resource import Config
 
 MILLISECOND = 1_000_000
 

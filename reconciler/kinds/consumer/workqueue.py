@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.around import consumers_of, filters_of, first_but, is_work_queue, stream_of
 from reconciler.kinds.primitives.checks import ALL, WRITES, Check, codes, is_new, objections
 from reconciler.kinds.primitives.consumer_config import FIELDS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.core.resource import Address, Config, Json
-from reconciler.core.rule import View
-from reconciler.core.wire import Target, Version
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives.stream_config import canonical, settle
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import Target, Version
 
 FOLLOWED_AT_CREATION = ("storage", "num_replicas")
 """Copied from the source stream when the group is created, and never followed later."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.core.effect import Side
-from reconciler.core.rule import Finding, Outcome
+from reconciler.changes.effect import Side
+from reconciler.changes.rule import Finding, Outcome
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import moving, owners
 from reconciler.kinds.primitives.felt import EVERY, UNSET, felt

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
-from reconciler.core.wire import Version
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.kinds.primitives.subjects import collide, is_valid
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
 
 
 @rule("EG402", "whole-subject-too-young", on=(Action.CREATE, Action.REPLACE), err_code=10146)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.core.diff import Change
+from reconciler.changes.diff import Change
 from reconciler.kinds.elastic_group.replicas import REPLICAS
 from reconciler.kinds.primitives.group_spec import not_membership
 

@@ -6,14 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.fields import FieldInfo
-from reconciler.core.intents import intents
-from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
-from reconciler.core.resource import Address, Declared, Resource, Spec, text_like
-from reconciler.core.rule import View
-from reconciler.core.units import Bytes, Count
-from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Context, Kind, Place, Raw, declared_config
+from reconciler.changes.rule import View
 from reconciler.kinds.elastic_group import derived, movement, recreate, recreation, replicas, still_stored
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
 from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
@@ -31,6 +26,11 @@ from reconciler.kinds.primitives.group_spec import (
 )
 from reconciler.kinds.primitives.group_start import beginning
 from reconciler.kinds.primitives.known import Known
+from reconciler.model.fields import FieldInfo
+from reconciler.model.intents import intents
+from reconciler.model.resource import Address, Declared, Resource, Spec, text_like
+from reconciler.model.units import Bytes, Count
+from reconciler.model.wire import Call, Snapshot, Step
 
 BUCKET = group_record.ELASTIC_BUCKET
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import View
-from reconciler.core.wire import Call, Step
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import owners
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Step
 
 Info = Mapping[str, Json]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.resource import Config
-from reconciler.core.rule import View
-from reconciler.core.wire import Question, Scope, SubjectCounts, Unanswered
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.kinds.primitives.group_rules import is_current
 from reconciler.kinds.primitives.partitions import assign, by_owner
 from reconciler.kinds.primitives.words import some
+from reconciler.model.resource import Config
+from reconciler.model.wire import Question, Scope, SubjectCounts, Unanswered
 
 Owners = list[str | None]
 """The owner of each partition; None: nobody."""

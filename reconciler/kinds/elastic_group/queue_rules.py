@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from reconciler.core.amount import Amount
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.elastic_group import derived, recreate, recreation, still_stored
 from reconciler.kinds.elastic_group.fixed import fixed
 from reconciler.kinds.primitives.words import amount, consent_to, some
+from reconciler.model.resource import Config
 
 
 @rule("EG321", "group-resuming", on=(Action.KEEP, Action.ADOPT, Action.UPDATE), needs=("live",))

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.core.binds import Bind
-from reconciler.core.diff import Change
-from reconciler.core.kind import Replacement
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import View
-from reconciler.core.wire import Call, Question, Step
+from reconciler.changes.diff import Change
+from reconciler.changes.kind import Replacement
+from reconciler.changes.rule import View
+from reconciler.engine.bindings import Bind
 from reconciler.kinds.elastic_group import derived
 from reconciler.kinds.elastic_group.members import members_gone
 from reconciler.kinds.elastic_group.still_stored import gone
 from reconciler.kinds.primitives import calls, group_record, group_steps, rewound
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Question, Step
 
 BUCKET = group_record.ELASTIC_BUCKET
 MOMENT = 2_000_000_000

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reconciler.core.amount import Amount
-from reconciler.core.binds import told_of_source
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.resource import Json
-from reconciler.core.rule import View
-from reconciler.core.units import show_quantity
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import View
+from reconciler.engine.bindings import told_of_source
 from reconciler.kinds.elastic_group import recreate
 from reconciler.kinds.primitives.times import moment
 from reconciler.kinds.primitives.words import amount, in_words, some
+from reconciler.model.resource import Json
+from reconciler.model.units import show_quantity
 
 Info = Mapping[str, Json]
 

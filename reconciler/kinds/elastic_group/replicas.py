@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.kind import Context
-from reconciler.core.resource import Address, Config
-from reconciler.core.rule import View
-from reconciler.core.wire import Call, Snapshot, Step, is_moving
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.kind import Context
+from reconciler.changes.rule import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives import group_record
 from reconciler.kinds.primitives.calls import replicas_current
 from reconciler.kinds.primitives.stream_config import required_level
 from reconciler.kinds.primitives.words import size, some
+from reconciler.model.resource import Address, Config
+from reconciler.model.wire import Call, Snapshot, Step, is_moving
 
 REPLICAS = "queue_replicas"
 """Not a field of any file: how many the work-queue stream has, and shall have."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address
-from reconciler.core.rule import Finding, Found, Outcome, View, falling_on, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, falling_on, rule
 from reconciler.kinds.elastic_group import derived, recreate, recreation
 from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
@@ -16,6 +15,7 @@ from reconciler.kinds.primitives import dependants, group_steps
 from reconciler.kinds.primitives import group_rules as shared
 from reconciler.kinds.primitives import membership_rules as membership
 from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET
+from reconciler.model.resource import Address
 
 
 @rule("EG101", "elastic-group-change", on=(Action.UPDATE, Action.REPLACE), needs=("live",))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import View
-from reconciler.core.wire import QueuedFrom
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.fixed import fixed
+from reconciler.model.wire import QueuedFrom
 
 
 def questions(change: Change) -> Iterator[QueuedFrom]:

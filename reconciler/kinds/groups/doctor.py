@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.resource import Address, Json
-from reconciler.core.wire import Snapshot
 from reconciler.kinds.groups import member_checks, queue_checks, record_checks
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import BUCKETS, Group
@@ -14,6 +11,9 @@ from reconciler.kinds.primitives.group_bucket import hindrance
 from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, key
 from reconciler.kinds.primitives.transforms import partition_call
 from reconciler.kinds.primitives.words import some
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Address, Json
+from reconciler.model.wire import Snapshot
 
 CHECKS = (*record_checks.CHECKS, *queue_checks.CHECKS, *member_checks.CHECKS)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.diagnostic import Diagnostic, Severity
-from reconciler.core.pages import GROUPS
-from reconciler.core.resource import Address
 from reconciler.kinds.groups.depth import Depths
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.pages import GROUPS
+from reconciler.model.resource import Address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

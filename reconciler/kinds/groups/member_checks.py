@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.resource import Json
 from reconciler.kinds.elastic_group.derived import GO
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import Group, Member
@@ -14,6 +12,8 @@ from reconciler.kinds.groups.record_checks import is_of_joiners
 from reconciler.kinds.groups.writer import of_record
 from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
 from reconciler.kinds.primitives.words import in_words, some
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.resource import Json
 
 OWN = frozenset({
     "name", "durable_name", "filter_subject", "filter_subjects", "metadata",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reconciler.core.resource import Config
 from reconciler.kinds.elastic_group.movement import Owners, moving, owners
 from reconciler.kinds.primitives.partitions import rebalance
+from reconciler.model.resource import Config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.resource import Config, Json
 from reconciler.kinds.elastic_group.derived import folded, transforms
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.primitives import group_record
 from reconciler.kinds.primitives.group_record import LEGACY_KEYS
 from reconciler.kinds.primitives.transforms import partition_call
 from reconciler.kinds.primitives.words import some
+from reconciler.model.resource import Config, Json
 
 KNOWN = LEGACY_KEYS | {
     "max_members", "filters", "partitioning_filters", "max_buffered_msg", "max_buffered_bytes", "members", "member_mappings",

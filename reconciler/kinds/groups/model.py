@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from reconciler.core.resource import Address, Config, Json
-from reconciler.core.wire import Scope, Snapshot
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.primitives import group_record
 from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
 from reconciler.kinds.primitives.partitions import assign
 from reconciler.kinds.primitives.times import ZERO
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import Scope, Snapshot
 
 Info = Mapping[str, Json]
 """An item of STREAM.LIST or CONSUMER.LIST."""

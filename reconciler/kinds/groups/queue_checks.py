@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.resource import Json
 from reconciler.kinds.elastic_group.derived import NET, deviations, replicas_behind
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
@@ -14,6 +12,8 @@ from reconciler.kinds.groups.writer import of_queue, wanted_sources
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS
 from reconciler.kinds.primitives.subjects import is_subset
 from reconciler.kinds.primitives.words import in_words, some
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.resource import Json
 
 LIMITS = ("max_msgs", "max_bytes")
 FAR_BEHIND = 100

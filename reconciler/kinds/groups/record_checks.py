@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from reconciler.core.diagnostic import Diagnostic
 from reconciler.kinds.elastic_group.derived import NET
 from reconciler.kinds.elastic_group.filters import filter_problems
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import BUCKETS, Group
 from reconciler.kinds.groups.writer import JAVA, of_record
+from reconciler.model.diagnostic import Diagnostic
 
 STOPPED = "stop its members first: they end, or misread it, when it changes"
 

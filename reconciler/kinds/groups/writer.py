@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.core.resource import Json
 from reconciler.kinds.elastic_group.derived import GO, NET, body, maker
 from reconciler.kinds.groups.model import Group
+from reconciler.model.resource import Json
 
 JAVA, PYTHON = "orbit.java", "natsio-pcgroups"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reconciler.core.resource import Config
-from reconciler.core.wire import Target
+from reconciler.model.resource import Config
+from reconciler.model.wire import Target
 
 
 def account_limits(target: Target, replicas: int) -> Config | None:

@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.fields import FieldInfo
-from reconciler.core.kind import Context, Raw, declared_config
-from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
-from reconciler.core.rule import View
-from reconciler.core.wire import Snapshot, Step
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Context, Raw, declared_config
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives import calls
 from reconciler.kinds.primitives.origins import origin_of_mirror
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS, FIELDS, Settled, canonical, settle
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
+from reconciler.model.wire import Snapshot, Step
 
 OURS = frozenset(Terms.model_fields)
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from reconciler.core.fields import FieldInfo
-from reconciler.core.kind import Kind, Place, Raw
-from reconciler.core.resource import Terms
-from reconciler.core.rule import Rule
+from reconciler.changes.kind import Kind, Place, Raw
+from reconciler.changes.rule import Rule
 from reconciler.kinds.primitives import bucket, losses, peers, sources_changed
 from reconciler.kinds.primitives.bucket_rules import bucket_effects, bucket_rules
 from reconciler.kinds.primitives.known import field_infos
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Terms
 
 
 def _with_own_defaults(shape: bucket.Shape, spec: type[Terms]) -> dict[str, FieldInfo]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config, Resource
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.bucket import NAME, RESERVED, Shape, stream_body
 from reconciler.kinds.primitives.copies import CHECKS as COPIES
 from reconciler.kinds.primitives.doomed import doomed_live
@@ -25,6 +24,7 @@ from reconciler.kinds.primitives.updatability import updatability_rules
 from reconciler.kinds.primitives.validity import Validity, stamped
 from reconciler.kinds.primitives.versions import too_young
 from reconciler.kinds.primitives.words import size, some
+from reconciler.model.resource import Config, Resource
 
 ANOTHER = "declare a second one under another name and copy what is in it"
 

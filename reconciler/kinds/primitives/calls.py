@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import View
-from reconciler.core.wire import Call, Step, copies, is_moving
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.origins import taken_subjects
 from reconciler.kinds.primitives.patch import patch
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Step, copies, is_moving
 
 Rename = Callable[[str], str]
 

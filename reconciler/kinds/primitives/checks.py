@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import EVER, Finding, Outcome, Reaction, View
-from reconciler.core.wire import Version
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import EVER, Finding, Outcome, Reaction, View
 from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.words import in_words
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
 
 WRITES = (Action.CREATE, Action.UPDATE)
 STANDING = (Action.KEEP, Action.ADOPT, Action.ORPHAN)

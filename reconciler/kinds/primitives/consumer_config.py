@@ -7,14 +7,14 @@
 
 from __future__ import annotations
 
-from reconciler.core.resource import Config
-from reconciler.core.wire import Version
 from reconciler.kinds.primitives import known as _known
 from reconciler.kinds.primitives.consumer_fields import ConsumerConfig
 from reconciler.kinds.primitives.consumer_settle import canonical, settle, stock
 from reconciler.kinds.primitives.known import YoungValue
 from reconciler.kinds.primitives.patch import update_body
 from reconciler.kinds.primitives.sparse import Settled
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
 
 __all__ = [
     "FIELDS",

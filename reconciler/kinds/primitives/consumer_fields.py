@@ -8,10 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from reconciler.core.effect import Side, Way
-from reconciler.core.resource import Terms, text_like
-from reconciler.core.units import Bytes, Count, Duration, SequenceNumber
-from reconciler.core.wire import Version
+from reconciler.changes.effect import Side, Way
 from reconciler.kinds.primitives.felt import (
     EVERY,
     NOT_FELT,
@@ -28,6 +25,9 @@ from reconciler.kinds.primitives.felt import (
 from reconciler.kinds.primitives.known import V2_10, V2_11, V2_12, V2_14, Known, Update
 from reconciler.kinds.primitives.texts import Subject
 from reconciler.kinds.primitives.times import Time
+from reconciler.model.resource import Terms, text_like
+from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
+from reconciler.model.wire import Version
 
 LARGER_PULLS = gain(WIDER, "Larger and longer pulls are taken.", Side.READERS)
 OTHER_MESSAGES = felt(

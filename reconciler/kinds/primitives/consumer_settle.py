@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from reconciler.core.resource import Config, Json, ServerDefault
-from reconciler.core.wire import Target, Version
 from reconciler.kinds.primitives.consumer_fields import ConsumerConfig
 from reconciler.kinds.primitives.known import V2_12, V2_14, known
 from reconciler.kinds.primitives.sparse import (
@@ -21,6 +19,8 @@ from reconciler.kinds.primitives.sparse import (
     positive,
     time,
 )
+from reconciler.model.resource import Config, Json, ServerDefault
+from reconciler.model.wire import Target, Version
 
 ACK_WAIT = 30 * SECOND
 PINNED_TIMEOUT = 2 * MINUTE

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Reaction
-from reconciler.core.wire import Version
+from reconciler.changes.rule import Finding, Reaction
 from reconciler.kinds.primitives.known import V2_12, V2_14
 from reconciler.kinds.primitives.stream_config import FIELDS
 from reconciler.kinds.primitives.subjects import LONGEST_NAME, is_literal, is_valid, name_problem
 from reconciler.kinds.primitives.validity import Sent, objection, sources_of, validity
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
 
 NOT_IN_A_MIRROR: Mapping[str, str] = {
     "subjects": "it stores what its origin stores",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Address, Json
-from reconciler.core.rule import View
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives import origins
+from reconciler.model.resource import Address, Json
 
 Consumers = Mapping[str, Mapping[str, Json]]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.checks import STANDING
 from reconciler.kinds.primitives.stream_config import canonical
 from reconciler.kinds.primitives.validity import OwnName, Sent, Validity
 from reconciler.kinds.primitives.words import size, some
+from reconciler.model.resource import Json
 
 FOR_LIFE = frozenset({"sealed", "allow_msg_counter"})
 """No update takes these back."""

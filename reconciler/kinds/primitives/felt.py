@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.diff import Change
-from reconciler.core.effect import Effect, Side, Way, way
-from reconciler.core.resource import Json
+from reconciler.changes.diff import Change
+from reconciler.changes.effect import Effect, Side, Way, way
+from reconciler.model.resource import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import View
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives.parking import is_parking_subject
 from reconciler.kinds.primitives.subjects import is_subset
+from reconciler.model.resource import Config, Json
 
 EVERYTHING = (">",)
 

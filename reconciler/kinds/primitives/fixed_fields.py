@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Rule, View, rule
 from reconciler.kinds.primitives.updatability import Fixed
 
 SUBJECTS_OF_ITS_OWN = 10034

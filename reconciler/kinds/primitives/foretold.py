@@ -10,12 +10,12 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.rule import Finding, Outcome, Reaction, Rule, View, rule
-from reconciler.core.wire import Question
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import Finding, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.felt import Felt, in_words, way_of
 from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.surplus import OwnName, as_named
+from reconciler.model.wire import Question
 
 
 @dataclass(frozen=True, slots=True)

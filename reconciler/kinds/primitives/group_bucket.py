@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from reconciler.core.resource import Config
 from reconciler.kinds.primitives.subjects import is_subset
+from reconciler.model.resource import Config
 
 
 class Hindrance(NamedTuple):

@@ -15,9 +15,9 @@ from functools import lru_cache
 
 from pydantic_core import from_json
 
-from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Entry
 from reconciler.kinds.primitives.group_shape import wrong_shape
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Entry
 
 STATIC_BUCKET, ELASTIC_BUCKET = "static-consumer-groups", "elastic-consumer-groups"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.group_bucket import hindrance
 from reconciler.kinds.primitives.group_record import key
 from reconciler.kinds.primitives.membership_rules import refused
 from reconciler.kinds.primitives.subjects import collide, is_valid
 from reconciler.kinds.primitives.words import some
+from reconciler.model.resource import Json
 
 
 def is_current(change: Change) -> bool:

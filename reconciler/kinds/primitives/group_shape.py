@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 
 MOST_PARTITIONS = 1 << 16
 """Far beyond what a server can serve; a number without any bound would have us draw a list of it."""

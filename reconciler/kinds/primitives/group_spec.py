@@ -7,13 +7,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reconciler.core.diff import Change
-from reconciler.core.fields import FieldInfo
-from reconciler.core.resource import Config, Json, Spec, Terms, text_like
-from reconciler.core.units import Count
+from reconciler.changes.diff import Change
 from reconciler.kinds.primitives.felt import fixed
 from reconciler.kinds.primitives.group_record import MEMBERSHIP, NAME
 from reconciler.kinds.primitives.known import Known
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Config, Json, Spec, Terms, text_like
+from reconciler.model.units import Count
 
 Member = Annotated[str, text_like(f"^{NAME.pattern}$", "a name of letters, digits, `_`, `=` and `-`")]
 

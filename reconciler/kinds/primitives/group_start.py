@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.amount import Amount
-from reconciler.core.diff import Action, Change, Consequence
-from reconciler.core.rule import View
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives.words import amount
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Address, Resource
-from reconciler.core.rule import Finding, Found, Outcome, View
-from reconciler.core.wire import Call, Snapshot, Step
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Found, Outcome, View
 from reconciler.kinds.primitives import group_record
+from reconciler.model.resource import Address, Resource
+from reconciler.model.wire import Call, Snapshot, Step
 
 
 def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from reconciler.core.fields import FieldInfo, Unit
-from reconciler.core.resource import Config, Json, model_in
-from reconciler.core.wire import Version
 from reconciler.kinds.primitives.felt import Felt
+from reconciler.model.fields import FieldInfo, Unit
+from reconciler.model.resource import Config, Json, model_in
+from reconciler.model.wire import Version
 
 V2_9, V2_10, V2_11, V2_12, V2_14, V2_15 = (Version(2, minor) for minor in (9, 10, 11, 12, 14, 15))
 OVERLAPPING_FILTERS = Version(2, 12, 5)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from reconciler.core.resource import Json
-from reconciler.core.rule import View
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives.words import listed, some
+from reconciler.model.resource import Json
 
 NAMED = 3
 

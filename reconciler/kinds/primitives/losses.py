@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.amount import Amount
-from reconciler.core.diff import Action, Change
-from reconciler.core.fields import Unit
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.core.wire import Question
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives import readers, surplus
 from reconciler.kinds.primitives.readers import Unread
 from reconciler.kinds.primitives.surplus import Loss, OwnName, as_named, is_lowered
 from reconciler.kinds.primitives.words import consent_to
+from reconciler.model.fields import Unit
+from reconciler.model.wire import Question
 
 
 def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts = readers.every) -> Rule:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives import dependants
 from reconciler.kinds.primitives.known import V2_15
 from reconciler.kinds.primitives.surplus import OwnName, as_named
 from reconciler.kinds.primitives.words import consent_to, listed, some
+from reconciler.model.resource import Json
 
 NAMED = 3
 

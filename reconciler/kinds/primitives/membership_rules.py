@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.group_record import NAME
 from reconciler.kinds.primitives.group_shape import MOST_PARTITIONS
 from reconciler.kinds.primitives.subjects import LONGEST_NAME, name_problem
 from reconciler.kinds.primitives.words import consent_to
+from reconciler.model.resource import Config
 
 LETTERS = "use letters, digits, `_`, `=` and `-`"
 WRITES = (Action.CREATE, Action.UPDATE)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.rule import Finding, Outcome, Reaction, Rule, View, rule
-from reconciler.core.units import show_duration
-from reconciler.core.wire import MessagesFrom, copies
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives import dependants
 from reconciler.kinds.primitives.origins import taken_subjects
 from reconciler.kinds.primitives.surplus import state_of, stream_of
 from reconciler.kinds.primitives.validity import Lower
 from reconciler.kinds.primitives.words import consent_to, size, some
+from reconciler.model.units import show_duration
+from reconciler.model.wire import MessagesFrom, copies
 
 DENIED = {
     "deny_delete": "single messages can never again be deleted through the API",

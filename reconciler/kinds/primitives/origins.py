@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from reconciler.core.kind import Context
-from reconciler.core.resource import Config
-from reconciler.core.rule import View
+from reconciler.changes.kind import Context
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives.stream_settle import canonical
+from reconciler.model.resource import Config
 
 
 def origin_of_mirror(body: Config, context: Context) -> Config | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Config, Json
+from reconciler.changes.diff import Change
+from reconciler.model.resource import Config, Json
 
 _KEY = "metadata."
 

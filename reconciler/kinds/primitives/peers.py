@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config, Json
-from reconciler.core.wire import Peers
+from reconciler.changes.diff import Action, Change
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Peers
 
 USUAL = 3
 """Replicas that every cluster has room for: it takes three servers to be one."""

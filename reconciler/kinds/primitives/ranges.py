@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.rule import Finding, Outcome, Reaction
-from reconciler.core.units import show_bytes, show_duration
-from reconciler.core.wire import Version
+from reconciler.changes.rule import Finding, Outcome, Reaction
 from reconciler.kinds.primitives.validity import Sent, objection, sources_of, validity
 from reconciler.kinds.primitives.words import in_words, some
+from reconciler.model.units import show_bytes, show_duration
+from reconciler.model.wire import Version
 
 MILLISECOND, SECOND = 1_000_000, 1_000_000_000
 LEAST: Mapping[str, int] = {

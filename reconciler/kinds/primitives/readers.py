@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reconciler.core.amount import Amount, exactly
-from reconciler.core.resource import Address, Config, Json
-from reconciler.core.rule import Finding, Outcome, View
-from reconciler.core.wire import MessagesFrom, Scope
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.rule import Finding, Outcome, View
 from reconciler.kinds.primitives import dependants
 from reconciler.kinds.primitives.lagging import behind_in, lagging
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.words import amount, listed, some
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import MessagesFrom, Scope
 
 Info = Mapping[str, Json]
 NAMED = 3

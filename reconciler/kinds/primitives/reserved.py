@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reconciler.core.diff import Change
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 
 
 def reserved_metadata(family: str) -> Rule:

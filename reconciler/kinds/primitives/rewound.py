@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.core.intents import Intent
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import View
-from reconciler.core.wire import MessagesFrom
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives.times import before, utc
+from reconciler.model.intents import Intent
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import MessagesFrom
 
 NOTE = "reached"
 """Among the notes of a replacement: how far the stream had come when it was planned."""

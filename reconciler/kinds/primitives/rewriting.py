@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Reaction
-from reconciler.core.wire import Version
+from reconciler.changes.rule import Finding, Reaction
 from reconciler.kinds.primitives.copies import only_from_2_12
 from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.subjects import is_subset, is_valid, overlap
 from reconciler.kinds.primitives.transforms import Problem, worst_problem
 from reconciler.kinds.primitives.validity import Sent, objection, sources_of, validity
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
 
 HELP = "write tokens, or whole-token functions such as {{wildcard(1)}} and {{partition(8,1)}}, counting from 1"
 REFUSALS = (10155, 10156, 10145, 10146, 10147, 10151, 10154, 10152, 10049, 10051, 10069)

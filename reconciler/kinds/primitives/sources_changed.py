@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.core.amount import Amount, exactly
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Json
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.core.wire import MessagesFrom
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives import dependants
 from reconciler.kinds.primitives.copies import identity, origin_of
 from reconciler.kinds.primitives.origins import taken_subjects
@@ -19,6 +17,8 @@ from reconciler.kinds.primitives.subjects import collide, meets
 from reconciler.kinds.primitives.surplus import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.primitives.times import moment
 from reconciler.kinds.primitives.words import amount, consent_to, some
+from reconciler.model.resource import Json
+from reconciler.model.wire import MessagesFrom
 
 NOTHING = exactly(0)
 STARTS = ("opt_start_seq", "opt_start_time", "consumer")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.resource import Config, Json, ServerDefault
 from reconciler.kinds.primitives.times import ZERO, utc
+from reconciler.model.resource import Config, Json, ServerDefault
 
 Clean = Callable[[Json], Json]
 """Brings one field's value into its canonical spelling; a falsy result is absence."""

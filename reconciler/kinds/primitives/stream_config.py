@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-from reconciler.core.resource import Config
-from reconciler.core.wire import Version
 from reconciler.kinds.primitives import known as _known
 from reconciler.kinds.primitives.known import YoungValue
 from reconciler.kinds.primitives.patch import update_body
@@ -24,6 +22,8 @@ from reconciler.kinds.primitives.stream_parts import (
     SubjectTransform,
 )
 from reconciler.kinds.primitives.stream_settle import STOCK, canonical, settle
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
 
 __all__ = [
     "FIELDS",

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from reconciler.core.diff import Action
-from reconciler.core.resource import Address, Json
-from reconciler.core.rule import Finding, Outcome
-from reconciler.core.units import show_duration
-from reconciler.core.wire import Largest, SubjectCounts
+from reconciler.changes.diff import Action
+from reconciler.changes.rule import Finding, Outcome
 from reconciler.kinds.primitives import surplus
 from reconciler.kinds.primitives.dependants import everybody, groups, streams
 from reconciler.kinds.primitives.felt import value_after
@@ -19,6 +16,9 @@ from reconciler.kinds.primitives.surplus import FEW_BYTES, MANY_SUBJECTS, is_low
 from reconciler.kinds.primitives.times import ZERO, between
 from reconciler.kinds.primitives.transforms import outcome, transformed
 from reconciler.kinds.primitives.words import listed, size, some
+from reconciler.model.resource import Address, Json
+from reconciler.model.units import show_duration
+from reconciler.model.wire import Largest, SubjectCounts
 
 MOST_READ = 256
 """Messages that are read at most for their size."""

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from reconciler.core.effect import Side, Way
-from reconciler.core.resource import Terms
-from reconciler.core.units import Bytes, Count, Duration, SequenceNumber
-from reconciler.core.wire import Version
+from reconciler.changes.effect import Side, Way
 from reconciler.kinds.primitives.felt import (
     EVERY,
     NOT_FELT,
@@ -31,6 +28,9 @@ from reconciler.kinds.primitives.stream_parts import (
     SubjectTransform,
 )
 from reconciler.kinds.primitives.texts import Subject
+from reconciler.model.resource import Terms
+from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
+from reconciler.model.wire import Version
 
 INVALID = 10052
 """The err_code of most refusals of a stream configuration; the reason is only in the words."""

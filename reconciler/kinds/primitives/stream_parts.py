@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reconciler.core.resource import Spec
-from reconciler.core.units import Count, Duration, SequenceNumber
 from reconciler.kinds.primitives.known import V2_10, V2_14, Known
 from reconciler.kinds.primitives.texts import Name, Subject
 from reconciler.kinds.primitives.times import Time
+from reconciler.model.resource import Spec
+from reconciler.model.units import Count, Duration, SequenceNumber
 
 
 class Placement(Spec):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from reconciler.core.resource import Config, Json, ServerDefault
-from reconciler.core.wire import Target, Version
 from reconciler.kinds.primitives.known import V2_12, V2_14, known
 from reconciler.kinds.primitives.sparse import (
     MINUTE,
@@ -18,6 +16,8 @@ from reconciler.kinds.primitives.sparse import (
     time,
 )
 from reconciler.kinds.primitives.stream_fields import StreamConfig
+from reconciler.model.resource import Config, Json, ServerDefault
+from reconciler.model.wire import Target, Version
 
 LIMITS = ("max_consumers", "max_msgs", "max_bytes", "max_msgs_per_subject", "max_msg_size")
 DUPLICATE_WINDOW = 2 * MINUTE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reconciler.core.resource import Config
+from reconciler.model.resource import Config
 
 WHITE = frozenset(" \t\r\n\f")
 LONGEST_NAME = 255

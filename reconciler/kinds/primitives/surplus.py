@@ -6,12 +6,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.amount import Amount, exactly
-from reconciler.core.diff import Change
-from reconciler.core.resource import Json
-from reconciler.core.rule import View
-from reconciler.core.units import show_duration
-from reconciler.core.wire import (
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
+from reconciler.kinds.primitives import times
+from reconciler.kinds.primitives.readers import Going
+from reconciler.kinds.primitives.words import age, amount, average, size, some
+from reconciler.model.resource import Json
+from reconciler.model.units import show_duration
+from reconciler.model.wire import (
     Holes,
     MessagesFrom,
     MessagesSince,
@@ -21,9 +24,6 @@ from reconciler.core.wire import (
     Unanswered,
     Version,
 )
-from reconciler.kinds.primitives import times
-from reconciler.kinds.primitives.readers import Going
-from reconciler.kinds.primitives.words import age, amount, average, size, some
 
 State = Mapping[str, Json]
 OwnName = Callable[[str], str]

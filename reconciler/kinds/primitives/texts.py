@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from reconciler.core.resource import text_like
+from reconciler.model.resource import text_like
 
 SUBJECT = r"^[^.]+(\.[^.]+)*$"
 Subject = Annotated[str, text_like(SUBJECT, "tokens between single dots")]

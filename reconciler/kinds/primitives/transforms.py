@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from reconciler.core.resource import Json
-from reconciler.core.wire import Version
 from reconciler.kinds.primitives.known import V2_12, V2_15
 from reconciler.kinds.primitives.subjects import WHITE, collide, is_subset, is_valid
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
 
 LARGEST = (1 << 31) - 1
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.diff import Action, Change, FieldChange
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.changes.diff import Action, Change, FieldChange
+from reconciler.changes.rule import Finding, Found, Outcome, Rule, View, rule
 from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.validity import Lower
 from reconciler.kinds.primitives.words import in_words
+from reconciler.model.resource import Config, Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from reconciler.core.resource import Config, Json
-from reconciler.core.wire import SUPPORTED, Snapshot, Target, Version
 from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.stream_settle import LIMITS
 from reconciler.kinds.primitives.words import some
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
 
 OF_ROOM = frozenset({10005, 10026, 10027, 10028, 10047, 10113, 10120, 10122})
 """err_codes about room, not about a configuration: a store that is there is opened all the same."""

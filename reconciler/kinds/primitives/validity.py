@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import Finding, Found, Outcome, Rule, View, rule
-from reconciler.core.wire import Target, Version
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Rule, View, rule
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Target, Version
 
 OwnName = Callable[[str], str]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from reconciler.core.diff import Change
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.core.wire import Version
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
 from reconciler.kinds.primitives.known import YoungValue
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
 
 STRICT = Version(2, 12)
 """From here on servers refuse fields they do not know, unless configured otherwise; before, they drop them."""

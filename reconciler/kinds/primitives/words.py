@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.core.amount import Amount
-from reconciler.core.consent import entry
-from reconciler.core.fields import FieldInfo, Unit
-from reconciler.core.units import BYTES, NANOSECONDS, show_duration, show_number
-from reconciler.core.written import written
+from reconciler.changes.amount import Amount
+from reconciler.changes.consent import entry
+from reconciler.model.fields import FieldInfo, Unit
+from reconciler.model.units import BYTES, NANOSECONDS, show_duration, show_number
+from reconciler.model.written import written
 
 _THOUSANDS = (("G", 10**9, 999_500_000), ("M", 10**6, 999_500), ("k", 10**3, 10_000))
 """Unit, factor, and the least number said in it: what would round up to 1000 of the smaller one."""

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
-from reconciler.core.resource import Declared, Json, Resource
-from reconciler.core.rule import Finding, Found, Outcome, View, rule
-from reconciler.core.wire import Snapshot, Step
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Context, Kind, Place, Raw, declared_config
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.primitives import calls, group_record, group_steps
 from reconciler.kinds.primitives import group_rules as shared
 from reconciler.kinds.primitives import membership_rules as membership
@@ -21,6 +19,8 @@ from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, rend
 from reconciler.kinds.primitives.group_start import beginning
 from reconciler.kinds.primitives.known import Known
 from reconciler.kinds.primitives.texts import Subject
+from reconciler.model.resource import Declared, Json, Resource
+from reconciler.model.wire import Snapshot, Step
 
 BUCKET = group_record.STATIC_BUCKET
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.fields import Unit
-from reconciler.core.resource import Address, Config, Json
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.core.wire import Version
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives.dependants import consumers, consuming, streams
 from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.origins import copiers
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.validity import is_since
 from reconciler.kinds.primitives.words import consent_to, in_words
+from reconciler.model.fields import Unit
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import Version
 
 REMOVABLE = (Version(2, 12, 12), Version(2, 14, 3))
 """First patches for which a limit that is gone is no limit; before, it counts as 0."""

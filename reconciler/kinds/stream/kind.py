@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from reconciler.core.diff import Action, Change
-from reconciler.core.kind import Context, Kind, Place, Raw, declared_config
-from reconciler.core.resource import Address, Config, Declared, Json, Resource, Terms
-from reconciler.core.rule import View
-from reconciler.core.wire import Snapshot, Step
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Context, Kind, Place, Raw, declared_config
+from reconciler.changes.rule import View
 from reconciler.kinds.primitives import calls
 from reconciler.kinds.primitives.origins import origin_of_mirror
 from reconciler.kinds.primitives.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
 from reconciler.kinds.primitives.texts import NAME
 from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import EFFECTS, RULES
+from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
+from reconciler.model.wire import Snapshot, Step
 
 
 class StreamSpec(StreamConfig):

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from reconciler.core.amount import Amount, exactly
-from reconciler.core.diff import Action, Change
-from reconciler.core.resource import Address, Json
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.core.wire import Question, SubjectCounts, Unanswered, Version
-from reconciler.core.written import quoted
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives import dependants, losses, peers, sources_changed, surplus
 from reconciler.kinds.primitives.lagging import lagging
 from reconciler.kinds.primitives.losses import limit_lowered
@@ -21,6 +18,9 @@ from reconciler.kinds.primitives.sources_changed import copied_again, left_behin
 from reconciler.kinds.primitives.subject_index import SubjectIndex
 from reconciler.kinds.primitives.subjects import collide, is_subset, matches
 from reconciler.kinds.primitives.words import amount, consent_to, listed, size, some
+from reconciler.model.resource import Address, Json
+from reconciler.model.wire import Question, SubjectCounts, Unanswered, Version
+from reconciler.model.written import quoted
 
 NAMED = 5
 EMPTIES = Version(2, 15)

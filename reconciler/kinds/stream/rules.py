@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Action, Change, FieldChange
-from reconciler.core.resource import Config, Json
-from reconciler.core.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.changes.diff import Action, Change, FieldChange
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives.copies import CHECKS as COPIES
 from reconciler.kinds.primitives.doomed import doomed_live
 from reconciler.kinds.primitives.fixed_fields import fixed_fields, seal_at_creation
@@ -25,6 +24,7 @@ from reconciler.kinds.stream.consumers import RULES as CONSUMERS
 from reconciler.kinds.stream.losses import RULES as LOSSES
 from reconciler.kinds.stream.subjects import RULES as SUBJECTS
 from reconciler.kinds.stream.validity import CHECKS as FIELDS_TOGETHER
+from reconciler.model.resource import Config, Json
 
 NEW_STREAM = "declare a second stream that sources this one, and move publishers and consumers to it"
 

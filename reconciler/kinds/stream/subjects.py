@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.core.diff import Change
-from reconciler.core.rule import Finding, Outcome, View, rule
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Outcome, View, rule
 from reconciler.kinds.primitives.subjects import collide, is_valid, storable
 
 

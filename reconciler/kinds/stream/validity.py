@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reconciler.core.resource import Config
-from reconciler.core.rule import Finding, Outcome, Reaction
-from reconciler.core.wire import Version
+from reconciler.changes.rule import Finding, Outcome, Reaction
 from reconciler.kinds.primitives.known import V2_12
 from reconciler.kinds.primitives.stream_config import FIELDS
 from reconciler.kinds.primitives.subjects import reserved
 from reconciler.kinds.primitives.validity import Sent, is_since, objection, validity
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
 
 SCHEDULES_SETTLED = (Version(2, 12, 10), Version(2, 14, 2))
 """First patches that refuse schedules beside `discard: new` and counters; streams with both end there."""

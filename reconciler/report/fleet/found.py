@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.core.drift import Standing
-from reconciler.core.fields import FieldInfo
+from reconciler.model.fields import FieldInfo
 from reconciler.report.fleet.seen import UNREACHABLE, UNREMEMBERED, Count, Strayed, Target
 
 Row = Mapping[str, Any]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reconciler.core.fields import FieldInfo
+from reconciler.model.fields import FieldInfo
 from reconciler.report.fleet.past import show_span
 from reconciler.report.fleet.pieces import Cell, Grid, Part, Prose, cells
 from reconciler.report.fleet.targets import show_size

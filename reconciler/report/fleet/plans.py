@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.core.diagnostic import Diagnostic
-from reconciler.core.plan import Plan, PlannedChange
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.report.blocks import MARKS, removal
 from reconciler.report.entries import Section, section_of
 from reconciler.report.fields import paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from reconciler.core.diff import FieldClass
+from reconciler.changes.diff import FieldClass
 from reconciler.core.drift import Standing
 from reconciler.report.fleet.json import FORMAT
 from reconciler.report.fleet.seen import UNREACHABLE, UNREMEMBERED

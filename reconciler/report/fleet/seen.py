@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.drift import Standing
-from reconciler.core.fields import FieldInfo
-from reconciler.core.resource import Json
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Json
 
 UNREACHABLE = "unreachable"
 """The standing of a target that could not be read."""

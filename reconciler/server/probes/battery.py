@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from reconciler.core.effect import Side
+from reconciler.changes.effect import Side
 from reconciler.server.probes.client import Client
 from reconciler.server.probes.keeping import GETS, Gets, deleting, getting, stored
 from reconciler.server.probes.publishing import BUCKET, PLAIN, STORE, Publish, publishing

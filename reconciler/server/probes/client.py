@@ -14,7 +14,7 @@ from nats.aio.client import Client as Connection
 from nats.aio.msg import Msg
 from pydantic_core import from_json
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.server.probes.record import ranges
 
 PATIENCE = 1.5

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 
-from reconciler.core.effect import Side
-from reconciler.core.resource import Json
+from reconciler.changes.effect import Side
+from reconciler.model.resource import Json
 from reconciler.server.probes.client import Client
 from reconciler.server.probes.record import FAILS, Notes
 from reconciler.server.probes.scene import Body

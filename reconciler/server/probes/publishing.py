@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.effect import Side
+from reconciler.changes.effect import Side
 from reconciler.server.probes.client import NO_ANSWER, Client
 from reconciler.server.probes.keeping import FIRST
 from reconciler.server.probes.record import Notes

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 
 from nats.aio.msg import Msg
 
-from reconciler.core.effect import Side
-from reconciler.core.resource import Json
+from reconciler.changes.effect import Side
+from reconciler.model.resource import Json
 from reconciler.server.probes.client import Client, Delivery, sequence
 from reconciler.server.probes.record import Notes
 from reconciler.server.probes.scene import Body, Scene

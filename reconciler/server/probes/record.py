@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.effect import Side
+from reconciler.changes.effect import Side
 
 NOT_TRIED = "not tried"
 FAILS = ("refused", "no answer", "nothing listens", "0 messages", "400", "404", "408", "409", "503")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from nats.aio.msg import Msg
 
-from reconciler.core.resource import Json
+from reconciler.model.resource import Json
 from reconciler.server.probes.client import Client
 
 Body = Mapping[str, Json]

@@ -1,0 +1,181 @@
+"""Consent: permission for one rule and one value, for a time and up to a loss, and what is left over of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from reconciler.changes.rule import Verdict
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.resource import Address, Consent, Json, Resource, Terms, model_in
+from reconciler.model.topology import Allowed
+from reconciler.model.units import show_quantity
+
+
+def entry(code: str, to: str = "", on: str = "") -> str:
+    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as it stands in a file, `on` in what
+    stands at its top."""
+    value, many = f"to: {to}, " if to else "", f'on: "{on}", ' if on else ""
+    return f"allow: [{{code: {code}, {value}{many}reason: …}}]"
+
+
+def reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
+    """Of the consents that the files give to many, those to this one."""
+    return (one.consent for one in allows if one.reaches(address, labels))
+
+
+def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:
+    """The first consent that covers a verdict: same code, same value, not expired, within bounds."""
+    if not verdict.consentable:
+        return None
+    return next((allow for allow in allows if covers(allow, verdict, today, spec)), None)
+
+
+def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> bool:
+    """Does this consent reach as far as what was found?"""
+    return allow.code == verdict.code and not _short_of(allow, verdict, today, spec)
+
+
+def _short_of(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
+    """What a consent to the right rule lacks, in words; empty when it lacks nothing."""
+    if is_over(allow, today):
+        return f"it ended on {allow.until}"
+    if allow.to is None and verdict.to is not None:
+        return "it names no value (`to:`), and an old consent must never cover a new change"
+    if allow.to is not None and _raw(allow.to, verdict.path, spec) != verdict.to:
+        return "it is for another value"
+    for quantity, most in allow.upto.items():
+        if (found := verdict.quantities.get(quantity)) is None:
+            return f"how many {quantity} are lost was not counted"
+        if found > most:
+            return f"{show_quantity(quantity, found)} are lost, more than the {show_quantity(quantity, most)} it allows"
+    return ""
+
+
+def is_over(allow: Consent, today: date) -> bool:
+    return allow.until is not None and today > allow.until
+
+
+def _raw(said: Json, path: str, spec: type[Terms]) -> Json:
+    """`3d`, as it stands in a consent, is the raw value that the field of this path would have from it."""
+    reader = _reader(spec, path)
+    if reader is None:
+        return said
+    try:
+        return reader.dump_python(reader.validate_python(said), mode="json", exclude_unset=True)
+    except ValidationError:
+        return said
+
+
+@cache
+def _reader(spec: type[Terms], path: str) -> TypeAdapter[Json] | None:
+    """Of a dotted path; None where a file holds no such field."""
+    model: type[BaseModel] = spec
+    *outer, last = re.sub(r"\[\d+\]", "", path).split(".")
+    for name in outer:
+        model = model_in(model.model_fields[name].annotation) if name in model.model_fields else BaseModel
+    if last not in model.model_fields:
+        return None
+    field: Any = model.model_fields[last]
+    is_item = path.endswith("]")
+    return TypeAdapter(model_in(field.annotation) if is_item else field.annotation)
+
+
+Option = tuple[str, str]
+"""(code, address pattern) of `--allow ST301=stream/ORDERS`."""
+
+
+def is_about(option: Option, verdict: Verdict) -> bool:
+    return option[0] == verdict.code and fnmatchcase(verdict.address, option[1])
+
+
+def is_of_use(option: Option, verdicts: Iterable[Verdict]) -> bool:
+    """Is it consent to anything here?"""
+    return any(verdict.consentable and is_about(option, verdict) for verdict in verdicts)
+
+
+def in_vain(options: Iterable[Option], verdicts: Sequence[Verdict], codes: Collection[str]) -> Iterable[Diagnostic]:
+    """Options that are consent to nothing here: who gave one believes that something is allowed."""
+    for option in options:
+        if is_of_use(option, verdicts):
+            continue
+        code, pattern = option
+        said = f"--allow {code}={pattern} allows nothing"
+        if (met := next((one for one in verdicts if is_about(option, one)), None)) is None:
+            why = f"nothing of {code} was found at {pattern}" if code in codes else f"there is no rule {code}"
+            fix = "leave it out, or write the code and the address as the plan shows them"
+        elif met.blocks:
+            why, fix = f"no consent covers {code} {met.name} here", met.fix or "leave it out"
+        else:
+            why, fix = f"{code} {met.name} is a warning here, and stops nothing", "leave it out"
+        yield Diagnostic(
+            severity=Severity.WARNING, code="XX304", name="allowed-in-vain", message=f"{said}: {why}", fix=fix,
+            address=met.address if met else None,
+        )  # fmt: skip
+
+
+def leftovers(
+    resource: Resource, verdicts: Sequence[Verdict], today: date, unjudged: Collection[str] = ()
+) -> Iterable[Diagnostic]:
+    """Consent that covers nothing is a loaded gun left lying about: say so, and why it does not cover. Whether one to a
+    rule that was not judged here is needed, nobody knows."""
+    spec = type(resource.terms)
+    for index, allow in enumerate(resource.terms.allow):
+        same_rule = [verdict for verdict in verdicts if verdict.code == allow.code]
+        lacking = [_short_of(allow, verdict, today, spec) for verdict in same_rule]
+        where = f"allow[{index}]"
+        if is_over(allow, today):
+            yield _leftover(
+                resource, where, "XX301", "consent-expired", f"consent to {allow.code} ended on {allow.until}"
+            )
+        elif not same_rule and allow.code in unjudged:
+            continue
+        elif not same_rule:
+            message = f"consent to {allow.code} is not needed by this change"
+            yield _leftover(resource, where, "XX302", "consent-unused", message)
+        elif all(lacking):
+            message = f"consent to {allow.code} does not cover this change: {lacking[0]}"
+            yield _leftover(resource, where, "XX303", "consent-falls-short", message)
+
+
+def allowance_leftovers(
+    allowed: Allowed, verdicts: Sequence[tuple[Verdict, type[Terms]]], today: date, *, is_judged: bool
+) -> Iterable[Diagnostic]:
+    """The same of consent that is given to many: it need not cover what others do, and covers something."""
+    allow, what = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
+    same_rule = [(one, _short_of(allow, one, today, spec)) for one, spec in verdicts if one.code == allow.code]
+    short = [(one, why) for one, why in same_rule if why and one.consented is None]
+    if is_over(allow, today):
+        yield _told(allowed.where(""), "XX301", "consent-expired", f"{what} ended on {allow.until}")
+    elif short:
+        (first, why), more = short[0], f" and {len(short) - 1:_} more" if short[1:] else ""
+        message = f"{what} does not cover the change of {first.address}{more}: {why}"
+        yield _told(allowed.where(""), "XX303", "consent-falls-short", message)
+    elif is_judged and all(why for _, why in same_rule):
+        yield _told(allowed.where(""), "XX302", "consent-unused", f"{what} is not needed by any change")
+
+
+_REMOVE = "remove it, so that it never covers a change nobody thought of"
+_RENEW = "judge the change anew, and write the consent for it"
+
+
+def _leftover(resource: Resource, where: str, code: str, name: str, message: str) -> Diagnostic:
+    return _told(resource.where(where), code, name, message, str(resource.address))
+
+
+def _told(span: SourceSpan | None, code: str, name: str, message: str, address: str | None = None) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING,
+        code=code,
+        name=name,
+        message=message,
+        address=address,
+        span=span,
+        fix=_RENEW if code == "XX303" else _REMOVE,
+    )

@@ -1,0 +1,321 @@
+"""Desired and live compared: one Change per address, with the fields that differ and who moved them.
+
+`rebase` first fills the desired configuration with every live value the file has no opinion on; after that, comparing
+is plain equality. All cases in which something "differs but does not matter" end there, in one function.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from reconciler.changes.amount import Amounts
+from reconciler.changes.rebase import as_remembered, keep_order, rebase
+from reconciler.model.fields import FieldInfo
+from reconciler.model.intents import Intent
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Config, Consent, Json, Resource, Terms, Where, no_terms, nowhere
+
+if TYPE_CHECKING:
+    from deepdiff import DeepDiff
+
+
+class Action(StrEnum):
+    """What becomes of a resource."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    """Deleted and made anew where it stood; with nothing live, or the new one live, that is finished."""
+    DELETE = "delete"
+    ADOPT = "adopt"
+    """Live already equals the file; only our memory of it is new."""
+    KEEP = "keep"
+    FORGET = "forget"
+    """No longer ours; the object stays."""
+    ORPHAN = "orphan"
+    """Ours and live, but no longer declared: listed and kept."""
+    UNKNOWN = "unknown"
+    """Nobody can say what is live; nothing is done."""
+    ABSENT = "absent"
+    """Neither live nor wanted."""
+
+    @property
+    def writes(self) -> bool:
+        """A plan with one of these is not empty."""
+        return self in _WRITING
+
+
+_WRITING = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
+
+
+class FieldClass(StrEnum):
+    """Who moved a field since it was last applied."""
+
+    PLAIN = "plain"
+    CONFIG = "config"
+    DRIFTED = "drifted"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """One differing field. `None` is absence, which a canonical configuration never holds as a value."""
+
+    path: str
+    live: Json = None
+    desired: Json = None
+    field_class: FieldClass = FieldClass.PLAIN
+    info: FieldInfo = field(default_factory=FieldInfo)
+    filled: str = ""
+    """Where the wanted value comes from if the file does not say it: `default`, `from consumer_limits`."""
+
+    @property
+    def top(self) -> str:
+        """The top-level field this lies in, which is what the server replaces."""
+        return _top(self.path)
+
+
+@lru_cache(maxsize=1024)
+def _top(path: str) -> str:
+    return path.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consequence:
+    """What a change does to messages and clients, in words with quantities, and the quantities themselves."""
+
+    message: str
+    quantities: Mapping[str, int] = field(default_factory=dict)
+    """Counted, or how much it is at most."""
+    bounds: Amounts = field(default_factory=dict)
+    """Of the quantities, those that were not counted."""
+    code: str = ""
+    """The rule whose page says more, of what may hurt one day and is no verdict."""
+    detail: Mapping[str, Json] = field(default_factory=dict)
+    """Structured data for reports that draw, for example a partition map."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is wanted beside what is live, at one address."""
+
+    address: Address
+    action: Action
+    desired: Resource | None = None
+    """Rebased on live: differs from it only where the file has an opinion."""
+    live: Resource | None = None
+    fields: tuple[FieldChange, ...] = ()
+    owned: Owned | None = None
+    intent: Intent | None = None
+    """A replacement of it that was begun and not finished."""
+    origin: Address | None = None
+    """What it is called until now (`moved:`); where it goes on in that one's place, `live` is that one."""
+    allow: tuple[Consent, ...] = ()
+    """Consent that stands elsewhere than at the resource: in the entry that moves it, or at the top of the files."""
+    began: Config = field(default_factory=dict)
+    """Where it began in fact, null where nothing: it has moved on, and what the file says now stands for that."""
+    where: Where = nowhere
+    reason: str = ""
+    """Why, where the action alone does not say it (a removal's reason, why something is unknown)."""
+
+    @property
+    def terms(self) -> Terms:
+        return self.desired.terms if self.desired else no_terms()
+
+    def touches(self, *fields: str) -> bool:
+        """Does any of these top-level fields change?"""
+        return any(change.top in fields for change in self.fields)
+
+    def field(self, name: str) -> FieldChange | None:
+        """The change of this top-level field, or the first one inside it."""
+        return next((change for change in self.fields if change.top == name), None)
+
+    def was(self, name: str) -> Json:
+        return self.live.config.get(name) if self.live else None
+
+    def becomes(self, name: str) -> Json:
+        return self.desired.config.get(name) if self.desired else None
+
+
+def differences(
+    desired: Config, live: Config, applied: Owned | None, fields: Mapping[str, FieldInfo]
+) -> tuple[FieldChange, ...]:
+    """Every differing field, at the depth a reader wants: into mappings and lists of mappings, plain lists as a whole."""
+    if desired == live:
+        return ()
+    changes = []
+    for name in sorted(desired.keys() | live.keys()):
+        wanted, found = desired.get(name), live.get(name)
+        if wanted == found:
+            continue
+        info = fields.get(name, FieldInfo())
+        for path in _differing_paths(name, wanted, found):
+            one, other = _value_at(found, path), _value_at(wanted, path)
+            changes.append(
+                FieldChange(
+                    path=_dotted((name, *path)),
+                    live=one,
+                    desired=other,
+                    field_class=_classify(name, path, one, other, applied, info),
+                    info=info.inside(path),
+                )
+            )
+    return tuple(changes)
+
+
+def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | int, ...]]:
+    if not (_descendable(wanted) and _descendable(found)):
+        return [()]
+    tree = _deepdiff()({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
+    paths = {
+        _trim(tuple(node.path(output_format="list"))[1:], wanted, found) for nodes in tree.values() for node in nodes
+    }
+    return sorted(paths, key=str)
+
+
+@cache
+def _deepdiff() -> type[DeepDiff]:
+    """Imported late, since most plans have nothing to compare deeply; and without the packages for tables it knows how to
+    compare, which are there for Spark and take longer to load than a plan takes."""
+    left_out = [name for name in ("pandas", "numpy") if name not in sys.modules]
+    for name in left_out:
+        sys.modules[name] = None  # type: ignore[assignment]  # which says: not installed
+    try:
+        from deepdiff import DeepDiff  # noqa: PLC0415
+    finally:
+        for name in left_out:
+            del sys.modules[name]
+    return DeepDiff
+
+
+def _descendable(value: Json) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _trim(path: tuple[str | int, ...], wanted: Json, found: Json) -> tuple[str | int, ...]:
+    """Cut a path at the first plain list: its items mean nothing alone."""
+    for depth in range(len(path)):
+        values = (_value_at(wanted, path[:depth]), _value_at(found, path[:depth]))
+        if any(isinstance(value, list) and not _descendable(value) for value in values):
+            return path[:depth]
+    return path
+
+
+def _value_at(value: Json, path: tuple[str | int, ...]) -> Json:
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def value_in(config: Config, path: str) -> Json:
+    """What stands at a dotted path, as `differences` writes them; None: nothing. Keys may hold dots themselves."""
+    name, *_ = re.split(r"[.\[]", path, maxsplit=1)
+    return _walk(config.get(name), path[len(name) :])
+
+
+def _walk(value: Json, rest: str) -> Json:
+    if not rest or value is None:
+        return value
+    if found := re.match(r"\[(\d+)\]", rest):
+        inside = isinstance(value, list) and int(found[1]) < len(value)
+        return _walk(value[int(found[1])], rest[found.end() :]) if inside else None
+    if not isinstance(value, Mapping):
+        return None
+    fits = [key for key in value if rest[1:].startswith(key) and rest[1 + len(key) :][:1] in ("", ".", "[")]
+    return _walk(value[best := max(fits, key=len)], rest[1 + len(best) :]) if fits else None
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def _classify(
+    name: str, path: tuple[str | int, ...], live: Json, desired: Json, applied: Owned | None, info: FieldInfo
+) -> FieldClass:
+    if applied is None or not applied.remembers(name, info.since):
+        return FieldClass.PLAIN
+    was = _value_at(applied.applied.get(name), path)
+    if was == desired:
+        return FieldClass.DRIFTED
+    return FieldClass.CONFIG if was == live else FieldClass.BOTH
+
+
+def compare(desired: Resource, live: Resource | None, owned: Owned | None, fields: Mapping[str, FieldInfo]) -> Change:
+    """The change that makes live equal to what is declared."""
+    if live is None:
+        return Change(address=desired.address, action=Action.CREATE, desired=desired, owned=owned, where=desired.where)
+    if desired.external:
+        return _expectation(desired, live, fields)
+    desired = as_remembered(desired, owned)
+    config = rebase(desired, live, owned, fields)
+    changes = explained(differences(config, live.config, owned, fields), desired, live)
+    unchanged = Action.KEEP if owned else Action.ADOPT
+    return Change(
+        address=desired.address,
+        action=Action.UPDATE if changes else unchanged,
+        desired=_with_config(desired, config),
+        live=live,
+        fields=changes,
+        owned=owned,
+        where=desired.where,
+    )
+
+
+def explained(changes: Sequence[FieldChange], desired: Resource, live: Resource) -> tuple[FieldChange, ...]:
+    """With what stands for a side that is absent, and where a wanted value comes from that the file does not say."""
+    return tuple([_with_source(_with_stock(one, desired, live), desired) for one in changes]) if changes else ()
+
+
+def _with_stock(change: FieldChange, desired: Resource, live: Resource) -> FieldChange:
+    stock = (live if change.live is None else desired).stock
+    if change.path not in stock or (change.live is not None and change.desired is not None):
+        return change
+    return replace(change, info=replace(change.info, default=stock[change.path], left_out=""))
+
+
+def _with_source(change: FieldChange, desired: Resource) -> FieldChange:
+    if change.path in desired.filled:
+        return replace(change, filled=desired.filled[change.path].source)
+    if change.path in desired.follows:
+        return replace(change, filled=desired.follows[change.path])
+    is_default = change.desired is not None and change.desired == change.info.default
+    return replace(change, filled="default") if is_default else change
+
+
+def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
+    """Someone else's resource: only what is written about it is compared, and it is never adopted."""
+    found = {name: live.config[name] for name in desired.config if name in live.config}
+    rebased = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
+    changes = explained(differences(rebased, found, None, fields), desired, live)
+    return Change(
+        address=desired.address,
+        action=Action.UPDATE if changes else Action.KEEP,
+        desired=desired,
+        live=live,
+        fields=changes,
+        where=desired.where,
+    )
+
+
+def _with_config(resource: Resource, config: Config) -> Resource:
+    if resource.config == config:
+        return resource
+    return Resource(
+        address=resource.address,
+        config=config,
+        filled=resource.filled,
+        follows=resource.follows,
+        stock=resource.stock,
+        terms=resource.terms,
+        where=resource.where,
+        state=resource.state,
+    )

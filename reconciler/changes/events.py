@@ -1,0 +1,120 @@
+"""What happens while a plan runs, as data: the executor tells it, reports and the journal read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Json
+from reconciler.model.wire import Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A gate is not open yet."""
+
+    step: Step
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """Carried out, and what the server echoed is what was predicted."""
+
+    step: Step
+    echo: Mapping[str, Json] = field(default_factory=dict)
+    """The server's answer, raw; for entries {}."""
+    revision: int | None = None
+    """entry.*: the revision written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strayed:
+    """A value that somebody else changed after the plan was made; None is absence."""
+
+    path: str
+    planned: Json = None
+    """What the plan was made from."""
+    now: Json = None
+    wanted: Json = None
+    info: FieldInfo = field(default_factory=FieldInfo)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Not carried out, or carried out with another result than predicted; the reason says which."""
+
+    step: Step
+    reason: Diagnostic
+    nothing_done: bool
+    """The server changed nothing; what the step would have undone may be undone."""
+    strayed: tuple[Strayed, ...] = ()
+    """What is not as it was planned from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InDoubt:
+    """Sent, and nobody knows whether it happened: the answer was lost and looking again did not tell."""
+
+    step: Step
+    reason: Diagnostic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """Not started, because a step it comes after did not succeed."""
+
+    step: Step
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotNeeded:
+    """An undoing step whose occasion did not arise."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotStarted:
+    """The run was stopped before this step's turn."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The last event of every run: each step under exactly one heading."""
+
+    done: tuple[Done, ...] = ()
+    failed: tuple[Failed, ...] = ()
+    in_doubt: tuple[InDoubt, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    not_started: tuple[NotStarted, ...] = ()
+    not_needed: tuple[NotNeeded, ...] = ()
+    stopped: str | None = None
+    """Why the run ended early; None when it ran to its end."""
+    left_alone: tuple[Diagnostic, ...] = ()
+    """Why changes that have no step, such as adoptions, were not made."""
+    warnings: tuple[Diagnostic, ...] = ()
+    """What went wrong beside the steps: applied, but not remembered."""
+    adopted: int = 0
+    """Resources that were live as declared and are remembered as ours from now on."""
+
+    @property
+    def is_success(self) -> bool:
+        unfinished = self.failed or self.in_doubt or self.skipped or self.not_started or self.left_alone
+        return self.stopped is None and not unfinished
+
+
+Settled = Done | Failed | InDoubt | Skipped | NotNeeded | NotStarted
+"""What can become of a step."""
+
+Event = Started | Waiting | Settled | Finished

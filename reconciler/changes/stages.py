@@ -1,0 +1,95 @@
+"""Changes that no single request can make: in two stages, first giving what others wait for, then taking.
+
+Whatever a change gives (a subject, room under a limit) can be given without taking anything yet. So with every change of
+a ring cut in two, each taking waits only for givings, and no ring is left: one cut is enough for any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from reconciler.changes.diff import Action, Change, Consequence, differences
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Address, Config, Json, Resource
+from reconciler.model.wire import Step
+
+
+class Tie(NamedTuple):
+    """`first` must be done before `then`, because a server accepts them only in this order."""
+
+    first: Address
+    then: Address
+    gives: str = ""
+    """The field by which `first` gives what `then` takes; empty: it must be done altogether. A change tied to itself
+    cannot be made in one step at all."""
+    weak: bool = False
+    """Better so, but not needed: dropped where it would close a ring."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The first stage of an update: some fields with the values they have in between; everything else is as live."""
+
+    fields: Mapping[str, Json]
+    """Field → value in between; None is absence."""
+    cost: tuple[int, ...] = ()
+    """What opening this change costs others; the smallest of a ring is opened."""
+    effect: str = ""
+    """What the first stage does, in words."""
+    consequences: tuple[Consequence, ...] = ()
+
+
+def is_divisible(change: Change) -> bool:
+    """What is replaced can be updated before; what is renamed meanwhile is not found under its new name yet."""
+    return change.action in (Action.UPDATE, Action.REPLACE) and change.live is not None and change.origin is None
+
+
+def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
+    """Live → in between, in between → desired. To a kind the first is an update like any other, and so is the second
+    unless it replaces."""
+    if change.live is None or change.desired is None:
+        raise ValueError(f"{change.address} is not there yet, or goes, and cannot be made in two stages")
+    config = patched(change.live.config, opening.fields)
+    raw = patched(change.live.state.get("config", {}), opening.fields)
+    # What else the snapshot said of the object no longer holds by then; where it stands, a replacement reads anew.
+    said = change.live.state if change.action is Action.REPLACE else {}
+    between = replace(change.live, config=config, state={**said, "config": raw})
+    first = replace(change, action=Action.UPDATE, intent=None)
+    return (
+        _half(first, change.live, replace(change.desired, config=config, filled={}), infos),
+        _half(change, between, change.desired, infos),
+    )
+
+
+def patched(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in {**config, **fields}.items() if value is not None}
+
+
+def _half(change: Change, live: Resource, desired: Resource, infos: Mapping[str, FieldInfo]) -> Change:
+    fields = differences(desired.config, live.config, change.owned, infos)
+    return replace(change, live=live, desired=desired, fields=fields)
+
+
+def first_stage(steps: Sequence[Step], opening: Opening) -> tuple[Step, ...]:
+    """These steps under names of their own, since the second stage has the same ones."""
+    names = {step.id: f"{step.id}, first stage" for step in steps}
+    return tuple(
+        replace(
+            step,
+            id=names[step.id],
+            after=tuple(names.get(name, name) for name in step.after),
+            effect=opening.effect if step.set or step.unset else step.effect,
+        )
+        for step in steps
+    )
+
+
+def given(ties: Iterable[Tie]) -> dict[Address, frozenset[str]]:
+    """Which fields each change gives by."""
+    found: dict[Address, set[str]] = {}
+    for tie in ties:
+        if tie.gives:
+            found.setdefault(tie.first, set()).add(tie.gives)
+    return {address: frozenset(fields) for address, fields in found.items()}

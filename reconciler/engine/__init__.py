@@ -1,0 +1,1 @@
+"""Desired × live × memory → plan: everything that is decided, without any I/O."""

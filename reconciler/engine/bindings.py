@@ -1,0 +1,172 @@
+"""Values known only while a plan runs: each is read off a server's answer by one of these pure functions, and no other.
+
+The step that reads binds the value under its own id; later steps say where it belongs.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from reconciler.model.resource import Json
+from reconciler.model.wire import Call, Step
+
+Info = Mapping[str, Json]
+"""The answer to CONSUMER.INFO; of a queue, what `queue.read` looked at."""
+
+PAUSE = timedelta(seconds=10)
+"""Long enough to read a position and delete; short enough that nobody waits long after a run that was cut off."""
+
+
+class Bind(StrEnum):
+    """The closed list, by the names that plans say them with."""
+
+    AFTER_ACK_FLOOR = "after_ack_floor"
+    SOON = "soon"
+    RESUME_POINT = "resume_point"
+    SAME_SOURCE = "same_source"
+    FILLED_IN = "filled_in"
+
+
+def after_ack_floor(info: Info) -> Json:
+    """The stream sequence of the first message that may still need this consumer; None when nobody can say.
+
+    Before 2.14 the ack floor is 0 until something is acknowledged, wherever the consumer started.
+    """
+    delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
+    if not delivered.get("consumer_seq"):
+        return delivered.get("stream_seq", 0) + 1
+    if floor.get("consumer_seq") or floor.get("stream_seq"):
+        return floor["stream_seq"] + 1
+    return first_asked(info["config"])
+
+
+def first_asked(config: Mapping[str, Json]) -> int | None:
+    """The sequence a consumer was made to start at; None where that is no number."""
+    started = {"all": 1, "by_start_sequence": config.get("opt_start_seq")}
+    return started.get(config.get("deliver_policy", "all"))
+
+
+def soon(info: Info) -> Json:
+    """A moment from now on the server's clock, whatever ours says."""
+    return f"{datetime.fromisoformat(info['ts'][:19]) + PAUSE:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def resume_point(seen: Info) -> Json:
+    """The sequence of the source from which a new queue misses nothing that is still to be done; None when unknown.
+
+    All that was taken in comes in order and goes when it is done, so the lowest message queued says it. With an empty
+    queue the server says it from 2.15 on. Before, the end of the source is it, once both have stood still for a while:
+    a queue that was full has nothing, says that nothing lags, and yet takes in what it could not store.
+    """
+    queue, source, lowest = seen["queue"], seen["source"]["state"], seen.get("lowest")
+    origin, told = queue["config"]["sources"][0], told_of_source(queue)
+    if not same_source(seen):
+        return None
+    if lowest is not None:
+        point = sourced(lowest, origin["name"])
+    elif not queue["state"].get("last_seq"):
+        point = origin.get("opt_start_seq") or 1
+    elif told.get("seq"):
+        point = told["seq"] + 1
+    else:
+        point = source["last_seq"] + 1 if seen["rested"] and not told.get("lag") else None
+    return point
+
+
+def same_source(seen: Info) -> Json:
+    """Whether the numbers of what was taken in are still those of the source; None where it ends before: it is a new one."""
+    queue, lowest = seen["queue"], seen.get("lowest")
+    origin, told = queue["config"]["sources"][0], told_of_source(queue)
+    reached = sourced(lowest, origin["name"]) if lowest else told.get("seq") or 0
+    return True if reached is not None and reached <= seen["afterwards"]["state"]["last_seq"] else None
+
+
+def passed(seen: Info) -> int:
+    """How many of the queued messages the source does not hold any more, at most: those before its first one, and all of
+    them where it has lost its end."""
+    if seen.get("rewound"):
+        return int(seen["queue"]["state"]["messages"])
+    point, first = queued_at(seen), seen["afterwards"]["state"].get("first_seq", 0)
+    return 0 if point is None else min(seen["queue"]["state"]["messages"], max(0, first - point))
+
+
+def is_unlike(copy: Info, origin: Info | None, stream: str, last: int) -> bool:
+    """Does the source (`stream`, which ends at `last`) hold something else where it gave this copy? Then it came back without
+    its end, and numbers others alike."""
+    number = sourced(copy, stream)
+    if number is None:
+        return False
+    return number > last or (origin is not None and origin.get("data") != copy.get("data"))
+
+
+def queued_at(seen: Info) -> int | None:
+    """Which message of its source is the lowest one queued; None when nothing is, or nobody knows."""
+    lowest, fed = seen.get("lowest"), seen["queue"]["config"].get("sources")
+    return sourced(lowest, fed[0]["name"]) if lowest and fed else None
+
+
+def told_of_source(queue: Info) -> Info:
+    """What a server says of where a queue stands in its source; nothing where it lists none at the moment."""
+    listed: Sequence[Info] = queue.get("sources") or [{}]
+    return listed[0]
+
+
+_SOURCE = re.compile(rb"\r\nNats-Stream-Source: (\S+) (\d+) ", re.IGNORECASE)
+
+
+def sourced(message: Mapping[str, Json], stream: str) -> int | None:
+    """Which message of the source this one was."""
+    found = _SOURCE.search(base64.b64decode(message.get("hdrs") or ""))
+    return int(found[2]) if found and found[1].decode() == stream else None
+
+
+SERVERS_FILL = (
+    "duplicate_window", "mirror_direct", "max_waiting", "max_ack_pending", "max_batch", "inactive_threshold",
+)  # fmt: skip
+"""Fields in which a server's own limits, or another object, decide what a left-out value becomes."""
+
+
+def filled_in(info: Info) -> dict[str, Json]:
+    """What an object holds in these fields, whether or not the request said so."""
+    return {name: info["config"][name] for name in SERVERS_FILL if info["config"].get(name)}
+
+
+BINDS: Mapping[Bind, Callable[[Info], Json]] = {
+    Bind.AFTER_ACK_FLOOR: after_ack_floor,
+    Bind.SOON: soon,
+    Bind.RESUME_POINT: resume_point,
+    Bind.SAME_SOURCE: same_source,
+    Bind.FILLED_IN: filled_in,
+}
+
+
+def filled(step: Step, bound: Mapping[str, Json]) -> Step:
+    """The step with every value it uses; the steps that bind them have succeeded before."""
+    if not step.uses:
+        return step
+    if step.call is not Call.ENTRY_PUT:
+        return replace(step, body=_with(dict(step.body), step, bound))
+    record = _with(json.loads(step.value or "{}"), step, bound)
+    return replace(step, value=json.dumps(record, separators=(",", ":"), ensure_ascii=False))
+
+
+def _with(body: dict[str, Any], step: Step, bound: Mapping[str, Json]) -> dict[str, Any]:
+    for path, source in step.uses.items():
+        body = dict(_placed(body, path.split("."), bound[source]))
+    return body
+
+
+def _placed(body: Any, path: list[str], value: Json) -> Any:
+    if not path:
+        return value
+    head, *rest = path
+    if isinstance(body, list):
+        return [_placed(item, rest, value) if str(number) == head else item for number, item in enumerate(body)]
+    return {**(body or {}), head: _placed((body or {}).get(head), rest, value)}

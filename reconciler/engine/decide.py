@@ -1,0 +1,295 @@
+"""Changes → verdicts → steps → plan: everything that is decided, in one pass over data and without any I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fnmatch import fnmatchcase
+
+from reconciler.changes import consent, stages
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Kind, Registry
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import Verdict, View
+from reconciler.engine import guards, order, replacement
+from reconciler.engine import take_over as handover
+from reconciler.engine.judging import Judged, judged_all
+from reconciler.engine.reconcile import World
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.pages import PLANNING
+from reconciler.model.records import Owned, managed
+from reconciler.model.resource import Address, Config, Consent
+from reconciler.model.selection import selects
+from reconciler.model.topology import Allowed
+from reconciler.model.wire import SUPPORTED, Question, Step
+
+SILENT = frozenset({Action.KEEP, Action.ABSENT})
+"""Not worth a line unless something was judged about them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a run adds to the files: today, consents for this run alone, and which addresses it is limited to."""
+
+    today: date
+    allow: tuple[tuple[str, str], ...] = ()
+    """(code, address pattern) pairs: `--allow ST301=stream/ORDERS`."""
+    only: tuple[str, ...] = ()
+    """Address patterns or `label=value`; empty: everything."""
+    exclude: tuple[str, ...] = ()
+    take_over: tuple[str, ...] = ()
+    """Owners whose resources become ours; already done by `reconcile`."""
+    unjudged: Mapping[str, Collection[Address]] = field(default_factory=dict)
+    """Codes of rules that could not have their say, and on what: where no account is there to be looked at."""
+    source: str | None = None
+    git_revision: str | None = None
+
+
+def questions(world: World, view: View, registry: Registry) -> list[Question]:
+    """Reads that depend on the changes and are not answered yet; their answers may lead to others."""
+    changing = (change for change in world.changes.values() if change.action.writes)
+    asked = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
+    return [question for question in asked if question not in view.facts]
+
+
+def decide(world: World, view: View, registry: Registry, options: Options, already: Judged | None = None) -> Plan:
+    """Judge every change (unless that was done), block what must not be done, and make the steps of the rest."""
+    found = judged_all(world, view, registry) if already is None else already
+    world = _consented_at_once(world, found)
+    verdicts = {
+        address: tuple(_consented(verdict, world.changes[address], registry.of(address), options) for verdict in each)
+        for address, each in found.items()
+    }
+    changes = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in world.changes.items()}
+    world, view = replace(world, changes=changes), replace(view, changes=changes)
+    hidden = _hidden(world, options)
+    tallies = guards.tallies(world, registry, hidden, view.topology, options.today)
+    for address, refusal in (
+        *guards.refusals(tallies, world, registry),
+        *guards.unowned_losses(changes, verdicts, ledger_known=view.ledger_known),
+    ):
+        verdicts[address] = (*verdicts.get(address, ()), refusal)
+    blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
+    blocked |= {a for a, change in world.changes.items() if change.action is Action.UNKNOWN}
+    edges = order.graph(world.changes, registry, view)
+    waiting = order.blocked_by(edges, world.changes, blocked, registry)
+    going = {a: c for a, c in world.changes.items() if c.action.writes and a not in blocked and a not in waiting}
+    made = dict(_made(going, edges, registry, view, verdicts, options))
+    planned = [
+        _planned(change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options, edges)
+        for address, change in world.changes.items()
+        if address not in hidden and (change.action not in SILENT or verdicts.get(address))
+    ]
+    return Plan(
+        topology=view.topology,
+        target=view.target,
+        changes=tuple(sorted(planned, key=lambda one: one.address)),
+        steps=order.ordered_steps(edges, made),
+        diagnostics=(
+            *world.misnamed,
+            *_consent_leftovers(world, verdicts, registry, options),
+            *guards.leftovers(tallies, world, options.today),
+            *idle_patterns(world, options),
+            *consent.in_vain(
+                options.allow,
+                [verdict for address, each in verdicts.items() if address not in hidden for verdict in each],
+                {*(rule.code for rule in registry.rules()), *PLANNING},
+            ),
+            *handover.idle(options.take_over, world.ledger),
+        ),
+        kept=sum(change.action is Action.KEEP for change in world.changes.values())
+        - sum(one.action is Action.KEEP for one in planned),
+        unmanaged=tuple(str(address) for address in world.unmanaged),
+        hidden=sum(world.changes[address].action.writes for address in hidden),
+        ledger_known=view.ledger_known,
+    )
+
+
+def _hidden(world: World, options: Options) -> set[Address]:
+    if not (options.only or options.exclude):
+        return set()
+    return {address for address, change in world.changes.items() if not selected(change, options)}
+
+
+def selected(change: Change, options: Options) -> bool:
+    """Is this change part of the run?"""
+    wanted = not options.only or any(_matches(change, pattern) for pattern in options.only)
+    return wanted and not any(_matches(change, pattern) for pattern in options.exclude)
+
+
+def _matches(change: Change, pattern: str) -> bool:
+    return selects(pattern, change.address, change.terms.labels)
+
+
+def _consented_at_once(world: World, found: Judged) -> World:
+    """With the consent that the files give to many, where anything was judged."""
+    if not world.allow:
+        return world
+    judged = (world.changes[address] for address, verdicts in found.items() if verdicts)
+    reached = {
+        change.address: replace(
+            change, allow=(*change.allow, *consent.reaching(change.address, change.terms.labels, world.allow))
+        )
+        for change in judged
+    }
+    return replace(world, changes={**world.changes, **reached})
+
+
+def _consented(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Verdict:
+    found = _given(verdict, change, kind, options)
+    return replace(verdict, consented=found.reason) if found else verdict
+
+
+def _given(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Consent | None:
+    """The consent to this: from the command line, from the file, or with which an unfinished replacement was begun."""
+    one_run = (
+        Consent(code=code, to=verdict.to, reason="allowed for this run on the command line")
+        for code, pattern in options.allow
+        if code == verdict.code and fnmatchcase(verdict.address, pattern)
+    )
+    begun_with = change.intent.allow if change.intent else ()
+    return consent.given(verdict, (*one_run, *change.terms.allow, *change.allow, *begun_with), options.today, kind.spec)
+
+
+def _made(
+    going: Mapping[Address, Change],
+    edges: order.Graph,
+    registry: Registry,
+    view: View,
+    verdicts: Mapping[Address, Sequence[Verdict]],
+    options: Options,
+) -> Iterator[tuple[order.Node, tuple[Step, ...]]]:
+    """The steps of every stage of every change."""
+    for address, change in going.items():
+        kind, rest = registry.of(address), change
+        if opening := edges.openings.get(address):
+            first, rest = stages.halves(change, opening, kind.fields)
+            yield (address, order.Stage.OPENED), stages.first_stage(kind.steps(first, view), opening)
+        yield (address, order.Stage.DONE), _steps(rest, going, kind, view, verdicts.get(address, ()), options)
+
+
+def _steps(
+    change: Change,
+    going: Mapping[Address, Change],
+    kind: Kind,
+    view: View,
+    verdicts: Sequence[Verdict],
+    options: Options,
+) -> tuple[Step, ...]:
+    if _goes_with_its_parent(change, going, kind):
+        return ()
+    record = remembered(change, view, options)
+    if change.action is Action.REPLACE and replacement.replaces(verdicts) and record:
+        given = [found for verdict in verdicts if (found := _given(verdict, change, kind, options))]
+        intent = replacement.begun(change, verdicts, given, record, view)
+        return replacement.carried_out(change, intent, kind, view, record)
+    if change.intent:
+        return replacement.finished(change, kind, view, record)
+    return tuple(kind.steps(change, view))
+
+
+def _goes_with_its_parent(change: Change, going: Mapping[Address, Change], kind: Kind) -> bool:
+    """A delete that its parent's delete includes needs no step of its own."""
+    parent = going.get(Address(kind.place.within, change.address.names[:-1])) if kind.place.within else None
+    return (
+        change.action is Action.DELETE
+        and parent is not None
+        and parent.action is Action.DELETE
+        and kind.primary(change.address).type == "consumer"
+    )
+
+
+def _planned(
+    change: Change,
+    verdicts: tuple[Verdict, ...],
+    culprit: Address | None,
+    kind: Kind,
+    view: View,
+    options: Options,
+    edges: order.Graph,
+) -> PlannedChange:
+    opening = edges.openings.get(change.address)
+    return PlannedChange(
+        address=str(change.address),
+        action=change.action,
+        fields=change.fields,
+        verdicts=verdicts,
+        consequences=(*kind.consequences(change, view), *(opening.consequences if opening else ())),
+        span=change.where(change.fields[0].path if change.fields else ""),
+        reason=change.reason,
+        adopts=change.live is not None and change.owned is None and change.action in (Action.UPDATE, Action.ADOPT),
+        blocked_by=str(culprit) if culprit else None,
+        record=remembered(change, view, options),
+    )
+
+
+def remembered(change: Change, view: View, options: Options) -> Owned | None:
+    """What the ledger will say once this change is applied."""
+    if change.action is Action.ORPHAN and change.owned and change.owned.taken_from:
+        return change.owned
+    if change.desired is None or change.desired.external or change.action in (Action.DELETE, Action.FORGET):
+        return None
+    fields, filled = managed(change.desired)
+    return Owned(
+        topology=view.topology,
+        source=options.source or _known_source(change.owned, view),
+        git_revision=options.git_revision,
+        fields=fields,
+        filled=filled,
+        left=tuple(sorted(change.desired.terms.unmanaged)),
+        protected=change.desired.terms.protect,
+        knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
+        revision=change.owned.revision if change.owned else 0,
+        start=_start(change),
+    )
+
+
+def _start(change: Change) -> Config:
+    if change.action in (Action.CREATE, Action.REPLACE):
+        return {}
+    return change.began or (change.owned.start if change.owned else {})
+
+
+def _known_source(owned: Owned | None, view: View) -> str | None:
+    """Applied once where git says nothing, as in a container, it is still known where it came from."""
+    return owned.source if owned and owned.topology == view.topology else None
+
+
+def _consent_leftovers(
+    world: World, verdicts: Mapping[Address, Sequence[Verdict]], registry: Registry, options: Options
+) -> Iterable[Diagnostic]:
+    for address, resource in world.desired.items():
+        if not resource.terms.allow:
+            continue
+        unjudged = {code for code, addresses in options.unjudged.items() if address in addresses}
+        yield from consent.leftovers(resource, verdicts.get(address, ()), options.today, unjudged)
+    for allowed in world.allow:
+        yield from _allowance_leftovers(allowed, world, verdicts, registry, options)
+
+
+def _allowance_leftovers(
+    allowed: Allowed,
+    world: World,
+    verdicts: Mapping[Address, Sequence[Verdict]],
+    registry: Registry,
+    options: Options,
+) -> Iterable[Diagnostic]:
+    def is_reached(address: Address) -> bool:
+        return allowed.reaches(address, world.changes[address].terms.labels)
+
+    found = [(one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]]
+    is_judged = not any(map(is_reached, options.unjudged.get(allowed.consent.code, ())))
+    yield from consent.allowance_leftovers(allowed, found, options.today, is_judged=is_judged)
+
+
+def idle_patterns(world: World, options: Options) -> Iterable[Diagnostic]:
+    """A misspelt selection must not pass for a plan with nothing to do."""
+    for option, patterns in (("--only", options.only), ("--exclude", options.exclude)):
+        for pattern in patterns:
+            if not any(_matches(change, pattern) for change in world.changes.values()):
+                yield Diagnostic(
+                    severity=Severity.WARNING, code="XX907", name="selects-nothing",
+                    message=f"{option} {pattern} matches nothing that is declared here or ours",
+                    fix="an address is written stream/ORDERS or 'consumer/ORDERS/*', a label team=orders",
+                )  # fmt: skip

@@ -1,0 +1,158 @@
+"""Too much at once: what would delete or replace more than a kind's bound is refused, and so is all that declares nothing.
+
+Most often the path, the branch or the account is wrong. Only an entry of `guards:` in the file lets so many go in one run;
+no option does, and `--only` merely takes fewer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Bound, Kind, Registry
+from reconciler.changes.rule import Outcome, Verdict
+from reconciler.engine.reconcile import World
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Address
+from reconciler.model.topology import Guarded
+
+DESTROYING = (Action.DELETE, Action.REPLACE)
+ANY, NONE = Bound(floor=1 << 31, percent=100), Bound(floor=0, percent=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What goes of one kind, and what may."""
+
+    kind: str
+    going: tuple[Change, ...]
+    owned: int
+    usual: int
+    guard: Guarded | None = None
+    """The entry that allows most; one that ended allows nothing."""
+    declares: bool = True
+    """Anything of any kind is declared."""
+
+    @property
+    def is_too_much(self) -> bool:
+        return len(self.going) > max(self.usual, self.guard.upto if self.guard else 0)
+
+
+def tallies(world: World, registry: Registry, hidden: Collection[Address], topology: str, today: date) -> list[Tally]:
+    owned = Counter(address.kind for address, one in world.ledger.items() if one.topology == topology)
+    going = [
+        change for address, change in world.changes.items()
+        if change.action in DESTROYING and address not in hidden and _goes(change, registry.of(address), world)
+    ]  # fmt: skip
+    return [_tally(kind, world, registry, owned[kind.name], going, today) for kind in registry.kinds]
+
+
+def _tally(kind: Kind, world: World, registry: Registry, owned: int, going: Sequence[Change], today: date) -> Tally:
+    bound = registry.bounds.get(kind.name, ANY) if world.desired else NONE
+    counting = [one for one in world.guards if one.kind == kind.name and not _is_over(one, today)]
+    return Tally(
+        kind=kind.name,
+        going=tuple(change for change in going if change.address.kind == kind.name),
+        owned=owned,
+        usual=max(bound.floor, owned * bound.percent // 100),
+        guard=max(counting, key=lambda one: one.upto, default=None),
+        declares=bool(world.desired),
+    )
+
+
+def _goes(change: Change, kind: Kind, world: World) -> bool:
+    """Something live is destroyed, by this plan and not by one that was cut off, and on its own, not with its parent."""
+    if change.live is None or change.intent is not None:
+        return False
+    parent = _above(change.address, kind)
+    above = world.changes.get(parent) if parent else None
+    return above is None or above.action is not Action.DELETE
+
+
+def _above(address: Address, kind: Kind) -> Address | None:
+    return Address(kind.place.within, address.names[:-1]) if kind.place.within else None
+
+
+def refusals(found: list[Tally], world: World, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
+    """One for everything that goes where too much does, and for what would go with it."""
+    refused = {change.address: tally for tally in found if tally.is_too_much for change in tally.going}
+    yield from ((address, _refusal(world.changes[address], tally)) for address, tally in refused.items())
+    for address, change in world.changes.items():
+        if change.action is Action.DELETE and address not in refused:
+            above = _above(address, registry.of(address))
+            if above in refused:
+                yield address, _refusal(change, refused[above])
+
+
+def unowned_losses(
+    changes: Mapping[Address, Change], verdicts: Mapping[Address, Sequence[Verdict]], *, ledger_known: bool
+) -> Iterator[tuple[Address, Verdict]]:
+    """Consent in a file is for what is this topology's: a change that takes messages or a position from something that
+    it never applied is no way to adopt it, and who has not consented yet hears that at once. Where nobody can read who owns
+    what, that is not known of anything."""
+    for address, found in verdicts.items():
+        change = changes[address]
+        if change.owned or change.live is None or change.action is not Action.UPDATE:
+            continue
+        lossy = next((one for one in found if one.loses), None)
+        if lossy:
+            yield address, _unowned(change, lossy, ledger_known=ledger_known)
+
+
+UNREADABLE = "who owns it cannot be read (no access to bucket reconciler)"
+READ_FIRST = "plan and apply as a user who may use bucket reconciler"
+
+
+def _unowned(change: Change, lossy: Verdict, *, ledger_known: bool) -> Verdict:
+    why, fix = "this topology does not own it", "declare it as it is and apply once to adopt it; then change it"
+    if not ledger_known:
+        why, fix = UNREADABLE, READ_FIRST
+    return Verdict(
+        code="XX104", name="removal-of-unowned", outcome=Outcome.REFUSED, address=str(change.address), path=lossy.path,
+        span=lossy.span, message=f"{why}, and from what is not ours nothing is taken ({lossy.code})", fix=fix,
+    )  # fmt: skip
+
+
+def _refusal(change: Change, tally: Tally) -> Verdict:
+    number, upto = len(tally.going), tally.guard.upto if tally.guard else tally.usual
+    many = f"{number:_} of {tally.owned:_} owned resources of kind {tally.kind} would go at once"
+    wrong = "check the path, the branch and the account"
+    entry = f"  guards: [{{kind: {tally.kind}, upto: {number}, reason: …}}]"
+    if tally.declares:
+        code, name, why = "XX108", "mass-change", f"{many}, and {upto:_} may"
+        first = f"{wrong}, or take fewer in each run with --only"
+    else:
+        code, name = "XX109", "nothing-declared"
+        why = f"nothing is declared here any more, and what declares nothing deletes nothing: {many}"
+        first = wrong
+    return Verdict(
+        code=code, name=name, outcome=Outcome.REFUSED, message=why, address=str(change.address), span=change.where(""),
+        fix=f"{first}; if it is meant, write into the file\n{entry}", quantities={"going": number, "owned": tally.owned},
+    )  # fmt: skip
+
+
+def leftovers(found: list[Tally], world: World, today: date) -> Iterator[Diagnostic]:
+    """An entry that has ended, or that nothing here needs and no day ends, is a door left open."""
+    needed = {tally.kind for tally in found if len(tally.going) > tally.usual}
+    for one in world.guards:
+        if _is_over(one, today):
+            yield _leftover(
+                one, "XX301", "consent-expired", f"the guard of kind {one.kind} was for the time until {one.until}"
+            )
+        elif one.kind not in needed and one.until is None:
+            message = f"the guard of kind {one.kind} allows {one.upto:_} to go, and no more go here than usual"
+            yield _leftover(one, "XX302", "consent-unused", message)
+
+
+def _leftover(one: Guarded, code: str, name: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code=code, name=name, message=message, span=one.where(""),
+        fix="remove it, so that it never covers a change nobody thought of",
+    )  # fmt: skip
+
+
+def _is_over(one: Guarded, today: date) -> bool:
+    return one.until is not None and today > one.until

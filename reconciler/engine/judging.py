@@ -1,0 +1,56 @@
+"""Changes → verdicts: every rule that concerns a change has its say, and those of a replacement where one comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Registry
+from reconciler.changes.rule import Rule, Verdict, View, judged
+from reconciler.engine import replacement
+from reconciler.engine.reconcile import World
+from reconciler.model.resource import Address
+from reconciler.model.wire import Version
+
+EVERYTHING = frozenset({"spec", "live", "neighbours", "facts"})
+Judged = Mapping[Address, Sequence[Verdict]]
+
+
+def judged_all(
+    world: World,
+    view: View,
+    registry: Registry,
+    *,
+    needing: frozenset[str] = EVERYTHING,
+    judge: Callable[[Sequence[Rule], Change, View], list[Verdict]] = judged,
+) -> dict[Address, list[Verdict]]:
+    """Verdicts by address, from the rules that need no more than `needing`."""
+    found = {}
+    rules = _rules_by_action(registry, view.target.version, needing)
+    for address, change in world.changes.items():
+        alone = replacement.alone(change)
+        verdicts = judge(rules(address.kind, alone.action), alone, view)
+        if change.action is Action.REPLACE or replacement.replaces(verdicts):
+            further = [one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on]
+            verdicts += judge(further, replace(change, action=Action.REPLACE), view)
+        if change.origin and change.live:  # under a name of its own it is also something new
+            new = [one for one in rules(address.kind, Action.CREATE) if alone.action not in one.on]
+            verdicts += judge(new, replace(change, action=Action.CREATE, live=None, origin=None, owned=None), view)
+        if verdicts:
+            found[address] = verdicts
+    return found
+
+
+def _rules_by_action(
+    registry: Registry, version: Version, needing: frozenset[str]
+) -> Callable[[str, Action], Sequence[Rule]]:
+    """The rules for a kind and an action; most kept resources have none."""
+
+    @cache
+    def rules(kind: str, action: Action) -> Sequence[Rule]:
+        every = (*registry[kind].rules, *registry.across)
+        return [one for one in every if one.concerns(kind, action, version) and one.needs <= needing]
+
+    return rules

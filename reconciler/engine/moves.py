@@ -1,0 +1,82 @@
+"""What goes by another name than before: made anew where it stood, where a kind can do that; else left, with a way out.
+
+Servers rename nothing. A kind that `renames` is replaced: the change then has the old object as `live`, and is carried
+out, cut off and finished as every replacement. The reason of the entry is the consent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Kind, Registry
+from reconciler.engine import unfinished
+from reconciler.model.intents import Intent
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Consent, Resource
+from reconciler.model.topology import Moved, Topology
+from reconciler.model.wire import Snapshot
+
+RENAMING = "330"
+"""Number of the rule by which a kind judges it, after the letters of its family."""
+
+
+def moved(
+    topology: Topology,
+    live: Mapping[Address, Resource],
+    ledger: Mapping[Address, Owned],
+    changes: Mapping[Address, Change],
+    registry: Registry,
+    snapshot: Snapshot,
+) -> Iterator[tuple[Address, Change]]:
+    """The changes that become others."""
+    for entry in topology.moved:
+        change = changes.get(entry.address)
+        if entry.is_of_topology or change is None or change.desired is None or change.action is Action.UNKNOWN:
+            continue
+        kind = registry.of(entry.origin)
+        there = changes.get(entry.origin)
+        why = kind.unknown(entry.origin, snapshot) if entry.origin not in live else None
+        if there and there.action is Action.UNKNOWN:
+            why = there.reason
+        if why:
+            yield entry.address, replace(change, action=Action.UNKNOWN, reason=why)
+        elif entry.origin in live and change.live is None:
+            yield from _arriving(entry, change, live[entry.origin], ledger.get(entry.origin), kind)
+        elif entry.origin not in live and (owned := ledger.get(entry.origin)) and owned.topology == topology.name:
+            reason = f"it is {entry.address} now"
+            yield (
+                entry.origin,
+                Change(address=entry.origin, action=Action.FORGET, owned=owned, where=entry.where, reason=reason),
+            )
+
+
+def _arriving(
+    entry: Moved, change: Change, old: Resource, owned: Owned | None, kind: Kind
+) -> Iterator[tuple[Address, Change]]:
+    if not kind.renames or entry.origin.names[:-1] != entry.address.names[:-1] or change.desired is None:
+        yield entry.address, replace(change, origin=entry.origin)
+        return
+    intent = change.intent if isinstance(change.intent, Intent) else None
+    beside = unfinished.compared(change.desired, old, owned, intent, kind.fields)
+    yield (
+        entry.address,
+        replace(
+            beside,
+            action=Action.REPLACE,
+            intent=intent,
+            origin=entry.origin,
+            allow=_consent(entry, kind),
+            reason=unfinished.RESUMED if change.intent else f"it goes on where {entry.origin} stands, which goes",
+        ),
+    )
+    # Part of that one change: neither an orphan, nor there any more for whoever looks at what will be.
+    yield entry.origin, Change(address=entry.origin, action=Action.ABSENT)
+
+
+def _consent(entry: Moved, kind: Kind) -> tuple[Consent, ...]:
+    if entry.reason is None:
+        return ()
+    code = f"{kind.family}{RENAMING}"
+    return (Consent(code=code, to=entry.origin.name, reason=entry.reason, until=entry.until),)

@@ -1,0 +1,109 @@
+"""Judging without an account: configurations are known; messages, positions, clients, limits and answers are unseen.
+
+No rule says which of those it looks at; it is watched instead. What a rule finds before it reaches for something unseen
+stands, and whoever reached is named, so that nobody takes silence for consent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Outcome, Rule, Verdict, View, judged
+from reconciler.engine.reconcile import World
+from reconciler.model.resource import Address, Json, Resource
+from reconciler.model.wire import Snapshot
+
+VOLATILE = frozenset({"state", "created", "ts"})
+
+
+class Unseen(Exception):
+    """Somebody wants to know what only a server can tell."""
+
+
+class Known(Mapping[str, Json]):
+    """A server's answer of which only part is known."""
+
+    def __init__(self, known: Mapping[str, Json]) -> None:
+        self._known = {key: value for key, value in known.items() if key not in VOLATILE}
+
+    def __getitem__(self, key: Any) -> Json:
+        if key not in self._known:
+            raise Unseen(key)
+        return self._known[key]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        raise Unseen
+
+    def __len__(self) -> NoReturn:
+        raise Unseen
+
+
+NOTHING: Mapping[Any, Any] = Known({})
+
+
+@dataclass(slots=True)
+class Watched:
+    """Judges as `judged` does, and notes which rules wanted to see more."""
+
+    calm: View
+    """As if next to nothing had ever happened in this account: what a rule objects to even there, it objects to anywhere."""
+    left: dict[str, set[Address]] = field(default_factory=dict)
+    """Code → addresses on which its rule could not have its say."""
+    uncounted: set[tuple[str, str]] = field(default_factory=set)
+    """(code, address) of verdicts that hold, whatever the quantities in them are."""
+
+    def __call__(self, rules: Sequence[Rule], change: Change, view: View) -> list[Verdict]:
+        return [verdict for one in rules for verdict in self._one(one, change, view)]
+
+    def _one(self, one: Rule, change: Change, view: View) -> list[Verdict]:
+        try:
+            return judged((one,), change, view)
+        except Unseen:
+            at_least = judged((one,), replace(change, live=self.calm.live.get(change.address)), self.calm)
+            if not any(verdict.outcome.rank > Outcome.WARNS.rank for verdict in at_least):
+                self.left.setdefault(one.code, set()).add(change.address)
+                return []
+            self.uncounted |= {(verdict.code, verdict.address) for verdict in at_least}
+            return at_least
+
+    def told(self, verdict: Verdict, page: str) -> Verdict:
+        """Its own words may count what nobody has seen; the page of its rule speaks of the pattern alone."""
+        if (verdict.code, verdict.address) not in self.uncounted:
+            return verdict
+        pattern = " ".join(page.partition("\n\n")[0].split())
+        return replace(
+            verdict, message=f"{pattern} What that costs here, only the account can tell.", quantities={}, bounds={}
+        )
+
+
+def unseen(world: World, view: View) -> tuple[World, View]:
+    """The same, without anything that only a server can tell."""
+    changes = {address: replace(one, live=_config_only(one.live)) for address, one in world.changes.items()}
+    live = {address: _known(one) for address, one in world.live.items()}
+    snapshot = _snapshot(view.snapshot) if view.snapshot else None
+    target = replace(view.target, limits=NOTHING, usage=NOTHING)
+    watched = replace(view, target=target, facts=NOTHING, snapshot=snapshot, live=live, changes=changes)
+    return replace(world, changes=changes, live=live), watched
+
+
+def _config_only(resource: Resource | None) -> Resource | None:
+    return _known(resource) if resource else None
+
+
+def _known(resource: Resource) -> Resource:
+    return replace(resource, state=Known(resource.state))
+
+
+def _snapshot(snapshot: Snapshot) -> Snapshot:
+    streams = {name: Known(info) for name, info in snapshot.streams.items()}
+    consumers = {
+        stream: {name: Known(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()
+    }
+    target = replace(snapshot.target, limits=NOTHING, usage=NOTHING)
+    return replace(snapshot, target=target, streams=streams, consumers=consumers)

@@ -1,0 +1,187 @@
+"""The order of changes: what a resource needs comes before it, deletions run in reverse, what cannot be done in one step
+is done in two stages, and what is blocked stops whatever depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+
+from reconciler.changes import stages
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Registry
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
+from reconciler.model.resource import Address
+from reconciler.model.wire import Step
+
+Changes = Mapping[Address, Change]
+
+
+class Stage(IntEnum):
+    """A change in one step is only ever DONE."""
+
+    OPENED = 0
+    DONE = 1
+
+
+Node = tuple[Address, Stage]
+
+
+@dataclass(kw_only=True)
+class Graph:
+    """Ties between changes that write, and the changes that are made in two stages."""
+
+    writing: tuple[Address, ...]
+    ties: list[Tie]
+    openings: dict[Address, Opening] = field(default_factory=dict)
+
+    def before(self) -> dict[Node, dict[Node, Tie | None]]:
+        """Each stage with those that must be done before it, and why. None: the first stage of the same change."""
+        found: dict[Node, dict[Node, Tie | None]] = {(address, Stage.DONE): {} for address in self.writing}
+        for address in self.openings:
+            found[address, Stage.OPENED] = {}
+            found[address, Stage.DONE][address, Stage.OPENED] = None
+        for tie in self.ties:
+            if tie.first != tie.then:
+                found[tie.then, Stage.DONE].setdefault(self._giving(tie), tie)
+        return found
+
+    def _giving(self, tie: Tie) -> Node:
+        is_early = tie.first in self.openings and tie.gives
+        return (tie.first, Stage.OPENED if is_early else Stage.DONE)
+
+    @cached_property
+    def stages(self) -> dict[Node, list[Node]]:
+        """Each stage with those before it, once no ring is left; always in the same order."""
+        return {node: sorted(before) for node, before in self.before().items()}
+
+
+def graph(changes: Changes, registry: Registry, view: View) -> Graph:
+    writing = {address: change for address, change in changes.items() if change.action.writes}
+    if not writing:
+        return Graph(writing=(), ties=[])
+    ties = [*_existence(writing, registry), *registry.order(view)]
+    known = [tie for tie in dict.fromkeys(ties) if tie.first in writing and tie.then in writing]
+    edges = Graph(writing=tuple(writing), ties=known)
+    gives = stages.given(known)
+
+    def opening(address: Address) -> Opening | None:
+        change = writing[address]
+        if address in edges.openings or not stages.is_divisible(change):
+            return None
+        return registry.opening(change, gives.get(address, frozenset()), view)
+
+    for tie in known:
+        if tie.first == tie.then and (found := opening(tie.first)):
+            edges.openings[tie.first] = found
+    while ring := _ring(edges):
+        if weak := next((tie for tie in ring if tie.weak), None):
+            edges.ties.remove(weak)
+            continue
+        ways = [(found.cost, tie.first, found) for tie in ring if tie.gives and (found := opening(tie.first))]
+        if ways:
+            _, address, found = min(ways, key=lambda way: way[:2])
+            edges.openings[address] = found
+        else:
+            edges.ties.remove(ring[0])  # nobody knows how; it only must not stop everything else
+    return edges
+
+
+def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
+    """Parents are there before their children and go after them; origins are best there before what copies them."""
+    for address, change in writing.items():
+        for parent in _parents(address, registry):
+            above = writing.get(parent)
+            weak = above is not None and above.action is Action.UPDATE
+            ends = (address, parent) if change.action is Action.DELETE else (parent, address)
+            yield Tie(*ends, weak=weak)
+        for origin in registry.of(address).needs(change.desired) if change.desired else ():
+            if origin != address:
+                yield Tie(origin, address, weak=True)
+
+
+def _parents(address: Address, registry: Registry) -> tuple[Address, ...]:
+    within = registry.of(address).place.within
+    return (Address(within, address.names[:-1]),) if within else ()
+
+
+def _ring(edges: Graph) -> list[Tie]:
+    """The ties of one ring, if any is left."""
+    before = edges.before()
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError as error:
+        ring = list(error.args[1])  # each one comes before the next
+        return [tie for first, then in pairwise(ring) if (tie := before[then][first])]
+    return []
+
+
+def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
+    """Changes that cannot go ahead because something before them is blocked → the culprit."""
+    following: dict[Address, list[Tie]] = {}
+    for tie in (*edges.ties, *_on_unknown(changes, registry)):
+        if tie.first != tie.then:
+            following.setdefault(tie.first, []).append(tie)
+    found: dict[Address, Address] = {}
+    todo = [(address, address) for address in sorted(blocked, reverse=True)]
+    while todo:
+        address, culprit = todo.pop()
+        for tie in following.get(address, ()):
+            if tie.then in blocked or tie.then in found or _goes_on(tie, changes, registry):
+                continue
+            found[tie.then] = culprit
+            todo.append((tie.then, culprit))
+    return found
+
+
+def _on_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
+    """What is to stand on something, or to copy it, that nobody can see; what does so already goes on."""
+    for address, change in changes.items():
+        if change.desired is None or not change.action.writes:
+            continue
+        wanted = (*_parents(address, registry), *registry.of(address).needs(change.desired))
+        there = (*_parents(address, registry), *registry.of(address).needs(change.live)) if change.live else ()
+        for other in wanted:
+            if other not in there and other in changes and changes[other].action is Action.UNKNOWN:
+                yield Tie(other, address)
+
+
+def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
+    """A blocked update of something live does not stop what merely needs it to be there; what inherits from the very
+    fields that stay as they are would be planned anew for ever."""
+    first, then = changes[tie.first], changes[tie.then]
+    if tie.gives or first.action is not Action.UPDATE or first.live is None:
+        return False
+    if then.address.stream != first.address.stream:
+        return False
+    return not first.touches(*registry.of(then.address).inherits)
+
+
+def ordered_steps(edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> tuple[Step, ...]:
+    """All steps as one graph. Steps that several changes share (the bucket of the groups) have one id and stand once."""
+    ids = {step.id for steps in made.values() for step in steps}
+    linked: dict[str, Step] = {}
+    for node in TopologicalSorter(edges.stages).static_order():
+        before = tuple(_last_ids(edges.stages[node], edges, made))
+        for step in made.get(node, ()):
+            if step.id not in linked:
+                linked[step.id] = _linked(step, before, ids)
+    return tuple(linked.values())
+
+
+def _last_ids(nodes: Iterable[Node], edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> Iterator[str]:
+    """What the steps of these stages are called; of a stage without steps, those before it."""
+    for node in nodes:
+        if steps := made.get(node, ()):
+            yield from (step.id for step in steps if step.undoes is None)
+        else:
+            yield from _last_ids(edges.stages[node], edges, made)
+
+
+def _linked(step: Step, before: tuple[str, ...], ids: set[str]) -> Step:
+    after = tuple(dict.fromkeys(name for name in (*before, *step.after) if name in ids and name != step.id))
+    return step if after == step.after else replace(step, after=after)

@@ -1,0 +1,253 @@
+"""Desired × live → changes: the part of the engine that pairs what is declared with what is there and what we own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Context, Kind, Raw, Registry, as_found
+from reconciler.changes.rebase import rebase
+from reconciler.engine import identity, moves, unfinished
+from reconciler.engine import take_over as handover
+from reconciler.engine.misnamed import Known, misnamed
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.intents import Intent, intents
+from reconciler.model.records import Owned, is_stale
+from reconciler.model.resource import Address, Resource, nowhere
+from reconciler.model.topology import Allowed, Guarded, Removed, Topology
+from reconciler.model.wire import Snapshot
+
+RENEWED = "only what was remembered of it is renewed"
+Ledger = Mapping[Address, Owned]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Everything known before judging: what is wanted, what is live, who owns what, and the changes between."""
+
+    desired: Mapping[Address, Resource]
+    live: Mapping[Address, Resource]
+    ledger: Ledger
+    changes: Mapping[Address, Change]
+    unmanaged: tuple[Address, ...]
+    """Live, neither declared nor owned by this topology: never touched."""
+    guards: tuple[Guarded, ...] = ()
+    """How much of a kind the files let go at once."""
+    allow: tuple[Allowed, ...] = ()
+    """Consent that the files give to many at once."""
+    misnamed: tuple[Diagnostic, ...] = ()
+    """Entries of the files that name nothing, and look like a slip."""
+
+
+def recognised(
+    snapshot: Snapshot, registry: Registry, declared: Collection[Address] = (), known: Collection[Address] = ()
+) -> dict[Address, Resource]:
+    """Every live resource under the one kind that owns its raw object: the kind it is declared as, else the one it is
+    `known` as (remembered, or to be removed), else the one that it looks like."""
+    claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
+    wanted = {*declared}
+    for address in (*(one for one in known if one not in wanted), *declared):
+        kind = registry.of(address)
+        claims[kind.primary(address)] = kind.name
+        claims.update(dict.fromkeys(kind.derived(address), kind.name))
+    streams = {raw.on[0]: kind for raw, kind in claims.items() if raw.type == "stream"}
+    return {
+        resource.address: resource
+        for kind in registry.kinds
+        for resource in kind.recognise(snapshot)
+        if _is_its_own(kind, resource.address, claims, streams)
+    }
+
+
+def _is_its_own(kind: Kind, address: Address, claims: Mapping[Raw, str], streams: Mapping[str, str]) -> bool:
+    """No other kind claims the raw object itself, or the stream it hangs on."""
+    above = kind.place.within
+    if above is not None and streams.get(address.names[0], above) != above:
+        return False
+    return claims.get(kind.primary(address), kind.name) == kind.name
+
+
+def settled(
+    topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
+) -> dict[Address, Resource]:
+    """Every declared resource in canonical form, parents first; a child is settled under its parent as that will be."""
+    desired: dict[Address, Resource] = {}
+    kinds = [registry.of(one.address) for one in topology.resources]
+    said = [as_found(one, live.get(one.address), kind) for one, kind in zip(topology.resources, kinds, strict=True)]
+    lenders = [(kind.lends, one) for one, kind in zip(said, kinds, strict=True) if kind.lends]
+    lent = {stream: what for lends, one in lenders for stream, what in lends(one).items()}
+    at_the_top = Context(target=snapshot.target, snapshot=snapshot, lent=lent)
+    below: dict[Address, Context] = {}
+    for declared, kind in zip(said, kinds, strict=True):
+        context = at_the_top
+        if kind.place.within:
+            above = Address(kind.place.within, declared.address.names[:-1])
+            if above in desired and above not in below:
+                parent = _afterwards(desired[above], live.get(above), registry.of(above))
+                below[above] = replace(at_the_top, parent=parent)
+            context = below.get(above, at_the_top)
+        desired[declared.address] = kind.settle(declared, context)
+    return desired
+
+
+def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
+    """What someone else manages, and what is left as found, is as it is live."""
+    if live is None:
+        return desired
+    return live if desired.external else replace(desired, config=rebase(desired, live, None, kind.fields))
+
+
+def reconcile(
+    topology: Topology,
+    snapshot: Snapshot,
+    ledger: Ledger,
+    registry: Registry,
+    *,
+    ledger_known: bool,
+    today: date = date.min,
+    take_over: Collection[str] = (),
+) -> World:
+    """Pair desired, live and owned, and say what becomes of each address. `today` ends entries that are dated."""
+    ledger = handover.taken_over(topology, ledger, take_over, today)
+    going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
+    known = [*ledger, *(address for address in going if registry.holds(address))]
+    live = recognised(snapshot, registry, [one.address for one in topology.resources], known)
+    desired = settled(topology, snapshot, registry, live)
+    begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
+    changes = {
+        address: _wanted(
+            resource, live.get(address), ledger.get(address), begun.get(address), registry.of(address), snapshot
+        )
+        for address, resource in desired.items()
+    }
+    ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
+    changes |= _unwanted(topology, live, ledger, ours, begun, registry, snapshot, today)
+    changes |= unfinished.undeclared(topology, begun, changes)
+    changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
+    changes |= handover.remembered_anew(changes)
+    if not ledger_known:
+        changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
+    unmanaged = tuple(sorted(a for a in live if a not in desired and a not in ours))
+    there = Known(live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=ledger_known)
+    return World(
+        desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged, guards=topology.guards,
+        allow=topology.allow, misnamed=tuple(misnamed(topology, there, registry, today)),
+    )  # fmt: skip
+
+
+def _wanted(
+    desired: Resource,
+    live: Resource | None,
+    owned: Owned | None,
+    intent: Intent | str | None,
+    kind: Kind,
+    snapshot: Snapshot,
+) -> Change:
+    why = kind.unknown(desired.address, snapshot) if live is None else None
+    if why or isinstance(intent, str):
+        reason = why or f"{unfinished.UNREADABLE}: {intent}"
+        return Change(
+            address=desired.address, action=Action.UNKNOWN, desired=desired, where=desired.where, reason=reason
+        )
+    ours = None if desired.external else owned  # of somebody else's only what is live matters, whoever remembers it
+    begins = tuple(kind.begins(desired, live, snapshot)) if live and ours and intent is None else ()
+    return _anew(unfinished.compared(desired, live, ours, intent, kind.fields, begins), kind, snapshot)
+
+
+def _anew(change: Change, kind: Kind, snapshot: Snapshot) -> Change:
+    """What somebody made anew, or changed, exactly as declared is ours again as soon as that is recorded: what is changed
+    after that is drift."""
+    if change.action is not Action.KEEP or not change.owned or not change.live or not change.desired:
+        return change
+    if is_stale(change.owned, change.desired, kind.fields):
+        return replace(change, action=Action.ADOPT, reason=change.reason or RENEWED)
+    created = change.owned.seen.get("created")
+    if created and change.live.state.get("created") == created:  # nearly always, and thousands of times in a plan
+        return change
+    anew = identity.made_anew(change.owned, change.address, kind, snapshot)
+    return replace(change, action=Action.ADOPT) if anew else change
+
+
+def _not_adopted(change: Change) -> Change:
+    """What cannot be remembered is merely as declared."""
+    return Change(
+        address=change.address, action=Action.KEEP, desired=change.desired, live=change.live, where=change.where
+    )
+
+
+def _unwanted(
+    topology: Topology,
+    live: Mapping[Address, Resource],
+    ledger: Ledger,
+    ours: set[Address],
+    begun: Collection[Address],
+    registry: Registry,
+    snapshot: Snapshot,
+    today: date,
+) -> dict[Address, Change]:
+    """Removals, forgettings and orphans: addresses of ours that the files no longer declare."""
+    changes: dict[Address, Change] = {}
+    ended = {one.address: one for one in topology.removed if one.until and today > one.until}
+    for removed in topology.removed:
+        if removed.address not in ended:
+            changes[removed.address] = _removal(
+                removed,
+                live.get(removed.address),
+                topology,
+                ledger,
+                registry,
+                snapshot,
+                is_begun=removed.address in begun,
+            )
+    for forgotten in topology.forget:
+        address = forgotten.address
+        action = Action.FORGET if address in ours else Action.ABSENT
+        changes[address] = Change(
+            address=address,
+            action=action,
+            live=live.get(address),
+            owned=ledger.get(address),
+            where=forgotten.where,
+            reason="stays as it is; no longer managed here",
+        )
+    declared = {d.address for d in topology.resources}
+    for address in sorted(ours - declared - changes.keys()):
+        if address in live:
+            changes[address] = _orphan(live[address], ledger[address], ended.get(address))
+    return changes
+
+
+def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
+    return Change(
+        address=live.address,
+        action=Action.ORPHAN,
+        live=live,
+        owned=owned,
+        where=ended.where if ended else nowhere,
+        reason=f"its removal was for the time until {ended.until}" if ended else "",
+    )
+
+
+def _removal(
+    removed: Removed,
+    live: Resource | None,
+    topology: Topology,
+    ledger: Ledger,
+    registry: Registry,
+    snapshot: Snapshot,
+    *,
+    is_begun: bool,
+) -> Change:
+    """`is_begun`: a run that was replacing it was cut off, so that a new object may be ours."""
+    address, owned = removed.address, ledger.get(removed.address)
+    if live and owned and owned.topology == topology.name and not is_begun:
+        owned = None if identity.made_anew(owned, address, registry.of(address), snapshot) else owned
+    action, reason = Action.DELETE, removed.reason
+    if live is None:
+        why = registry.of(address).unknown(address, snapshot)
+        action, reason = (Action.UNKNOWN, why) if why else (Action.FORGET if owned else Action.ABSENT, removed.reason)
+        if not why and owned and owned.topology == topology.name and registry.of(address).remains(address, snapshot):
+            action, reason = Action.DELETE, "a run that was removing it was cut off; this goes on where it stopped"
+    return Change(address=address, action=action, live=live, owned=owned, where=removed.where, reason=reason)

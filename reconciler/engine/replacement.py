@@ -1,0 +1,187 @@
+"""Replacing what no update can change: an intent first, then the old object goes and the new one takes its place.
+
+The order makes every cut harmless: what is needed to go on is in the intent before anything is deleted, and the intent
+goes when the new object is remembered as ours. The kinds say what is done in between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Kind
+from reconciler.changes.rule import Outcome, Verdict, View
+from reconciler.engine.bindings import Bind
+from reconciler.engine.unfinished import RESUMED, says
+from reconciler.model.intents import Intent, encode_intent, intent_key
+from reconciler.model.records import BUCKET, Owned, encode_key, encode_owned
+from reconciler.model.resource import Config, Consent, Json, Resource
+from reconciler.model.wire import Call, Snapshot, Step
+
+
+def replaces(verdicts: Iterable[Verdict]) -> bool:
+    return any(verdict.outcome is Outcome.REPLACES for verdict in verdicts)
+
+
+def in_its_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
+    """An update that no server makes in place becomes a replacement."""
+    if change.action is not Action.UPDATE or not replaces(verdicts):
+        return change
+    return replace(change, action=Action.REPLACE, reason=RESUMED if change.intent else change.reason)
+
+
+def begun(change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent], record: Owned, view: View) -> Intent:
+    """What is noted before anything happens, but for the position."""
+    live = change.live or view.live[change.origin or change.address]
+    paths = (verdict.path for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
+    tops = (path.partition(".")[0] for path in paths if path)  # a name is no field
+    return Intent(
+        topology=record.topology,
+        source=record.source,
+        git_revision=record.git_revision,
+        created=live.state.get("created", ""),
+        old=live.config,
+        wanted=change.desired.config if change.desired else {},
+        fields=tuple(dict.fromkeys(tops)),
+        allow=tuple(given),
+    )
+
+
+def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: Owned) -> tuple[Step, ...]:
+    """The whole replacement, one step after the other."""
+    if kind.replace is None:
+        raise TypeError(f"a rule of kind {kind.name} replaces, but the kind does not say how")
+    how = kind.replace(change, view)
+    intent = replace(intent, start=how.start, notes=how.notes, ready=not how.bound)
+    known, starts = how.bound, {path: step for path, step in how.bound.items() if path.startswith("start.")}
+    noted = (_note(change, replace(intent, ready=True), view, known, "ready"),) if known else ()
+    middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
+    tidied = kind.tidy(replace(change, intent=intent), view)
+    made, learned = _learning(middle, change)
+    remembered = _remember(change, replace(record, start=how.start), view, starts | learned)
+    row = _in_a_row((*made, *tidied, remembered, *_forgotten(change, view), _done(change, view)))
+    return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
+
+
+def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tuple[Step, ...]:
+    """What is left to do of a replacement that was cut off, or to clear away where it is not wanted any more."""
+    if change.intent and change.desired and record and change.live is None and kind.stands(change, view):
+        wanted = replace(change.intent, wanted=change.desired.config)
+        return carried_out(change, wanted, kind, view, record)
+    own, start = alone(change), change.intent.start if change.intent else {}
+    if own.action is Action.CREATE and change.desired:
+        start = kind.resume(change, view)
+        own = replace(own, desired=started(change.desired, start))
+    made, learned = _learning(kind.steps(own, view), change)
+    steps = [*_noted_anew(change, start, view), *made, *kind.tidy(change, view)]
+    if record and (change.action is Action.REPLACE or _starts(change, start, view)):
+        steps.append(_remember(change, replace(record, start=start), view, learned))
+    return _in_a_row((*steps, _done(change, view)))
+
+
+def _noted_anew(change: Change, start: Config, view: View) -> Iterator[Step]:
+    """Where it goes on elsewhere than was noted, so that whoever comes next after a cut knows the new one."""
+    if change.intent and change.live is None and start and start != change.intent.start:
+        yield _note(change, replace(change.intent, start=start), view, {}, "anew")
+
+
+def _learning(steps: Sequence[Step], change: Change) -> tuple[list[Step], dict[str, str]]:
+    """The steps, and what of the record only the one that makes the new object knows: what the server fills in."""
+    made = next((step for step in reversed(steps) if step.call is Call.CONSUMER_CREATE), None)
+    if made is None or change.desired is None or not change.desired.filled:
+        return [*steps], {}
+    return [replace(step, bind=Bind.FILLED_IN) if step is made else step for step in steps], {"filled": made.id}
+
+
+def _starts(change: Change, start: Config, view: View) -> bool:
+    """Also the old object does, when it was made again after the server had refused the new one."""
+    return bool(start) and change.address in view.live and says(view.live[change.address].config, start)
+
+
+def alone(change: Change) -> Change:
+    """What there is to do about the object itself, whatever else is left of a replacement."""
+    if change.action is Action.REPLACE and change.live is None:
+        return replace(change, action=Action.CREATE)
+    if change.action in (Action.REPLACE, Action.UPDATE):
+        action = Action.UPDATE if change.fields else Action.KEEP
+        return change if action is change.action else replace(change, action=action)
+    return change
+
+
+def started(resource: Resource, start: Config) -> Resource:
+    """The resource with this start instead of its own words."""
+    config = {**resource.config, **start}
+    return replace(resource, config={name: value for name, value in config.items() if value is not None})
+
+
+def _in_a_row(steps: Iterable[Step]) -> tuple[Step, ...]:
+    row: list[Step] = []
+    for step in steps:
+        row.append(replace(step, after=(row[-1].id,)) if row else step)
+    return tuple(row)
+
+
+def _note(change: Change, intent: Intent, view: View, uses: Mapping[str, str], reached: str) -> Step:
+    what = "where it stands" if uses else "from what, into what and with whose consent"
+    return replace(
+        _put(change, view, intent_key(change.address), encode_intent(intent), uses),
+        id=f"note {change.address} {reached}",
+        effect=f"note that {change.address} is being replaced: {what}",
+    )
+
+
+def _remember(change: Change, record: Owned, view: View, uses: Mapping[str, str]) -> Step:
+    return replace(
+        _put(change, view, encode_key(change.address), encode_owned(record), uses),
+        id=f"remember {change.address}",
+        effect=f"remember {change.address} as applied, and where it had to start",
+    )
+
+
+def _forgotten(change: Change, view: View) -> Iterator[Step]:
+    """The record under the old name."""
+    if change.origin and (revision := _revision(view.snapshot, key := encode_key(change.origin))):
+        yield Step(
+            id=f"forget {change.origin}",
+            call=Call.ENTRY_DELETE,
+            on=(BUCKET, key),
+            address=str(change.address),
+            revision=revision,
+            effect=f"forget {change.origin}, which is {change.address} now",
+        )
+
+
+def _put(change: Change, view: View, key: str, record: Config, uses: Mapping[str, str]) -> Step:
+    return Step(
+        id="",
+        call=Call.ENTRY_PUT,
+        on=(BUCKET, key),
+        address=str(change.address),
+        value=_text(record),
+        revision=_revision(view.snapshot, key),
+        uses=uses,
+    )
+
+
+def _done(change: Change, view: View) -> Step:
+    key = intent_key(change.address)
+    return Step(
+        id=f"end the replacement of {change.address}",
+        call=Call.ENTRY_DELETE,
+        on=(BUCKET, key),
+        address=str(change.address),
+        revision=_revision(view.snapshot, key),
+        effect=f"note that {change.address} is no longer being replaced",
+    )
+
+
+def _text(record: Json) -> str:
+    return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+
+
+def _revision(snapshot: Snapshot | None, key: str) -> int:
+    """What a compare-and-set must expect; markers of deleted entries count too."""
+    entry = snapshot.entries.get(BUCKET, {}).get(key) if snapshot else None
+    return entry.revision if entry else 0

@@ -1,0 +1,65 @@
+"""Whose it becomes: records of another owner that this topology takes over, since its file or the person applying says so.
+
+`--take-over FROM` is about what is declared or removed here, and FROM is who owns it. `moved:` with `topology/OLD` is
+about all that OLD owns: the owner has another name now. Nothing is written on the objects, so both are free.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+
+from reconciler.changes.diff import Action, Change
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
+
+Ledger = Mapping[Address, Owned]
+
+
+def taken_over(topology: Topology, ledger: Ledger, take_over: Collection[str], today: date) -> dict[Address, Owned]:
+    """The records as they are once everything that is to change hands has."""
+    wanted = {one.address for one in topology.resources} | {one.address for one in topology.removed}
+    renamed = {
+        one.origin.name for one in topology.moved if one.is_of_topology and not (one.until and today > one.until)
+    }
+    found = dict(ledger)
+    if not (take_over or renamed):
+        return found
+    for address, owned in ledger.items():
+        owner = _taken_from(owned, topology.name, take_over) if address in wanted else None
+        if owner is not None:
+            found[address] = replace(owned, topology=topology.name, source=None, taken_from=owner)
+        elif owned.topology in renamed - {topology.name}:
+            found[address] = replace(owned, topology=topology.name, taken_from=owned.topology)
+    return found
+
+
+def _taken_from(owned: Owned, topology: str, take_over: Collection[str]) -> str | None:
+    """The owner that was named: a topology, or for one of our own name the repository it came from."""
+    owner = owned.source if owned.topology == topology else owned.topology
+    return owner if owner in take_over else None
+
+
+def remembered_anew(changes: Mapping[Address, Change]) -> Iterator[tuple[Address, Change]]:
+    """What changes hands and is otherwise as wanted needs a record all the same."""
+    for address, change in changes.items():
+        if change.owned is not None and change.owned.taken_from:
+            reason = f"taken over from {change.owned.taken_from}"
+            action = Action.ADOPT if change.action is Action.KEEP else change.action
+            yield address, replace(change, action=action, reason=change.reason or reason)
+
+
+def idle(take_over: Iterable[str], ledger: Ledger) -> Iterator[Diagnostic]:
+    """A misspelt owner must not pass for a plan that took something over."""
+    taken = {owned.taken_from for owned in ledger.values()} - {""}
+    for owner in take_over:
+        if owner not in taken:
+            yield Diagnostic(
+                severity=Severity.WARNING, code="XX915", name="takes-nothing-over",
+                message=f"--take-over {shlex.quote(owner)} names nobody who owns anything that is declared or removed here",
+                fix="leave it out, or name the owner as the refusal (XX101, XX102) does",
+            )  # fmt: skip

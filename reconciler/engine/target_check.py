@@ -1,0 +1,42 @@
+"""Is this the account that the files are for? Where it is another one, nothing is compared at all."""
+
+from __future__ import annotations
+
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.topology import Expect, Topology
+from reconciler.model.wire import Target, Version
+
+
+def check_place(topology: Topology, target: Target) -> None:
+    """Refuse to work against the wrong account or cluster before anything is compared."""
+    if wrong := wrong_place(topology.expect, target):
+        raise CannotContinue(
+            *(
+                Diagnostic(
+                    severity=Severity.ERROR,
+                    code="XX105",
+                    name="wrong-place",
+                    message=f"{what}. Nothing was changed.",
+                    span=topology.where(f"expect.{key}"),
+                    fix="check the context or URL, or correct `expect`",
+                )
+                for key, what in wrong
+            )
+        )
+
+
+def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:
+    """(key of `expect`, what is wrong) for everything about this target that is not as the files expect."""
+    wrong = []
+    for what, wanted, found in (
+        ("cluster", expect.cluster, target.cluster),
+        ("domain", expect.domain, target.domain),
+        ("account", expect.account, target.account),
+    ):
+        if wanted is not None and wanted != found:
+            wrong.append((what, f"expected {what} `{wanted}`, but {f'`{found}`' if found else 'none'} answered"))
+    if expect.min_server is not None and target.version < Version.parse(expect.min_server):
+        wrong.append(
+            ("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered")
+        )
+    return wrong

@@ -1,0 +1,232 @@
+"""What is written down of every apply: who, from where, how much, and what became of each step; as plain data.
+
+Four sorts of keys make up a run: `begun` and, in chunks, `changes` when it starts; `steps` in chunks and last of all
+`ended`. Times are the server's own, of when it stored them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+
+from reconciler.changes.events import Failed, Finished, InDoubt, Settled
+from reconciler.changes.plan import Plan
+from reconciler.memory.lease import Holder
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.entries import FORMAT, Unusable, are_texts, is_number, json_object
+from reconciler.model.resource import Json
+
+PREFIX = "journal"
+CHUNK = 256 << 10
+"""Bytes of one entry at most."""
+KEPT = 50
+"""Runs of one topology that are remembered."""
+ALL = 500
+"""Runs of all topologies together: those that live for a day have names of their own."""
+MOST = 16
+"""Chunks of changes that are kept of one run; of more than that it is said that they are not."""
+NAMED = 20_000
+"""Steps of one outcome that are named; of more than that the number is kept. Failures are never left out."""
+
+OUTCOMES = ("done", "failed", "in_doubt", "skipped", "not_started", "left_alone")
+"""Of steps, and of changes that have none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One apply as the journal tells it."""
+
+    number: int
+    begun: Mapping[str, Json]
+    at: str
+    """When it began, by the server's clock."""
+    ended: Mapping[str, Json] | None = None
+    until: str | None = None
+    is_running: bool = False
+    """It has no end yet, and still holds its lease."""
+    steps: Mapping[str, Json] = field(default_factory=dict)
+    """What became of them; only where one run is looked at."""
+    changes: Mapping[str, Json] | None = None
+    """What it was to change, by address; None: that is not kept, or was not looked at."""
+
+    @property
+    def topology(self) -> str:
+        return str(self.begun.get("topology", ""))
+
+    @property
+    def later_format(self) -> int | None:
+        """Of who wrote it, where that is not ours: what it says may mean something else."""
+        found: int = self.begun.get("format", FORMAT)
+        return found if found != FORMAT else None
+
+    @property
+    def outcome(self) -> str:
+        """In one word or two."""
+        if self.ended is None:
+            return "running" if self.is_running else "cut off"
+        if self.ended.get("stopped"):
+            return "stopped"
+        counts = self.ended.get("counts") or {}
+        return "incomplete" if any(counts.get(name) for name in OUTCOMES if name != "done") else "applied"
+
+
+EVERY_BEGUN = f"{PREFIX}.*.begun"
+
+
+def begun_key(number: int) -> str:
+    return f"{PREFIX}.{number}.begun"
+
+
+def ended_key(number: int) -> str:
+    return f"{PREFIX}.{number}.ended"
+
+
+def steps_key(number: int, at: int) -> str:
+    return f"{PREFIX}.{number}.steps.{at}"
+
+
+def changes_key(number: int, at: int) -> str:
+    return f"{PREFIX}.{number}.changes.{at}"
+
+
+def number_of(key: str) -> int | None:
+    """The run a key belongs to; None: it is no key of the journal."""
+    prefix, _, rest = key.partition(".")
+    number = rest.partition(".")[0]
+    return int(number) if prefix == PREFIX and number.isdecimal() else None
+
+
+def outdated(keys: Iterable[str], topologies: Mapping[int, str], kept: int = KEPT) -> list[str]:
+    """Keys of all runs but the newest of each topology."""
+    runs = [(number, key) for key in keys if (number := number_of(key)) is not None]
+    left: Counter[str] = Counter()
+    newest = set()
+    for number in sorted({number for number, _ in runs}, reverse=True)[:ALL]:
+        left[topology := topologies.get(number, "")] += 1
+        if left[topology] <= kept:
+            newest.add(number)
+    return [key for number, key in runs if number not in newest]
+
+
+def begun(holder: Holder, plan: Plan, changes: int | None = None) -> dict[str, Json]:
+    """`changes`: in how many chunks they are kept; None: there were too many."""
+    counts = {name: count for name, count in plan.summary.items() if count}
+    said = {name: value for name, value in asdict(holder).items() if value}
+    steps = sum(step.undoes is None for step in plan.steps)
+    left_out = {"left_out": number} if (number := len(plan.blocked)) else {}
+    return {"format": FORMAT, **said, "counts": counts, **left_out, "steps": steps, "changes": changes}
+
+
+def ended(finished: Finished, chunks: int) -> dict[str, Json]:
+    counts = {name: len(settled) for name in OUTCOMES if (settled := getattr(finished, name))}
+    return {"format": FORMAT, "counts": counts, "stopped": finished.stopped, "chunks": chunks}
+
+
+def steps(finished: Finished) -> dict[str, Json]:
+    """What became of each step: names by outcome and call, what failed in full."""
+    told: dict[str, Json] = {
+        "done": _by_call(finished.done),
+        "failed": [_failure(one) for one in finished.failed],
+        "in_doubt": [_failure(one) for one in finished.in_doubt],
+        "skipped": {because: _by_call([one for one in finished.skipped if one.because == because])
+                    for because in dict.fromkeys(one.because for one in finished.skipped)},
+        "not_started": _by_call(finished.not_started),
+        "unfinished": _addresses((*finished.failed, *finished.in_doubt, *finished.skipped, *finished.not_started)),
+        "warnings": [_diagnostic(one) for one in finished.warnings],
+    }  # fmt: skip
+    return {name: what for name, what in told.items() if what}
+
+
+def _addresses(settled: Iterable[Settled]) -> list[Json]:
+    return list(dict.fromkeys(one.step.address for one in settled))
+
+
+def _by_call(settled: Sequence[Settled]) -> dict[str, Json]:
+    """`{"stream.create": ["A", "B"]}`"""
+    named: dict[str, Json] = {}
+    for one in islice(settled, NAMED):
+        named.setdefault(one.step.call.value, []).append("/".join(one.step.on))
+    return named | ({"not named": len(settled) - NAMED} if len(settled) > NAMED else {})
+
+
+def _failure(one: Failed | InDoubt) -> dict[str, Json]:
+    return {"step": one.step.id, "call": one.step.call.value, "on": "/".join(one.step.on)} | _diagnostic(one.reason)
+
+
+def _diagnostic(one: Diagnostic) -> dict[str, Json]:
+    told = {"code": one.code, "name": one.name, "address": one.address, "message": one.message, "fix": one.fix}
+    return {name: value for name, value in told.items() if value}
+
+
+def encoded(said: Mapping[str, Json]) -> bytes:
+    return json.dumps(said, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def chunked(value: bytes, size: int = CHUNK) -> list[bytes]:
+    return [value[start : start + size] for start in range(0, len(value), size)]
+
+
+_TEXTS = ("topology", "run", "user", "account_user", "host", "since", "git_revision", "source", "tool", "stopped")
+_NUMBERS = ("pid", "left_out", "steps", "changes", "chunks")
+LONGEST = 1_024
+"""Chunks that are read of one run, whatever its entry says: a quarter of a gigabyte."""
+
+
+def told(value: bytes) -> dict[str, Json]:
+    """A `begun` or `ended`: what is not of the kind it has to be is left out, as of a later format or written by hand."""
+    said = decoded(value)
+    shapes = {"format": int, "counts": dict, **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_NUMBERS, int)}
+    fits = {name: one for name, one in said.items() if isinstance(one, shapes.get(name, object))}
+    if isinstance(counts := fits.get("counts"), dict):
+        fits["counts"] = {name: number for name, number in counts.items() if isinstance(number, int)}
+    return fits
+
+
+def _failures(said: Json) -> Json:
+    return [one for one in said if isinstance(one, dict)]
+
+
+def _calls(said: Json) -> Json:
+    """`{"stream.create": ["A"]}`; a number stands for names that were too many."""
+    return {call: names for call, names in said.items() if are_texts(names) or is_number(names)}
+
+
+_STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
+    "done": (dict, _calls), "not_started": (dict, _calls),
+    "skipped": (dict, lambda said: {because: _calls(one) for because, one in said.items() if isinstance(one, dict)}),
+    "failed": (list, _failures), "in_doubt": (list, _failures), "warnings": (list, _failures),
+    "unfinished": (list, lambda said: [one for one in said if isinstance(one, str)]),
+}  # fmt: skip
+
+
+def steps_told(value: bytes) -> dict[str, Json]:
+    """What became of the steps, as `steps` writes it; what is not of that shape is left out."""
+    said = decoded(value)
+    fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in said.items()}
+    return {name: part(one) for name, (one, shape, part) in fits.items() if isinstance(one, shape)}
+
+
+def changes_told(value: bytes) -> dict[str, Json]:
+    """What a run was to change, likewise."""
+    return {address: _change_told(one) for address, one in decoded(value).items() if isinstance(one, dict)}
+
+
+def _change_told(said: Mapping[str, Json]) -> dict[str, Json]:
+    fields = said.get("fields")
+    sides = {path: one for path, one in fields.items() if isinstance(one, dict)} if isinstance(fields, dict) else {}
+    return {"action": str(said.get("action")), "fields": sides}
+
+
+def chunks_of(said: Mapping[str, Json] | None, name: str) -> range:
+    return range(min((said or {}).get(name) or 0, LONGEST))
+
+
+def decoded(value: bytes) -> dict[str, Json]:
+    """Empty where it cannot be read: the rest of the journal can."""
+    try:
+        return json_object(value)
+    except Unusable:
+        return {}

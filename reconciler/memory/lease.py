@@ -1,0 +1,99 @@
+"""One apply at a time for each topology: who holds its lease, and what an entry found under `lease.<topology>` means."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+
+from reconciler.model.entries import FORMAT, Unusable, escaped, json_object, unescaped
+from reconciler.model.wire import Entry
+
+PREFIX = "lease"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who works, as others are told; never a secret."""
+
+    topology: str
+    run: str
+    """A random word that tells this run from every other one."""
+    user: str = ""
+    """Whoever started it: the actor a CI names, else the user of the machine."""
+    account_user: str = ""
+    """As the server knows them."""
+    host: str = ""
+    pid: int = 0
+    since: str = ""
+    git_revision: str = ""
+    source: str = ""
+    tool: str = ""
+
+    def __str__(self) -> str:
+        revision = f", revision {self.git_revision[:12]}" if self.git_revision else ""
+        source = f" of {self.source}" if self.source else ""
+        return f"{self.user or 'somebody'} on {self.host or 'an unnamed host'} (process {self.pid}){self._since}{revision}{source}"
+
+    @property
+    def _since(self) -> str:
+        return f" since {self.since}" if self.since else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Nobody has it: never taken, expired, or given back."""
+
+    revision: int
+    """The one to expect when taking it: 0, or that of the marker left by whoever gave it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    holder: Holder
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    revision: int
+
+
+Found = Free | Held | Ours
+
+
+def found(entry: Entry | None, topology: str, run: str = "") -> Found:
+    """What `run` finds. The server's clock alone decides what has expired: that is not there any more."""
+    if entry is None or entry.deleted:
+        return Free(entry.revision if entry else 0)
+    holder = decode_holder(entry.value, topology)
+    return Ours(entry.revision) if run and holder.run == run else Held(holder, entry.revision)
+
+
+def lease_key(topology: str) -> str:
+    return f"{PREFIX}.{escaped(topology)}"
+
+
+def topology_of(key: str) -> str | None:
+    """Whose lease a key is; None: it is none."""
+    prefix, _, token = key.partition(".")
+    try:
+        topology = unescaped(token)
+    except ValueError:
+        return None
+    return topology if prefix == PREFIX and token and lease_key(topology) == key else None
+
+
+def encode_holder(holder: Holder) -> bytes:
+    said = {name: value for name, value in asdict(holder).items() if value}
+    return json.dumps({"format": FORMAT, **said}, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def decode_holder(value: bytes, topology: str) -> Holder:
+    """Whatever stands there holds the lease, also where it does not say who that is."""
+    try:
+        said = json_object(value)
+    except Unusable:
+        return Holder(topology=topology, run="")
+    known = {one.name: int if one.name == "pid" else str for one in fields(Holder)}
+    told = {name: said[name] for name, kind in known.items() if isinstance(said.get(name), kind)}
+    return Holder(**{"run": "", **told, "topology": topology})

@@ -1,0 +1,132 @@
+"""What runs changed, field by field: as the journal keeps it, and summed up from one run to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.changes.diff import Action, FieldChange
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.memory.journal import Run
+from reconciler.model.fields import FieldInfo, of_units
+from reconciler.model.resource import Json
+
+LONG = 8 << 10
+"""Characters of one value that are kept; a longer one is only said to have changed."""
+
+
+def changes(plan: Plan) -> dict[str, Json]:
+    """What a plan changes of each resource. What is made or goes is named; configurations stand in the ledger."""
+    acting = (one for one in plan.changes if one.action.writes and not one.is_blocked)
+    return {one.address: _kept(one) for one in acting}
+
+
+def _kept(change: PlannedChange) -> dict[str, Json]:
+    if change.action not in (Action.UPDATE, Action.REPLACE):
+        return {"action": change.action.value}
+    return {"action": change.action.value, "fields": {one.path: _sides(one) for one in change.fields}}
+
+
+def _sides(one: FieldChange) -> dict[str, Json]:
+    if len(str(one.live)) + len(str(one.desired)) > LONG:
+        return {"long": True}
+    info = one.info
+    said = {
+        "from": one.live, "to": one.desired, "unit": info.unit, "default": info.default, "left_out": info.left_out or None,
+        "units": info.units or None,
+    }  # fmt: skip
+    return {name: value for name, value in said.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differs:
+    """One resource after the later run beside the same one after the earlier."""
+
+    address: str
+    became: str
+    """`created`, `deleted`, `replaced` or `updated`."""
+    fields: tuple[FieldChange, ...] = ()
+    long: tuple[str, ...] = ()
+    """Fields whose values are too long to be kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """All that runs of one topology changed after `first`, up to and with `last`."""
+
+    first: Run
+    last: Run
+    resources: tuple[Differs, ...] = ()
+    unsure: tuple[int, ...] = ()
+    """Runs between them of which nobody knows how much they did: they were cut off, or go on."""
+    untold: tuple[int, ...] = ()
+    """Runs whose changes are not in the journal."""
+
+
+@dataclass(slots=True)
+class _Course:
+    """What became of one resource, run by run."""
+
+    was_there: bool
+    is_there: bool = True
+    made_anew: bool = False
+    fields: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+    """Path → as the first run says, as the last one does."""
+
+    def follow(self, change: Mapping[str, Any]) -> None:
+        action = change.get("action")
+        self.made_anew |= action == Action.REPLACE or (action == Action.CREATE and not self.is_there)
+        self.is_there = action != Action.DELETE
+        for path, sides in change.get("fields", {}).items():
+            first, _ = self.fields.get(path, (sides, sides))
+            self.fields[path] = (first, sides)
+
+
+def difference(first: Run, last: Run, between: Iterable[Run]) -> Difference:
+    """`between`: the runs after `first` up to and with `last`, in any order."""
+    runs = sorted(between, key=lambda run: run.number)
+    courses: dict[str, _Course] = {}
+    for run in runs:
+        for address, change in _done(run):
+            course = courses.setdefault(address, _Course(was_there=change.get("action") != Action.CREATE))
+            course.follow(change)
+    found = (_differs(address, course) for address, course in sorted(courses.items()))
+    return Difference(
+        first=first, last=last, resources=tuple(one for one in found if one),
+        unsure=tuple(run.number for run in runs if run.ended is None),
+        untold=tuple(run.number for run in runs if run.changes is None),
+    )  # fmt: skip
+
+
+def _done(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Without what the run says it did not finish."""
+    unfinished = set(run.steps.get("unfinished", ()))
+    for address, change in (run.changes or {}).items():
+        if address not in unfinished:
+            yield address, change
+
+
+def _differs(address: str, course: _Course) -> Differs | None:
+    if course.was_there != course.is_there:
+        return Differs(address=address, became="created" if course.is_there else "deleted")
+    if not course.is_there:
+        return None
+    sides = {path: pair for path, pair in course.fields.items() if not _is_long(*pair)}
+    fields = tuple(one for path, pair in sorted(sides.items()) if (one := _field(path, *pair)).live != one.desired)
+    long = tuple(sorted(course.fields.keys() - sides.keys()))
+    if not (fields or long or course.made_anew):
+        return None
+    return Differs(address=address, became="replaced" if course.made_anew else "updated", fields=fields, long=long)
+
+
+def _is_long(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
+    return bool(first.get("long") or last.get("long"))
+
+
+def _field(path: str, first: Mapping[str, Any], last: Mapping[str, Any]) -> FieldChange:
+    info = FieldInfo(
+        unit=last.get("unit", "text"), default=last.get("default"), left_out=last.get("left_out", ""),
+        nested=of_units(last.get("units", {})),
+    )  # fmt: skip
+    return FieldChange(path=path, live=first.get("from"), desired=last.get("to"), info=info)

@@ -1,0 +1,1 @@
+"""The words everybody uses: values with no behaviour but their own."""

@@ -1,0 +1,169 @@
+"""What stands in an entry of bucket `reconciler`. Others can write there, and later versions do: types are checked here, once.
+
+Whatever comes out of here is as its decoder says, so nothing behind has to ask again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from math import isfinite
+
+from pydantic_core import from_json
+
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
+
+FORMAT = 1
+LONGEST = 1_000
+"""Bytes of a topology's name as part of a key: beyond some 4 kB no server takes the subject of its lease."""
+
+Fits = Callable[[Json], bool]
+
+
+class Unusable(ValueError):
+    """Why an entry cannot be used, in words that go on from "it cannot be used:"."""
+
+
+def json_object(value: bytes) -> dict[str, Json]:
+    """Raises Unusable. Infinities are no JSON: nothing could print them again."""
+    said = _parsed(value)
+    if not is_finite(said):
+        raise Unusable("its text is not JSON")
+    return said
+
+
+def read(value: bytes, shapes: Mapping[str, Fits]) -> dict[str, Json]:
+    """What an entry of our format says under these names, each value of the shape named here, and its `topology`. What
+    is null is left out. Raises Unusable."""
+    said = _parsed(value)
+    if (found := said.get("format")) != FORMAT:
+        raise Unusable(f"its format is {str(found)[:20]}, this version reads {FORMAT}")
+    if not is_topology(topology := said.get("topology")):
+        raise Unusable("it names no topology")
+    known = {name: one for name, one in said.items() if one is not None and name in shapes}
+    for name, one in known.items():
+        if not shapes[name](one):
+            raise Unusable(f"its `{name}` is not of the kind it has to be")
+    return {"topology": topology, **known}
+
+
+def _parsed(value: bytes) -> dict[str, Json]:
+    try:
+        said = from_json(value, allow_inf_nan=False)  # twice as fast as the standard library's; thousands are read
+    except ValueError:
+        raise Unusable("its text is not JSON") from None
+    if not isinstance(said, dict):
+        raise Unusable("it is not a JSON object")
+    return said
+
+
+_PLAINLY_FINITE = frozenset({str, int, bool, type(None)})
+
+
+def is_finite(value: Json) -> bool:
+    """1e999 is read as a number that no JSON can say again."""
+    inside = value.values() if type(value) is dict else value if type(value) is list else None
+    if inside is None:
+        return type(value) is not float or isfinite(value)
+    return _PLAINLY_FINITE.issuperset(map(type, inside)) or all(map(is_finite, inside))
+
+
+def is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def is_flag(value: Json) -> bool:
+    return isinstance(value, bool)
+
+
+def is_mapping(value: Json) -> bool:
+    return isinstance(value, dict) and is_finite(value)
+
+
+def are_any(value: Json) -> bool:
+    return isinstance(value, list) and is_finite(value)
+
+
+def are_texts(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def is_number(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_sequence(value: Json) -> bool:
+    """The number of a message."""
+    return is_number(value) and 0 < value < 1 << 64
+
+
+def is_version(value: Json) -> bool:
+    return isinstance(value, str) and (not value or _is_version(value))
+
+
+@lru_cache(maxsize=64)
+def _is_version(text: str) -> bool:
+    try:
+        Version.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_topology(value: Json) -> bool:
+    return isinstance(value, str) and _names_a_topology(value)
+
+
+@lru_cache(maxsize=64)
+def _names_a_topology(name: str) -> bool:
+    return 0 < len(escaped(name)) <= LONGEST
+
+
+def _are_shares(value: Json) -> bool:
+    """`{"member": [0, 1]}`"""
+    return isinstance(value, dict) and all(isinstance(one, list) and all(map(is_number, one)) for one in value.values())
+
+
+_CONFIG: Mapping[str, Fits] = {
+    "metadata": is_mapping, "deliver_policy": is_text, "opt_start_seq": is_sequence, "opt_start_time": is_text,
+    "max_members": is_number, "members": are_texts, "member_mappings": _are_shares,
+}  # fmt: skip
+"""Fields of which more is asked than whether two values are equal."""
+_ASKED = frozenset(_CONFIG)
+
+
+def is_config(value: Json) -> bool:
+    """The canonical configuration of an object."""
+    if type(value) is not dict or not is_finite(value):
+        return False
+    return _ASKED.isdisjoint(value) or all(
+        value[name] is None or _CONFIG[name](value[name]) for name in _ASKED & value.keys()
+    )
+
+
+_START = frozenset({"deliver_policy", "opt_start_seq", "opt_start_time"})
+
+
+def is_start(value: Json) -> bool:
+    """Where a consumer had to begin; empty where it began as its file says."""
+    return is_config(value) and value.keys() <= _START
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def escaped(text: str) -> str:
+    """One token of a key."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(chr(b) if _PLAIN.match(chr(b)) else f"={b:02X}" for b in text.encode())
+
+
+def unescaped(text: str) -> str:
+    """The text of such a token. Raises ValueError where the bytes are no text."""
+    if "=" not in text:
+        return text
+    raw = re.sub(rb"=([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), text.encode())
+    return raw.decode()

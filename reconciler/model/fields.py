@@ -1,0 +1,56 @@
+"""What is known about a field wherever it stands: its unit, its default, and what order means in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
+
+Unit = Literal["duration", "durations", "bytes", "count", "text", "flag", "list", "mapping", "time"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldInfo:
+    """What reports and diffs need to know about a top-level field."""
+
+    unit: Unit = "text"
+    default: Json = None
+    """What the server uses when the field is absent, where that is fixed."""
+    ordered: bool = True
+    """False: the order of the list means nothing; comparing ignores it and writes keep the live order."""
+    nested_unordered: tuple[str, ...] = ()
+    """Paths of such lists inside this field, for example `tags` in `placement`."""
+    since: Version | None = field(default=None, compare=False)
+    """First server version that has the field; what was remembered by a tool that knew no such server lacks it."""
+    left_out: str = ""
+    """What absence means, in words, where `default` says it badly or not at all: `no limit`."""
+    nested: Mapping[str, FieldInfo] = field(default_factory=dict, compare=False)
+    """Fields of the mapping, or of each mapping in the list, that this field holds."""
+
+    def inside(self, path: Iterable[str | int]) -> FieldInfo:
+        """About a value inside this one; the items of a list are as the list says."""
+        info = self
+        for step in path:
+            if isinstance(step, str):
+                info = info.nested.get(step, FieldInfo())
+        return info
+
+    @property
+    def units(self) -> dict[str, Unit]:
+        """Of nested fields whose numbers are written in a way of their own; none of them lies any deeper."""
+        return {name: info.unit for name, info in self.nested.items() if info.unit in ("duration", "bytes", "count")}
+
+
+def of_units(units: Mapping[str, Unit]) -> dict[str, FieldInfo]:
+    """`FieldInfo.nested`, as far as `units` says it."""
+    return {name: FieldInfo(unit=unit) for name, unit in units.items()}
+
+
+def about(fields: Mapping[str, FieldInfo], path: str) -> FieldInfo:
+    """About what stands at a dotted path, as changes name it: `sources[1].opt_start_seq`."""
+    top, *rest = re.sub(r"\[\d+\]", "", path).split(".")
+    return fields.get(top, FieldInfo()).inside(rest)

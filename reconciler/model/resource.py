@@ -1,0 +1,190 @@
+"""A resource as the engine sees it: an address, a canonical configuration and what its owner wrote about it.
+
+Canonical form is *sparse*: a field whose value is what the server would use anyway is absent. So empty equals absent
+equals default, a new server version that echoes one more default changes nothing, and an export shows what matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from typing import Annotated, Any, NamedTuple, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.units import parse_bytes, parse_count
+
+Json = Any
+"""A JSON value as `json.loads` gives it."""
+
+Config = Mapping[str, Json]
+"""Top-level fields of a configuration by their names in the file; values are raw (nanoseconds, bytes)."""
+
+Where = Callable[[str], SourceSpan | None]
+"""Finds the place of a dotted path (`sources[1].filter_subject`); an unknown path gives its nearest parent's place."""
+
+
+def nowhere(_path: str) -> SourceSpan | None:
+    """The place of things that stand in no file."""
+    return None
+
+
+class Address(NamedTuple):
+    """The name of a resource in files, plans and messages: `consumer/ORDERS/dispatch`."""
+
+    kind: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, kind: str, *names: str) -> Address:
+        return cls(kind, names)
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        kind, *names = text.split("/")
+        if not names or not all((kind, *names)):
+            raise ValueError(f"`{text}` is not an address; write kind/name, for example stream/ORDERS")
+        return cls(kind, tuple(names))
+
+    @property
+    def name(self) -> str:
+        return self.names[-1]
+
+    @property
+    def stream(self) -> str:
+        """The stream a nested resource belongs to; for others, the resource's own name."""
+        return self.names[0]
+
+    def __str__(self) -> str:
+        return "/".join((self.kind, *self.names))
+
+
+def text_like(pattern: str, advice: str) -> WithJsonSchema:
+    """For a field of text: what schemas say of it, and what a person is told to write where quotes would not help."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, "advice": advice})
+
+
+class Spec(BaseModel):
+    """What people write, checked: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False, defer_build=True)
+
+
+def model_in(annotation: Any) -> type[BaseModel]:
+    """The model in `X | None` or `tuple[X, ...] | None`; BaseModel itself, which has no fields, when there is none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (model_in(part) for part in get_args(annotation) if part is not Ellipsis)
+    return next((model for model in inner if model is not BaseModel), BaseModel)
+
+
+def _bounds(said: Any) -> Any:
+    """Each in the unit of what it bounds."""
+    if not isinstance(said, dict):
+        return said
+    return {name: parse_bytes(most) if name == "bytes" else parse_count(most) for name, most in said.items()}
+
+
+class Consent(Spec):
+    """Permission for one harmful change, written where a reviewer sees it."""
+
+    code: str = Field(pattern=r"^[A-Z]{2}\d{3}$")
+    """The rule this consents to, for example `ST101`."""
+    to: Json = None
+    """The value consented to, so that an old consent never covers a new change."""
+    reason: str = Field(min_length=1)
+    """Why this is right, in words a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this consent counts: in UTC, by the clock of the server."""
+    upto: Annotated[
+        dict[str, int], BeforeValidator(_bounds), WithJsonSchema({"type": "object", "additionalProperties": {"anyOf": [
+            {"type": "integer"}, {"type": "string", "pattern": r"^[0-9][0-9_]*$|^[0-9]+(\.[0-9]+)? ?([KMGT]?i?B|[KMGT])$"}
+        ]}}),
+    ] = Field(default_factory=dict)  # fmt: skip
+    """Bounds on what may be lost, for example `{messages: 1_000, bytes: 20GiB}`."""
+
+
+class Terms(Spec):
+    """What every resource may say about itself that is ours alone and never sent to a server."""
+
+    protect: bool = False
+    """Never delete or replace this, whatever consent says."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """For policies, selection and fleets; never sent to the server."""
+    unmanaged: tuple[str, ...] = ()
+    """Paths left as found: not sent, not compared, not remembered."""
+    allow: tuple[Consent, ...] = ()
+    """Consent to harmful changes of this resource, by rule code and value; for many at once it stands at the top of the files."""
+
+
+@cache
+def no_terms() -> Terms:
+    """Of what nobody wrote anything about: the same for thousands of live resources."""
+    return Terms()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """A resource as written in a file."""
+
+    address: Address
+    spec: Terms
+    where: Where = nowhere
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDefault:
+    """What becomes of a field that the file leaves out: the server fills in a value of its own."""
+
+    value: Json
+    """What is expected: the stock default, or what this server filled in when we wrote the object. None: nothing."""
+    most: Json = None
+    """A server with limits of its own may fill in any number up to this one. None: it fills in the stock default."""
+    source: str = "default"
+    """Where the value comes from, in words: `from consumer_limits`."""
+
+    def could_be(self, value: Json) -> bool:
+        """Could a server have filled this in?"""
+        if value == self.value or self.most is None:
+            return bool(value == self.value)
+        return isinstance(value, int) and 0 < value <= self.most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A resource in canonical form, wanted or live."""
+
+    address: Address
+    config: Config
+    """Canonical and sparse: what differs from the server's fixed defaults."""
+    filled: Mapping[str, ServerDefault] = field(default_factory=dict)
+    """Fields the file leaves out and the server fills in. `config` holds the expected values; they are never sent."""
+    follows: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Other fields that hold something else than the file says, and where that comes from, in words: `from backoff`."""
+    stock: Mapping[str, Json] = field(default_factory=dict, compare=False)
+    """What stands for fields that `config` leaves out, where that is peculiar to this one: `ack_wait` is 30s or nothing."""
+    terms: Terms = field(default_factory=no_terms)
+    where: Where = nowhere
+    state: Mapping[str, Json] = field(default_factory=dict)
+    """Live only: the server's answer this was recognised from (INFO reply, or record and revision), untouched."""
+    external: bool = False
+    """Someone else manages it; what is written here are expectations."""
+
+    def leaves_to_server(self, name: str) -> bool:
+        """Does this field hold what the server fills in by itself?"""
+        return name in self.filled and self.config.get(name) == self.filled[name].value
+
+    @property
+    def sent(self) -> Config:
+        """The configuration as it is sent when this is created."""
+        config = self.config
+        left = [name for name, one in self.filled.items() if name in config and config[name] == one.value]
+        if not left:
+            return config
+        sent = dict(config)
+        for name in left:
+            del sent[name]
+        return sent

@@ -1,0 +1,195 @@
+"""The desired state of one topology, as loaded from its files: resources, removals and what it expects of its target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from reconciler.model.resource import Address, Consent, Declared, Spec, Where, nowhere, text_like
+from reconciler.model.selection import selects
+from reconciler.model.wire import Version
+
+VERSION = r"^v?[0-9]+(\.[0-9]+)*([-+].*)?$"
+
+
+def _version(text: str) -> str:
+    Version.parse(text)
+    return text
+
+
+class Expect(Spec):
+    """Refuse to work against the wrong place."""
+
+    cluster: str | None = None
+    """Name of the cluster the account must live in."""
+    domain: str | None = None
+    """JetStream domain that must answer."""
+    account: str | None = None
+    """Account name or public key that must answer."""
+    min_server: Annotated[str, AfterValidator(_version), text_like(VERSION, 'for example 2.12.8 or "2.12"')] | None = (
+        None
+    )
+    """Oldest server version this topology is written for, for example `2.12`; offline checks judge for it."""
+
+
+ADDRESS, HOW_TO_ADDRESS = "^[^/]+(/[^/]+)+$", "kind/name, for example stream/ORDERS"
+AddressText = Annotated[str, text_like(ADDRESS, HOW_TO_ADDRESS)]
+"""An address, as it is written."""
+
+
+class Removal(Spec):
+    """A deletion, written down so that a reviewer sees it."""
+
+    address: AddressText
+    """What goes, for example `stream/OLD`."""
+    reason: str = Field(min_length=1)
+    """Why, in words a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this still deletes anything."""
+
+
+class Guard(Spec):
+    """More of one kind may go at once than usual, written down so that a reviewer sees it."""
+
+    kind: str
+    """Of what, for example `stream`."""
+    upto: int = Field(ge=1)
+    """How many of them one apply may delete or replace."""
+    reason: str = Field(min_length=1)
+    """Why, in words a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this counts."""
+
+
+class Move(Spec):
+    """Something goes by another name than before."""
+
+    from_: AddressText = Field(alias="from")
+    """Its address until now, for example `consumer/ORDERS/old`, or `topology/OLD` for all of them."""
+    to: AddressText
+    """Its address from now on."""
+    reason: str | None = Field(default=None, min_length=1)
+    """Why, in words a reviewer can judge; where a server cannot rename, this is the consent to make it anew."""
+    until: date | None = None
+    """The last day on which this still moves anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """A `removed:` entry with its place."""
+
+    address: Address
+    reason: str
+    until: date | None = None
+    where: Where = nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """A `forget:` entry: stop managing, keep the object."""
+
+    address: Address
+    where: Where = nowhere
+
+
+class Ignored(Spec):
+    """Drift that is nobody's business here, written down so that a reviewer sees it."""
+
+    address: str
+    """Where: an address or a pattern of some, for example `stream/ORDERS` or `stream/*`."""
+    path: str | None = None
+    """Which field, for example `placement` or `metadata.team`. Left out: everything about the object."""
+    reason: str = Field(min_length=1)
+    """Why, in words a reviewer can judge."""
+    until: date | None = None
+    """The last day on which this is ignored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IgnoreRule:
+    """An `ignore_drift:` entry with its place."""
+
+    address: str
+    path: str | None = None
+    reason: str
+    until: date | None = None
+    where: Where = nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A `moved:` entry with its place."""
+
+    origin: Address
+    address: Address
+    reason: str | None = None
+    until: date | None = None
+    where: Where = nowhere
+
+    @property
+    def is_of_topology(self) -> bool:
+        """The owner itself has another name."""
+        return self.address.kind == TOPOLOGY
+
+
+TOPOLOGY = "topology"
+"""Begins the address of an owner in `moved:`, as `stream` begins that of a stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """A `guards:` entry with its place."""
+
+    kind: str
+    upto: int
+    reason: str
+    until: date | None = None
+    where: Where = nowhere
+
+
+class Allowance(Consent):
+    """Permission for one harmful change of many resources, written down once."""
+
+    on: Annotated[
+        str, text_like("[/=]", "an address, for example stream/TENANT-*, or a label, for example team=orders")
+    ]
+    """Of which: addresses that fit a pattern, for example `stream/TENANT-*`, or a label, for example `team=orders`."""
+
+    def allowed(self, where: Where = nowhere) -> Allowed:
+        said = self.model_dump(exclude={"on"}, exclude_unset=True)
+        return Allowed(consent=Consent.model_validate(said), on=self.on, where=where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """An `allow:` entry at the top of the files, with its place."""
+
+    consent: Consent
+    """What each of them is given."""
+    on: str
+    where: Where = nowhere
+
+    def reaches(self, address: Address, labels: Mapping[str, str]) -> bool:
+        return selects(self.on, address, labels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Everything one owner declares; parents stand before their children."""
+
+    name: str
+    expect: Expect = field(default_factory=Expect)
+    resources: tuple[Declared, ...] = ()
+    removed: tuple[Removed, ...] = ()
+    forget: tuple[Forgotten, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    guards: tuple[Guarded, ...] = ()
+    allow: tuple[Allowed, ...] = ()
+    ignore_drift: tuple[IgnoreRule, ...] = ()
+    where: Where = nowhere
+    """Places of top-level paths such as `expect.min_server`."""
+    files: tuple[str, ...] = ()
