@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reconciler.documents.load import Loaded
     from reconciler.model.diagnostic import Diagnostic
     from reconciler.model.topology import Topology
-    from reconciler.server.options import ConnectOptions
+    from reconciler.server.connect.options import ConnectOptions
     from reconciler.workflow.plan import Planned, PlanOptions
 
 __version__ = "0.1.0"

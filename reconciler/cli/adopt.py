@@ -22,7 +22,7 @@ from reconciler.report.diagnostics import report
 from reconciler.report.formats import FORMATS
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
 from reconciler.workflow.adopt import Adoption, adoption
 from reconciler.workflow.plan import Planned
 

@@ -14,8 +14,8 @@ from reconciler.core.saved import Saved
 from reconciler.model.diagnostic import about
 from reconciler.report.document import Document
 from reconciler.report.values import counted
-from reconciler.server.api import JetStream
-from reconciler.server.session import session
+from reconciler.server.connect.session import session
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow import saved as saving
 from reconciler.workflow.saved import Reviewed
 

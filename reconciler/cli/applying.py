@@ -34,8 +34,8 @@ from reconciler.report.outcome_json import outcome_json
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
 from reconciler.report.visible import visible
-from reconciler.server.api import JetStream
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply as run_plan
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.saved import Reviewed

@@ -14,7 +14,7 @@ from reconciler.cli.common import NOTHING_CHANGED
 from reconciler.cli.screen import Progress, tell
 from reconciler.report.values import counted
 from reconciler.report.visible import visible
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.backup import back_up, to_back_up
 from reconciler.workflow.plan import Planned
 

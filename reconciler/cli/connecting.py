@@ -17,9 +17,9 @@ from reconciler.cli.screen import tell
 from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
-    from reconciler.server.api import JetStream
-    from reconciler.server.options import ConnectOptions
-    from reconciler.server.settings import Settings
+    from reconciler.server.connect.options import ConnectOptions
+    from reconciler.server.connect.settings import Settings
+    from reconciler.server.wire.api import JetStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +30,11 @@ class Connection:
     dev: bool
 
     def options(self) -> ConnectOptions:
-        from reconciler.server.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it
+        from reconciler.server.connect.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it
 
         if not self.dev:
             return resolve(self.settings, os.environ)
-        from reconciler.server import embedded  # noqa: PLC0415
+        from reconciler.testbed import embedded  # noqa: PLC0415
 
         running = embedded.attach(Path.cwd())
         if running.started:
@@ -43,7 +43,7 @@ class Connection:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[JetStream]:
-        from reconciler.server.session import session  # noqa: PLC0415
+        from reconciler.server.connect.session import session  # noqa: PLC0415
 
         async with session(self.options()) as js:
             yield js
@@ -54,7 +54,7 @@ class Connection:
         return " ".join(shlex.quote(part) for part in (*said, *self._target()))
 
     def _target(self) -> list[str]:
-        from reconciler.server.settings import without_login  # noqa: PLC0415
+        from reconciler.server.connect.settings import without_login  # noqa: PLC0415
 
         if self.dev:
             return ["--dev"]
@@ -101,7 +101,7 @@ def connection(
     dev: Annotated[bool, typer.Option("--dev", help="This folder's own embedded server.")] = False,
 ) -> Connection:
     """One declaration for all commands; in square brackets the variable that says the same."""
-    from reconciler.server.settings import Settings  # noqa: PLC0415 - `--help` needs none of it
+    from reconciler.server.connect.settings import Settings  # noqa: PLC0415 - `--help` needs none of it
 
     settings = Settings(
         context=context, no_context=no_context or None, url=server, creds=creds, nkey=nkey, user=user, password=password,
@@ -118,7 +118,7 @@ def connection(
 
 def _check(timeout: str) -> None:
     """A flag is wrong usage; the same in a variable or a context is a setting that cannot be used."""
-    from reconciler.server.options import seconds  # noqa: PLC0415
+    from reconciler.server.connect.options import seconds  # noqa: PLC0415
 
     try:
         seconds(timeout)

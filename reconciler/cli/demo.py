@@ -19,8 +19,8 @@ import typer
 from reconciler.cli import common, exits
 from reconciler.cli.screen import paper, say
 from reconciler.report.paper import Paper, Role
-from reconciler.server import embedded
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.testbed import embedded
 from reconciler.workflow.demo import STORY, Scene, edited, example, publish, stage
 
 app = common.app()

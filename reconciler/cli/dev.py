@@ -10,7 +10,7 @@ import typer
 
 from reconciler.cli import common, exits
 from reconciler.cli.screen import say
-from reconciler.server import embedded
+from reconciler.testbed import embedded
 
 app = common.app(invoke_without_command=True)
 

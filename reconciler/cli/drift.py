@@ -32,8 +32,8 @@ from reconciler.report.drift_findings import drift_findings
 from reconciler.report.drift_json import drift_json
 from reconciler.report.metrics import Gauges, metrics_text
 from reconciler.report.paper import Paper
-from reconciler.server.options import ConnectOptions
-from reconciler.server.options import seconds as seconds_of
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.options import seconds as seconds_of
 from reconciler.workflow.attribution import attributed
 from reconciler.workflow.both import both
 from reconciler.workflow.drift import Looked, looked

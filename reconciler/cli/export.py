@@ -19,9 +19,9 @@ from reconciler.documents.new_files import strangers
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.diagnostics import report
 from reconciler.report.values import counted
-from reconciler.server.api import JetStream
-from reconciler.server.options import ConnectOptions
-from reconciler.server.session import session
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.session import session
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.export import Exported, ExportedFolder, Layout, exported, exported_folder
 
 app = common.app()

@@ -14,8 +14,8 @@ from reconciler.cli.screen import paper, say
 from reconciler.fleet.fleet_file import load_fleet
 from reconciler.fleet.targets import Fleet
 from reconciler.report.values import counted
-from reconciler.server import binary
-from reconciler.server.node import Node
+from reconciler.testbed import binary
+from reconciler.testbed.node import Node
 from reconciler.workflow import fleet_demo as story
 from reconciler.workflow.demo import example
 

@@ -22,10 +22,10 @@ from reconciler.report.json import json_text
 from reconciler.report.members import members_data, members_text
 from reconciler.report.migration import migrations_text
 from reconciler.report.values import counted
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
-from reconciler.server.options import ConnectOptions
-from reconciler.server.session import session
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.both import both
 from reconciler.workflow.files import read
 from reconciler.workflow.members import Preview, preview, preview_offline, write

@@ -21,7 +21,7 @@ from reconciler.report.diagnostics import report
 from reconciler.report.json import diagnostic_data, json_text
 from reconciler.report.paper import Paper
 from reconciler.report.values import counted
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow import groups as asking
 
 app = common.app(no_args_is_help=True)

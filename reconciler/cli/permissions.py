@@ -15,7 +15,7 @@ from reconciler.cli.sharing import takes
 from reconciler.report import permissions as report
 
 if TYPE_CHECKING:
-    from reconciler.server.reach import Api
+    from reconciler.server.read.reach import Api
 
 app = common.app()
 
@@ -86,8 +86,8 @@ _DOES = {Purpose.PLAN: "plan", Purpose.APPLY: "plan and apply", Purpose.DRIFT: "
 
 
 def _api(connection: Connection) -> Api:
-    from reconciler.server.options import ConnectOptions  # noqa: PLC0415
-    from reconciler.server.reach import Api  # noqa: PLC0415
+    from reconciler.server.connect.options import ConnectOptions  # noqa: PLC0415
+    from reconciler.server.read.reach import Api  # noqa: PLC0415
 
     options = ConnectOptions() if connection.dev else connection.options()
     return Api.of(options.js_domain, options.js_api_prefix, options.inbox_prefix)

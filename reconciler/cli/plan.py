@@ -18,7 +18,7 @@ from reconciler.cli.screen import paper
 from reconciler.cli.several import over, stopped
 from reconciler.cli.sharing import takes
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
 
 app = common.app()
 

@@ -26,8 +26,8 @@ from reconciler.model.topology import Topology
 from reconciler.report.commands import Commands
 from reconciler.report.document import Document
 from reconciler.report.paper import Paper
-from reconciler.server.api import JetStream
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.both import both
 from reconciler.workflow.going_back import Earlier, lasting
 from reconciler.workflow.plan import Planned, PlanOptions, planned

@@ -24,10 +24,10 @@ from reconciler.model.diagnostic import about
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Version
 from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, setting, shown
-from reconciler.server import programs
-from reconciler.server.observe import observe
-from reconciler.server.options import ConnectOptions
-from reconciler.server.session import session
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import observe
+from reconciler.testbed import programs
 from reconciler.workflow.files import load, topology_of
 from reconciler.workflow.plan import PlanOptions
 from reconciler.workflow.rehearse import rehearse as rehearse_

@@ -22,7 +22,7 @@ from reconciler.report.diagnostics import report
 from reconciler.report.drift import drift_text
 from reconciler.report.outcome_json import outcome_json
 from reconciler.report.paper import Paper
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
 from reconciler.workflow.accepting import accept
 from reconciler.workflow.both import both
 from reconciler.workflow.drift import Looked, looked

@@ -18,7 +18,7 @@ from reconciler.model.wire import Version
 from reconciler.report import diagnostics
 from reconciler.report.paper import Paper
 from reconciler.report.upgrade import head, upgrade_json, upgrade_text
-from reconciler.server.session import session
+from reconciler.server.connect.session import session
 from reconciler.workflow.upgrade_check import Checked, check_account, check_files
 
 app = common.app()

@@ -24,9 +24,9 @@ from reconciler.fleet.targets import DEADLINE, Fleet, Target
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Json, Spec
 from reconciler.model.units import WRITTEN, Duration
-from reconciler.server.options import parse_servers
-from reconciler.server.pasted import is_pasted
-from reconciler.server.settings import Settings
+from reconciler.server.connect.options import parse_servers
+from reconciler.server.connect.pasted import is_pasted
+from reconciler.server.connect.settings import Settings
 
 
 class TargetSpec(Spec):

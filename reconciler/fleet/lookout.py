@@ -16,10 +16,10 @@ from typing import TypeAlias, TypeVar
 
 from reconciler.fleet.reading import why_unread
 from reconciler.fleet.targets import Target
-from reconciler.server.api import JetStream, NoAnswer, Refusal
-from reconciler.server.following import Onward, Position, newest, onward
-from reconciler.server.messages import Message, Problem
-from reconciler.server.session import session
+from reconciler.server.connect.session import session
+from reconciler.server.read.following import Onward, Position, newest, onward
+from reconciler.server.read.messages import Message, Problem
+from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 
 EVENTS = "$JS.EVENT.>"
 NOT_KEPT = f"No stream captures {EVENTS}, so nobody can tell what happened."

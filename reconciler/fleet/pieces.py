@@ -20,9 +20,9 @@ from reconciler.fleet.reading import SharedWindow
 from reconciler.fleet.tables import MESSAGES
 from reconciler.fleet.targets import Target
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.api import Pauses
-from reconciler.server.messages import Gone, Message, Range, Unreadable, pages
-from reconciler.server.session import session
+from reconciler.server.connect.session import session
+from reconciler.server.read.messages import Gone, Message, Range, Unreadable, pages
+from reconciler.server.wire.api import Pauses
 
 PIECE = 50_000
 """Sequences that one task reads of a stream at most, so that others can read the rest."""

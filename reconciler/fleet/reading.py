@@ -19,10 +19,10 @@ from reconciler.fleet.rows import Row, rows_of
 from reconciler.fleet.targets import Target
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire import Scope, Snapshot
-from reconciler.server.api import JetStream, NoAnswer, Refusal
-from reconciler.server.observe import RESERVED, observe
-from reconciler.server.read_kv import subject_pages
-from reconciler.server.session import session
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import RESERVED, observe
+from reconciler.server.read.read_kv import subject_pages
+from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 
 REQUESTS = 960
 """Under way in all tasks together, so that no cluster gets more, whichever targets it holds: at 10,000 a server drops its

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from reconciler.model.resource import Where, nowhere
-from reconciler.server.options import ConnectOptions, resolve
-from reconciler.server.settings import Settings
+from reconciler.server.connect.options import ConnectOptions, resolve
+from reconciler.server.connect.settings import Settings
 
 DEADLINE = 60.0
 HEAVY = 20_000

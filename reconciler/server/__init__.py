@@ -1,1 +1,1 @@
-"""The edge to NATS: connect, observe, execute, remember; and the embedded server. Knows primitives, never kinds."""
+"""The edge to NATS, in verbs: connect, read, run, remember, over the wire. Knows primitives, never kinds."""

@@ -12,7 +12,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 from reconciler.model.wire import Snapshot
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.plan import Planned, planned
 
 OWNERSHIP = frozenset({"XX101", "XX102"})

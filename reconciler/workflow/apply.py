@@ -21,10 +21,10 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step, Version
-from reconciler.server import ledger
-from reconciler.server.api import JetStream
-from reconciler.server.execute import execute
-from reconciler.server.lease import Terms
+from reconciler.server.remember import ledger
+from reconciler.server.remember.lease import Terms
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.backup import to_back_up
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.predict import forms

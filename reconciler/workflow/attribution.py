@@ -21,9 +21,9 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import Entry, Snapshot
-from reconciler.server.api import JetStream
-from reconciler.server.audit_trail import capture, events_since, moment, reaches_back_to
-from reconciler.server.read_kv import entry
+from reconciler.server.read.audit_trail import capture, events_since, moment, reaches_back_to
+from reconciler.server.read.read_kv import entry
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.drift import Looked
 
 MARGIN = timedelta(seconds=60)

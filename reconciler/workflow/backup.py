@@ -22,8 +22,8 @@ from reconciler.core.at_stake import streams_at_stake
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json
 from reconciler.model.wire import Snapshot
-from reconciler.server.api import JetStream
-from reconciler.server.snapshot import Taken, take, torn
+from reconciler.server.read.snapshot import Taken, take, torn
+from reconciler.server.wire.api import JetStream
 
 Seen = Callable[[str, int], None]
 

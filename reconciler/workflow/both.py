@@ -13,11 +13,11 @@ from reconciler.documents.load import Loaded
 from reconciler.model.diagnostic import about
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
-from reconciler.server.options import ConnectOptions
-from reconciler.server.pipeline import Window
-from reconciler.server.session import session
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import Window
 from reconciler.workflow.files import load, topology_of
 
 

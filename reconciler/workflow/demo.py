@@ -11,11 +11,11 @@ from pathlib import Path
 
 import reconciler
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.server.api import JetStream
-from reconciler.server.connect import connection
-from reconciler.server.options import ConnectOptions
-from reconciler.server.read_kv import subject_counts
-from reconciler.server.session import session
+from reconciler.server.connect.connection import connection
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.session import session
+from reconciler.server.read.read_kv import subject_counts
+from reconciler.server.wire.api import JetStream
 
 FILE = "orders/orders.yaml"
 PATIENCE = 60.0

@@ -17,8 +17,8 @@ from reconciler.model.records import BUCKET, Owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Scope, Snapshot, Version
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.sections import Writer
 from reconciler.workflow.validate import ALONE, offline
 

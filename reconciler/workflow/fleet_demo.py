@@ -16,8 +16,8 @@ from reconciler.changes.events import Finished
 from reconciler.documents.values import Filled
 from reconciler.fleet.targets import Target
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.connect import connection
-from reconciler.server.node import Node
+from reconciler.server.connect.connection import connection
+from reconciler.testbed.node import Node
 from reconciler.workflow.apply import apply
 from reconciler.workflow.both import both
 from reconciler.workflow.plan import PlanOptions, planned

@@ -23,8 +23,8 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address
 from reconciler.model.wire import Snapshot, SubjectCounts, Unanswered
-from reconciler.server.api import JetStream
-from reconciler.server.observe import ask, observe, with_consumers
+from reconciler.server.read.observe import ask, observe, with_consumers
+from reconciler.server.wire.api import JetStream
 
 _SOURCED = re.compile(rb"^Nats-Stream-Source: *\S+ (\d+)", re.MULTILINE)
 

@@ -11,9 +11,9 @@ from reconciler.memory.run_changes import Difference
 from reconciler.memory.run_changes import difference as compared
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
-from reconciler.server import journal, unlocking
-from reconciler.server.api import NO_STREAM, JetStream, NoAnswer, Refusal, Silence
-from reconciler.server.room import STORES_NOTHING, way_out
+from reconciler.server.remember import journal, unlocking
+from reconciler.server.remember.room import STORES_NOTHING, way_out
+from reconciler.server.wire.api import NO_STREAM, JetStream, NoAnswer, Refusal, Silence
 
 
 async def history(js: JetStream, topology: str | None = None) -> list[Run]:

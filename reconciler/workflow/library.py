@@ -9,10 +9,10 @@ from reconciler.core.drift import Drift
 from reconciler.core.saved import Saved
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
-from reconciler.server.options import ConnectOptions
-from reconciler.server.session import session
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow import apply as applying
 from reconciler.workflow import export as exporting
 from reconciler.workflow import plan as planning

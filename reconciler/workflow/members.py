@@ -24,7 +24,7 @@ from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address, Config, Declared, Terms
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Entry, Scope, Snapshot
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.plan import PlanOptions, planned
 from reconciler.workflow.validate import nowhere, versions
 

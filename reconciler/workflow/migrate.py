@@ -11,8 +11,8 @@ from reconciler.kinds.primitives.group_record import key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.model.wire import Entry
-from reconciler.server.api import JetStream, NoAnswer, Put, Stored
-from reconciler.server.read_kv import entry
+from reconciler.server.read.read_kv import entry
+from reconciler.server.wire.api import JetStream, NoAnswer, Put, Stored
 from reconciler.workflow.groups import look
 
 

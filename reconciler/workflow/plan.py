@@ -23,8 +23,8 @@ from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Facts, Question, Snapshot, Target, Unanswered
-from reconciler.server.api import JetStream
-from reconciler.server.observe import ask, observe
+from reconciler.server.read.observe import ask, observe
+from reconciler.server.wire.api import JetStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

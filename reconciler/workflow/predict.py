@@ -8,7 +8,7 @@ from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json, ServerDefault
 from reconciler.model.wire import Entry, Snapshot, Step
-from reconciler.server.handling import Forms
+from reconciler.server.run.handling import Forms
 
 
 def forms(snapshot: Snapshot) -> Forms:

@@ -13,8 +13,8 @@ from reconciler.model.permissions import Need, lacking, least
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.wire import Snapshot
 from reconciler.report.permissions import quoted
-from reconciler.server.api import JetStream
-from reconciler.server.reach import Api
+from reconciler.server.read.reach import Api
+from reconciler.server.wire.api import JetStream
 
 SHOWN = 20
 """Subjects named at once; more of them say nothing new, and `reconciler permissions` prints them all."""

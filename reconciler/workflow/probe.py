@@ -22,18 +22,18 @@ from reconciler.kinds.foresight import narrowed as narrowed_codes
 from reconciler.model.pages import PLANNING
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot
-from reconciler.server.api import JetStream
-from reconciler.server.connect import connection
-from reconciler.server.probes.battery import SETTLED, record
-from reconciler.server.probes.client import Client
-from reconciler.server.probes.record import Difference, Record, differences, is_relief
-from reconciler.server.probes.scene import Scene, begin
-from reconciler.server.session import session
-from reconciler.server.stage import Cast, Stage, stage
+from reconciler.server.connect.connection import connection
+from reconciler.server.connect.session import session
+from reconciler.server.wire.api import JetStream
+from reconciler.testbed.probes.battery import SETTLED, record
+from reconciler.testbed.probes.client import Client
+from reconciler.testbed.probes.record import Difference, Record, differences, is_relief
+from reconciler.testbed.probes.scene import Scene, begin
+from reconciler.testbed.recreate import recreate
+from reconciler.testbed.stage import Cast, Stage, stage
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, planned
 from reconciler.workflow.probe_scenes import GOES, MESSAGES, address_of, casting, narrowed, streams_of
-from reconciler.workflow.recreate import recreate
 from reconciler.workflow.rehearse import Program, cast_for, seen
 
 T = TypeVar("T")

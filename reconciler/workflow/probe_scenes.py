@@ -16,7 +16,7 @@ from reconciler.kinds.object_store import SHAPE as OB
 from reconciler.kinds.primitives import subjects
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire import Snapshot
-from reconciler.server.probes.scene import BEGINS, Scene
+from reconciler.testbed.probes.scene import BEGINS, Scene
 
 MESSAGES = 100
 LARGE, SMALL, EVERY = 1500, 20, 5

@@ -20,13 +20,13 @@ from reconciler.model.fields import about
 from reconciler.model.resource import Address, Json
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Target
-from reconciler.server.api import JetStream, Pauses
-from reconciler.server.observe import observe
-from reconciler.server.session import session
-from reconciler.server.stage import Cast, Stage, stage
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream, Pauses
+from reconciler.testbed.recreate import recreate
+from reconciler.testbed.stage import Cast, Stage, stage
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, planned
-from reconciler.workflow.recreate import recreate
 
 Program = Callable[[str], Path]
 """Version → the nats-server to run."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from reconciler.core import restoring
 from reconciler.kinds import REGISTRY
 from reconciler.model.wire import Snapshot
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.plan import Planned, PlanOptions, planned
 

@@ -23,7 +23,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Config, Declared
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Scope, Snapshot, Unanswered, Version
-from reconciler.workflow import imagined
+from reconciler.testbed import imagined
 from reconciler.workflow.validate import able_to_stand, nowhere, unless_live, versions
 
 NOBODY_ASKED = "no server was asked"

@@ -23,8 +23,8 @@ from reconciler.model.intents import intents
 from reconciler.model.records import BUCKET
 from reconciler.model.wire import Snapshot
 from reconciler.report.saved import saved_from_json, saved_json
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.plan import Planned, PlanOptions, planned
 
 

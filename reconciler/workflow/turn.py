@@ -15,12 +15,12 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
 from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step
-from reconciler.server import journal, ledger
-from reconciler.server.api import JetStream
-from reconciler.server.lease import Terms, Unavailable, indispensable, leased, unavailable
-from reconciler.server.pipeline import Unless, always
-from reconciler.server.room import make_room
-from reconciler.server.whoami import holder
+from reconciler.server.connect.whoami import holder
+from reconciler.server.remember import journal, ledger
+from reconciler.server.remember.lease import Terms, Unavailable, indispensable, leased, unavailable
+from reconciler.server.remember.room import make_room
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import Unless, always
 from reconciler.workflow.met import met
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.preflight import forgetful, needs_memory

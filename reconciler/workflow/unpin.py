@@ -8,7 +8,7 @@ from typing import Any
 
 from reconciler.documents.complain import did_you_mean
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.api import NO_CONSUMER, NO_STREAM, JetStream, Refusal
+from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, JetStream, Refusal
 
 PINNED = "pinned_client"
 LOOK = "Look at it with `nats consumer info`."

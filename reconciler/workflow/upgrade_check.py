@@ -20,8 +20,8 @@ from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Json, Resource
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Snapshot, Version
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.files import load, topology_of
 from reconciler.workflow.validate import OFFLINE, nowhere
 

@@ -23,11 +23,11 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.resource import Address, Config
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream
-from reconciler.server.connect import close, connect
-from reconciler.server.listening import Ear, listen
-from reconciler.server.observe import observe
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.connection import close, connect
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.read.listening import Ear, listen
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.attribution import Heard, attributed
 from reconciler.workflow.drift import Looked, looked
 from reconciler.workflow.files import load

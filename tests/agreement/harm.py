@@ -14,7 +14,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from reconciler.changes.events import Finished
-from reconciler.server.api import JetStream, Refusal
+from reconciler.server.wire.api import JetStream, Refusal
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.support.jetstream import done

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from reconciler.changes.rule import Reaction, Rule, Verdict
 from reconciler.kinds import REGISTRY
-from reconciler.server.api import NoAnswer, Refusal
+from reconciler.server.wire.api import NoAnswer, Refusal
 from tests.agreement.case import Case
 from tests.agreement.rooms import HIDDEN
 from tests.agreement.running import Outcome

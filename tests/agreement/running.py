@@ -11,8 +11,8 @@ from pathlib import Path
 from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire import Question, Snapshot, Unanswered
-from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
-from reconciler.server.observe import ask, observe
+from reconciler.server.read.observe import ask, observe
+from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
 from tests.agreement.case import Case, Live
 from tests.agreement.ours import Ours, compared, judged, restricted
 from tests.agreement.rooms import Ground, seated

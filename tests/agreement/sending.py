@@ -10,9 +10,9 @@ from reconciler.kinds.primitives import consumer_config, stream_config
 from reconciler.kinds.primitives.patch import update_body
 from reconciler.model.resource import Config
 from reconciler.model.wire import Call, Snapshot, Step
-from reconciler.server.api import Answer, JetStream
-from reconciler.server.handling import Run
-from reconciler.server.steps import carry_out
+from reconciler.server.run.handling import Run
+from reconciler.server.run.steps import carry_out
+from reconciler.server.wire.api import Answer, JetStream
 from reconciler.workflow.predict import forms
 from tests.agreement.ours import Ours, Request, request_for
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import Alone, change, change_consumer, count, gone, is_there, publish, pull, shows, status
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS

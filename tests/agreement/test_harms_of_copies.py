@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.api import JetStream, Refusal
+from reconciler.server.wire.api import JetStream, Refusal
 from tests.agreement.harm import (
     Alone,
     carried_out,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.server.api import JetStream, NoAnswer, Silence
+from reconciler.server.wire.api import JetStream, NoAnswer, Silence
 from reconciler.workflow.plan import plan
 from tests.agreement.harm import Alone, change, change_consumer, count, gone, publish, pull, refused, shows, status
 from tests.support.accounts import Account, Pool

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.server.api import JetStream, NoAnswer, Refusal, Silence
+from reconciler.server.wire.api import JetStream, NoAnswer, Refusal, Silence
 from reconciler.workflow.plan import plan
 from tests.agreement.harm import change, count, publish, refused, shows
 from tests.support.accounts import Account

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.server.api import JetStream, NoAnswer, Silence
+from reconciler.server.wire.api import JetStream, NoAnswer, Silence
 from tests.agreement.harm import Alone, change, count, is_there, publish, pull, refused, shows
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import MINORS

@@ -11,7 +11,7 @@ import pytest
 
 import reconciler
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
 from tests.support.accounts import Account
 from tests.support.servers import NatsServer
 

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from nats.aio.client import Client
 
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.files import load
 from reconciler.workflow.plan import PlanOptions, plan
 from reconciler.workflow.saved import keep, save

@@ -18,9 +18,9 @@ from nats.aio.client import Client
 from reconciler.changes.events import Finished
 from reconciler.model.resource import Config
 from reconciler.model.wire import Call, Step
-from reconciler.server.api import JetStream
-from reconciler.server.execute import execute
-from reconciler.server.handling import Forms
+from reconciler.server.run.execute import execute
+from reconciler.server.run.handling import Forms
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import NEWEST
 

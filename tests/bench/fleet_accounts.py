@@ -21,8 +21,8 @@ from reconciler.fleet.rendering import rendered
 from reconciler.fleet.rows import rows_of
 from reconciler.fleet.tables import DESIRED, SNAPSHOTS
 from reconciler.model.topology import Topology
-from reconciler.server.observe import observe
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.read.observe import observe
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import NEWEST
 from tests.support.jetstream import talk

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from reconciler.fleet.session import session
 from reconciler.fleet.source import live
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import accounts_config, connect
 from tests.support.jetstream import make_consumer, make_stream
 from tests.support.servers import NatsServer, running

@@ -15,8 +15,8 @@ from typing import Any
 from reconciler.kinds.groups import data
 from reconciler.report.groups import active_text, groups_text
 from reconciler.report.paper import Paper
-from reconciler.server.api import JetStream
-from reconciler.server.read_kv import entries
+from reconciler.server.read.read_kv import entries
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow import groups as asking
 from tests.groups.making import RECORD, queue
 from tests.support.accounts import Pool

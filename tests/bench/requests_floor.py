@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Pool
 from tests.support.binaries import NEWEST
 from tests.support.jetstream import done, make_stream, talk

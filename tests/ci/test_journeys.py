@@ -10,7 +10,7 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.ci.github import Comments, api
 from tests.ci.runner import ROOT, Runner, loaded
 from tests.support.jetstream import done, talk

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
 from tests.support.accounts import Account
 from tests.support.jetstream import make_consumer, make_stream, talk

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Ran, Shell
 from tests.cli.test_with_server import target
 from tests.support.accounts import Account

@@ -25,9 +25,9 @@ from reconciler.memory import remembered
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Target, Version
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
-from reconciler.workflow import imagined
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+from reconciler.testbed import imagined
 from reconciler.workflow.apply import apply
 from reconciler.workflow.export import export
 from reconciler.workflow.plan import Planned, PlanOptions, planned

@@ -9,7 +9,7 @@ from reconciler.changes.kind import Kind
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Terms
 from reconciler.model.wire import SUPPORTED, Call, Snapshot, Step, Target
-from reconciler.workflow import imagined
+from reconciler.testbed import imagined
 from tests.convergence.drawing import NEVER_DRAWN, Case, cases, fields_said, topology
 from tests.convergence.running import apply_offline, plan_offline
 from tests.convergence.test_real import CASES

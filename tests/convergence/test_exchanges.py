@@ -14,7 +14,7 @@ from reconciler.kinds.primitives.filters import filters_of
 from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Snapshot, Step, Target, Version
-from reconciler.workflow import imagined
+from reconciler.testbed import imagined
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.exchanges import PUBLISHED, filter_exchanges, interest_exchanges, subject_exchanges
 from tests.convergence.running import apply_offline, plan_offline, remaining

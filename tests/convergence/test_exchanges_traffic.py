@@ -16,8 +16,8 @@ from nats.errors import NoRespondersError, TimeoutError
 from reconciler.changes.events import Finished
 from reconciler.kinds import REGISTRY
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, planned
 from tests.convergence.running import CONSENTED, TODAY

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Call, Snapshot, Target, Version
-from reconciler.workflow import imagined
+from reconciler.testbed import imagined
 from tests.convergence.drawing import Case, cases, topology
 from tests.convergence.running import (
     NEIGHBOURS,

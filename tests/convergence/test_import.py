@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 from reconciler.changes.diff import Action
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.files import load
 from reconciler.workflow.importing import imported
 from tests.convergence.drawing import Case, drawn

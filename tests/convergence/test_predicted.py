@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reconciler.model.wire import Call, Step
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.predict import forms
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk

@@ -13,8 +13,8 @@ from reconciler.core.attribution import Attribution
 from reconciler.core.audit import SUBJECT
 from reconciler.core.drift import Drift, Item
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream, answer
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.wire.api import JetStream, answer
 from reconciler.workflow.plan import Planned
 from tests.cli.running import EXAMPLES
 from tests.support.accounts import Account

@@ -14,7 +14,7 @@ from reconciler.changes.diff import FieldClass
 from reconciler.core.drift import Standing
 from reconciler.report.accepted import accepted_json, accepted_text
 from reconciler.report.paper import Paper
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
 from reconciler.workflow.accepting import Accepted, accept
 from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import PlanOptions

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from reconciler.kinds import REGISTRY
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Ran
 from tests.drift.test_accept import consumer
 from tests.e2e.someone import Someone

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.api import JetStream, Stored
+from reconciler.server.wire.api import JetStream, Stored
 from tests.drift.account import Owner, asking, author, authors, item, updating
 from tests.support.accounts import Account
 from tests.support.versions import on_every_version

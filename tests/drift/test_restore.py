@@ -12,8 +12,8 @@ from reconciler.changes.events import Finished
 from reconciler.core.drift import Standing
 from reconciler.report.commands import of_restoring
 from reconciler.report.outcome import outcome_text
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import Planned, PlanOptions
 from reconciler.workflow.restoring import restore

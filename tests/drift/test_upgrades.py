@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.model.records import BUCKET
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner
 from tests.support.accounts import Account, accounts_config
 from tests.support.binaries import MINORS

@@ -17,8 +17,8 @@ import pytest
 from reconciler.core.drift import Drift
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.permissions import config_block
-from reconciler.server.api import JetStream
-from reconciler.server.reach import Api
+from reconciler.server.read.reach import Api
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.permissions import Purpose, permissions
 from reconciler.workflow.plan import PlanOptions
 from reconciler.workflow.watch import Happening, Lost, Seen, Watch, Wrong

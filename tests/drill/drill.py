@@ -18,8 +18,8 @@ from reconciler.changes.diff import Action
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream
-from reconciler.server.execute import execute
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from reconciler.workflow.predict import forms

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import PATIENCE, Ran, Shell, command, environment
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account

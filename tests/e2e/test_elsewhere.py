@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server import read_kv
-from reconciler.server.api import JetStream
+from reconciler.server.read import read_kv
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
 from tests.e2e.someone import Someone, login
 from tests.server.test_observe_elsewhere import leaf_and_hub

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from reconciler.cli.app import COMMANDS, app
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Ran
 from tests.e2e.here import somebody
 from tests.e2e.someone import HEADER, Someone

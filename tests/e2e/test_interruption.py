@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from nats.aio.client import Client
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import PATIENCE, Ran, Shell, command, environment
 from tests.e2e.someone import Someone, readable, start
 from tests.support.accounts import connect

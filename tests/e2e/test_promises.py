@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.memory.lease import lease_key
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell, command, environment
 from tests.e2e.someone import Someone, readable
 from tests.support.accounts import Account

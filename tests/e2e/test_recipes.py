@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.events import Finished
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.support.accounts import Account

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any
 
 from reconciler.model.wire import Snapshot, Version
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.faithful.drawing import GROUP_BUCKET, NEIGHBOURS, Drawn, as_stored
 from tests.primitives.bodies import Body
 from tests.support.accounts import Account

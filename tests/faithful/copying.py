@@ -13,7 +13,7 @@ from reconciler.changes.plan import Plan
 from reconciler.kinds import REGISTRY
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Version
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
 from reconciler.workflow.apply import apply
 from reconciler.workflow.export import export
 from reconciler.workflow.files import load

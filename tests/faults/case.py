@@ -19,10 +19,10 @@ from reconciler.memory.journal import Run
 from reconciler.memory.lease import Held
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Entry
-from reconciler.server import journal, unlocking
-from reconciler.server.api import NO_STREAM, JetStream, Refusal
-from reconciler.server.observe import observe
-from reconciler.server.read_kv import entry
+from reconciler.server.read.observe import observe
+from reconciler.server.read.read_kv import entry
+from reconciler.server.remember import journal, unlocking
+from reconciler.server.wire.api import NO_STREAM, JetStream, Refusal
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.faults.cluster import Throne, settled

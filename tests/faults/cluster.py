@@ -10,8 +10,8 @@ import nats
 from nats.aio.client import Client
 
 from reconciler.model.wire import Snapshot, stands_still
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.faults.wire import Request
 from tests.support.accounts import Account
 from tests.support.clusters import Cluster

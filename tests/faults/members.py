@@ -10,8 +10,8 @@ from nats.aio.msg import Msg
 
 from reconciler.kinds.primitives.partitions import assign
 from reconciler.model.wire import Entry
-from reconciler.server.api import JetStream
-from reconciler.server.read_kv import entry
+from reconciler.server.read.read_kv import entry
+from reconciler.server.wire.api import JetStream
 
 BUCKET = "elastic-consumer-groups"
 LOOKS_EVERY = 0.2

@@ -10,8 +10,8 @@ from pathlib import Path
 from reconciler.changes.events import Finished
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call
-from reconciler.server.api import JetStream
-from reconciler.server.execute import execute
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, plan
 from reconciler.workflow.predict import forms

@@ -12,7 +12,7 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.faults.members import Member
 from tests.faults.scenes import Scene
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream

@@ -9,8 +9,8 @@ import pytest
 
 from reconciler.fleet.capacity import capacity
 from reconciler.fleet.rows import rows_of
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.fleet.drift_rows import Row, night
 from tests.fleet.snapshot_rows import account, at, frame, stream
 from tests.support.accounts import Account, Pool

@@ -16,7 +16,7 @@ from reconciler.fleet.rows import rows_of
 from reconciler.fleet.snapshots import snapshots
 from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED
 from reconciler.fleet.targets import Target
-from reconciler.server.settings import Settings
+from reconciler.server.connect.settings import Settings
 from tests.support.topologies import account as account_of
 from tests.support.topologies import from_files, overlaid
 from tests.support.topologies import target as place

@@ -19,7 +19,7 @@ from reconciler.fleet.source import live
 from reconciler.fleet.tables import WANTED
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Json
-from reconciler.server.api import JetStream, Stored
+from reconciler.server.wire.api import JetStream, Stored
 from tests.cli.running import Shell
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk

@@ -17,7 +17,7 @@ from reconciler.fleet.events import events
 from reconciler.fleet.pieces import rows
 from reconciler.fleet.pins import pinnings, pins
 from reconciler.fleet.tables import ACKS, ACTORS, EVENTS, MESSAGES, PINNINGS, PINS
-from reconciler.server.messages import Message
+from reconciler.server.read.messages import Message
 from tests.fleet.told import kept, provoke
 from tests.support.accounts import Pool
 from tests.support.binaries import MINORS

@@ -17,7 +17,7 @@ from reconciler.fleet.source import live
 from reconciler.fleet.store import store
 from reconciler.fleet.tables import MESSAGES
 from reconciler.report.fleet.schema import fleet_schema
-from reconciler.server.api import JetStream, answer
+from reconciler.server.wire.api import JetStream, answer
 from tests.fleet.told import Heard, audit, event, events
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

@@ -13,7 +13,7 @@ from reconciler.fleet.targets import Target as Asked
 from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.overview import totals
 from reconciler.report.fleet.seen import Target
-from reconciler.server.settings import Settings
+from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
 
 if TYPE_CHECKING:

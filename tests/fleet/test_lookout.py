@@ -8,7 +8,7 @@ from typing import Any
 
 from reconciler.fleet.lookout import Lookout, Offsets, Wanted
 from reconciler.fleet.targets import Target
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.fleet.told import Odd, reached
 from tests.support.accounts import Account, accounts_config
 from tests.support.jetstream import make_stream, talk

@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StreamingQueryException
 
 from reconciler.fleet.source import live
 from reconciler.fleet.tables import MESSAGES
-from reconciler.server.api import JetStream, answer
+from reconciler.server.wire.api import JetStream, answer
 from tests.fleet.keeping import kept_up
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

@@ -17,7 +17,7 @@ from reconciler.fleet.tables import OUTLIERS, SNAPSHOTS
 from reconciler.fleet.targets import Fleet, Target
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire import Snapshot
-from reconciler.server.settings import Settings
+from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, night
 from tests.fleet.snapshot_rows import frame
 from tests.support.topologies import target as place

@@ -19,7 +19,7 @@ from reconciler.report.fleet.found import Found
 from reconciler.report.fleet.json import render
 from reconciler.report.fleet.report import report_of
 from reconciler.report.paper import Paper
-from reconciler.server.settings import Settings
+from reconciler.server.connect.settings import Settings
 from tests.fleet import drift_rows, snapshot_rows
 from tests.fleet.conftest import Silent
 from tests.fleet.drift_rows import Row, field, look, night

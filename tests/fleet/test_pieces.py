@@ -13,8 +13,8 @@ from reconciler.fleet.messages import read as read_all
 from reconciler.fleet.pieces import Piece, batches, planned
 from reconciler.fleet.reading import REQUESTS
 from reconciler.fleet.targets import Target
-from reconciler.server.messages import Unreadable
-from reconciler.server.settings import Settings
+from reconciler.server.connect.settings import Settings
+from reconciler.server.read.messages import Unreadable
 from tests.fleet.told import Odd, reached
 from tests.support.accounts import Account
 from tests.support.jetstream import make_stream, talk

@@ -10,9 +10,9 @@ from reconciler.fleet.reading import Ask, Columns, Part, SharedWindow, across, c
 from reconciler.fleet.rows import snapshot_of
 from reconciler.fleet.targets import Target
 from reconciler.model.wire import Snapshot
-from reconciler.server.api import JetStream
-from reconciler.server.observe import RESERVED
-from reconciler.server.settings import Settings
+from reconciler.server.connect.settings import Settings
+from reconciler.server.read.observe import RESERVED
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import make_stream, make_streams, talk
 from tests.support.servers import NatsServer

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from reconciler.cli.fleet_options import Format
 from reconciler.cli.run import run
 from reconciler.fleet.source import live
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.fleet.keeping import kept_up
 from tests.support.accounts import User, connect
 from tests.support.jetstream import make_stream, talk

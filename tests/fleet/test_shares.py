@@ -16,7 +16,7 @@ from reconciler.fleet.snapshots import heavy
 from reconciler.fleet.source import TargetsReader, split
 from reconciler.fleet.tables import CONFIGS, SUBJECTS
 from reconciler.fleet.targets import HEAVY, Target
-from reconciler.server.settings import Settings
+from reconciler.server.connect.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

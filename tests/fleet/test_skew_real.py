@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.fleet.asked import as_declared
 from reconciler.fleet.source import live
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.groups.making import RECORD, publish, queue, sourced
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

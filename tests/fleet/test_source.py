@@ -13,8 +13,8 @@ import pytest
 
 from reconciler.fleet.rows import snapshot_of
 from reconciler.fleet.source import live
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import make_consumer, make_stream, talk
 from tests.support.servers import running

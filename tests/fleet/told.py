@@ -17,10 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 from reconciler.fleet.frames import made
 from reconciler.fleet.tables import EVENTS
 from reconciler.fleet.targets import Target
-from reconciler.server.api import JetStream, answer
-from reconciler.server.messages import Message, Range, last, pages
-from reconciler.server.options import ConnectOptions
-from reconciler.server.settings import Settings
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.settings import Settings
+from reconciler.server.read.messages import Message, Range, last, pages
+from reconciler.server.wire.api import JetStream, answer
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.server.api import JetStream, Stored
+from reconciler.server.wire.api import JetStream, Stored
 from tests.support.jetstream import done, make_bucket, make_stream
 
 SECOND = 1_000_000_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
 from tests.cli.running import Shell
 from tests.groups.test_migrate import LEGACY, stopped
 from tests.support.accounts import Account

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.server import settled
-from reconciler.server.api import JetStream
+from reconciler.server.read import settled
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.groups import examined
 from tests.groups import making
 from tests.groups.making import OWNED, RECORD, queue, source

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.migrate import migrate, migrations
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone

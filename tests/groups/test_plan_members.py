@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.groups import making

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.support.jetstream import done
 
 CHUNK = 64 << 10

@@ -19,11 +19,11 @@ from reconciler.memory.lease import Held, found, lease_key
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
 from reconciler.report.outcome import outcome_text
-from reconciler.server import settled
-from reconciler.server.api import JetStream
-from reconciler.server.lease import Terms
-from reconciler.server.read_kv import entry
-from reconciler.server.snapshot import torn
+from reconciler.server.read import settled
+from reconciler.server.read.read_kv import entry
+from reconciler.server.read.snapshot import torn
+from reconciler.server.remember.lease import Terms
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.backup import back_up
 from reconciler.workflow.files import load

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import publish
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone

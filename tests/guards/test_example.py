@@ -8,8 +8,8 @@ import pytest
 
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import EXAMPLES
 from tests.e2e.here import somebody
 from tests.support.accounts import Account

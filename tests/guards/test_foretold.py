@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import pull
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone

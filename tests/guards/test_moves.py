@@ -14,9 +14,9 @@ from reconciler.memory import remembered
 from reconciler.model.resource import Address
 from reconciler.model.topology import Moved, Topology
 from reconciler.model.wire import Target, Version
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
-from reconciler.workflow import imagined
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+from reconciler.testbed import imagined
 from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, plan_offline, remaining
 from tests.e2e.here import somebody

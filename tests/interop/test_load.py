@@ -15,7 +15,7 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.events import Finished
 from reconciler.model.wire import Call, Step
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import plan
 from tests.e2e.someone import Someone

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from reconciler.model.wire import Entry
-from reconciler.server.api import JetStream
-from reconciler.server.read_kv import entry
+from reconciler.server.read.read_kv import entry
+from reconciler.server.wire.api import JetStream
 
 FILTERS = "[{filter: jobs.*.*, partitioning_wildcards: [1]}]"
 

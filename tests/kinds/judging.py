@@ -17,8 +17,8 @@ from reconciler.kinds.primitives.consumer_config import update_body
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call, Snapshot, Step
-from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
 from tests.primitives.bodies import named
 from tests.support.accounts import Account
 from tests.support.jetstream import make_stream

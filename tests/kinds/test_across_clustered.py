@@ -13,8 +13,8 @@ import pytest
 from nats.aio.client import Client
 
 from reconciler.model.resource import Address
-from reconciler.server.api import JetStream, Refusal
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream, Refusal
 from tests.agreement.case import Case, Live
 from tests.agreement.judging import RULES
 from tests.agreement.ours import compared, judged

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from nats.aio.client import Client
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account, connect
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk

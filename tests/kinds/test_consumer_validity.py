@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.kinds.consumer import CONSUMER
 from reconciler.kinds.primitives.subjects import name_problem
-from reconciler.server.api import Answer, JetStream, Refusal
+from reconciler.server.wire.api import Answer, JetStream, Refusal
 from tests.kinds.consumer_cases import CASES, EXPLICIT, FLOW_CHANGED, QUEUE_CHANGES, QUEUES, REPLICATED
 from tests.kinds.judging import RULES, Case, Judged, judge
 from tests.support.accounts import Account, Pool

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from reconciler.model.wire import Version
-from reconciler.server.api import Answer, JetStream, Refusal
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import Answer, JetStream, Refusal
 from reconciler.workflow.export import export
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.support.accounts import Account

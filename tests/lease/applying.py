@@ -12,8 +12,8 @@ from pathlib import Path
 
 from reconciler.changes.events import Finished, Started
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.api import JetStream
-from reconciler.server.lease import Terms
+from reconciler.server.remember.lease import Terms
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import plan
 from tests.support.accounts import connect

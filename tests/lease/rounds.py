@@ -7,9 +7,9 @@ import os
 import sys
 
 from reconciler.memory.lease import Holder
-from reconciler.server.api import JetStream, Stored
-from reconciler.server.lease import Terms, leased
-from reconciler.server.read_kv import entry
+from reconciler.server.read.read_kv import entry
+from reconciler.server.remember.lease import Terms, leased
+from reconciler.server.wire.api import JetStream, Stored
 from tests.support.accounts import connect
 
 

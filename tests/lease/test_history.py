@@ -11,11 +11,11 @@ import pytest
 
 from reconciler.memory.journal import ALL, KEPT, begun_key, chunked, outdated
 from reconciler.memory.lease import lease_key
-from reconciler.server import journal, ledger, room
-from reconciler.server.api import JetStream, Stored
-from reconciler.server.lease import GIVEN_BACK
-from reconciler.server.observe import observe
-from reconciler.server.read_kv import entry, names
+from reconciler.server.read.observe import observe
+from reconciler.server.read.read_kv import entry, names
+from reconciler.server.remember import journal, ledger, room
+from reconciler.server.remember.lease import GIVEN_BACK
+from reconciler.server.wire.api import JetStream, Stored
 from reconciler.workflow.plan import plan
 from reconciler.workflow.turn import others
 from tests.cli.running import Ran, Shell

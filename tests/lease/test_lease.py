@@ -15,11 +15,11 @@ from reconciler.changes.events import Finished
 from reconciler.memory.lease import Holder, encode_holder, lease_key
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
-from reconciler.server import ledger
-from reconciler.server.api import JetStream, Stored
-from reconciler.server.lease import Leases, Terms, Unavailable, leased
-from reconciler.server.observe import observe
-from reconciler.server.read_kv import entry
+from reconciler.server.read.observe import observe
+from reconciler.server.read.read_kv import entry
+from reconciler.server.remember import ledger
+from reconciler.server.remember.lease import Leases, Terms, Unavailable, leased
+from reconciler.server.wire.api import JetStream, Stored
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, plan
 from tests.cli.running import environment

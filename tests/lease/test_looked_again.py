@@ -15,11 +15,11 @@ from reconciler.core.last_look import LastLook
 from reconciler.memory.lease import Holder, lease_key
 from reconciler.model.records import BUCKET
 from reconciler.model.wire import Entry
-from reconciler.server import journal
-from reconciler.server.api import JetStream
-from reconciler.server.execute import execute
-from reconciler.server.lease import leased
-from reconciler.server.read_kv import entry
+from reconciler.server.read.read_kv import entry
+from reconciler.server.remember import journal
+from reconciler.server.remember.lease import leased
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.adopt import adoption
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.api import JetStream, Stored
+from reconciler.server.wire.api import JetStream, Stored
 from tests.e2e.here import somebody
 from tests.support.accounts import Account
 

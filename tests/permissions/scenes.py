@@ -10,7 +10,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.permissions import Needs
 from reconciler.model.topology import Topology
 from reconciler.report.permissions import config_block
-from reconciler.server.reach import Api
+from reconciler.server.read.reach import Api
 from reconciler.workflow.permissions import Purpose, permissions
 from tests.support.servers import NatsServer
 from tests.support.topologies import read

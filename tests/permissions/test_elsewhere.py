@@ -9,8 +9,8 @@ from pathlib import Path
 from reconciler.model.permissions import Needs
 from reconciler.model.topology import Topology
 from reconciler.report.permissions import config_block
-from reconciler.server.reach import Api
-from reconciler.server.snapshot import take
+from reconciler.server.read.reach import Api
+from reconciler.server.read.snapshot import take
 from reconciler.workflow.plan import plan
 from tests.permissions.scenes import denied, needs, topologies
 from tests.permissions.test_printed_permissions import OPTIONS, applied, some_messages

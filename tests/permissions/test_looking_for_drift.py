@@ -9,10 +9,10 @@ from pathlib import Path
 from reconciler.core.drift import Drift
 from reconciler.model.permissions import Needs, covers
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream
-from reconciler.server.messages import Message, last
-from reconciler.server.observe import observe
-from reconciler.server.reach import Api
+from reconciler.server.read.messages import Message, last
+from reconciler.server.read.observe import observe
+from reconciler.server.read.reach import Api
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.attribution import attributed
 from reconciler.workflow.drift import looked
 from reconciler.workflow.permissions import Purpose, permissions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Ran
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone

@@ -14,8 +14,8 @@ from reconciler.changes.plan import Plan
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.permissions import Needs, covers
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream
-from reconciler.server.reach import Api
+from reconciler.server.read.reach import Api
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.backup import back_up, to_back_up
 from reconciler.workflow.permissions import Purpose, permissions

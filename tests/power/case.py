@@ -18,9 +18,9 @@ from reconciler.changes.diff import Action
 from reconciler.kinds.consumer.position import placeholder
 from reconciler.memory.lease import Held
 from reconciler.model.wire import Snapshot
-from reconciler.server import unlocking
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.remember import unlocking
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.faults.traffic import LOOKING, of_others
 from tests.power.recording import (

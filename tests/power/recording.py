@@ -23,7 +23,7 @@ from nats.aio.client import Client
 
 from reconciler.changes.events import Finished
 from reconciler.model.topology import Topology
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.faults.scenes import ALLOWED, Scene, Sections

@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.plan import PlanOptions, plan
 from reconciler.workflow.saved import keep, review
 from tests.power.recording import BUCKET, OPTIONS, STREAMS, carried_out, connected, frozen_copy

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reconciler.kinds.elastic_group.derived import transforms
 from reconciler.kinds.primitives.partitions import partition
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.versions import on_every_version

@@ -11,7 +11,7 @@ from typing import Any
 
 from reconciler.model.resource import Address
 from reconciler.model.wire import Version
-from reconciler.server.probes.scene import Change, Scene, consumer_request
+from reconciler.testbed.probes.scene import Change, Scene, consumer_request
 from tests.convergence.legal import legal_consumer, legal_stream
 from tests.probes.members import Group
 from tests.probes.scenes import HOUR, MESSAGES, SUBJECTS, bucket, store

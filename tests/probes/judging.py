@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reconciler.changes.effect import Side
 from reconciler.kinds.primitives.subjects import collide
-from reconciler.server.probes.record import Difference, is_relief, sides
+from reconciler.testbed.probes.record import Difference, is_relief, sides
 from tests.probes.drawing import HOUR, LOTS, SHORT, Case
 from tests.probes.saying import Said
 

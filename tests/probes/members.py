@@ -17,9 +17,9 @@ from reconciler.changes.effect import Side
 from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, PRIORITY_GROUP
 from reconciler.kinds.primitives.partitions import assign
 from reconciler.model.resource import Address, Json
-from reconciler.server.probes.client import Client
-from reconciler.server.probes.record import Notes, Record, ranges
-from reconciler.server.probes.scene import settled
+from reconciler.testbed.probes.client import Client
+from reconciler.testbed.probes.record import Notes, Record, ranges
+from reconciler.testbed.probes.scene import settled
 
 MINUTE = 60_000_000_000
 TRIES_EVERY = 0.1

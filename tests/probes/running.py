@@ -12,12 +12,12 @@ from reconciler.changes.plan import Plan
 from reconciler.kinds import REGISTRY
 from reconciler.model.pages import PLANNING
 from reconciler.model.resource import Address
-from reconciler.server.api import JetStream
-from reconciler.server.probes.battery import SETTLED, STANDARD, Battery, experience, record
-from reconciler.server.probes.client import Client
-from reconciler.server.probes.reading import Waits, waiting
-from reconciler.server.probes.record import Difference, Record, differences
-from reconciler.server.probes.scene import Body, Change, Scene, Unmade, begin, made, make
+from reconciler.server.wire.api import JetStream
+from reconciler.testbed.probes.battery import SETTLED, STANDARD, Battery, experience, record
+from reconciler.testbed.probes.client import Client
+from reconciler.testbed.probes.reading import Waits, waiting
+from reconciler.testbed.probes.record import Difference, Record, differences
+from reconciler.testbed.probes.scene import Body, Change, Scene, Unmade, begin, made, make
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.convergence.drawing import topology

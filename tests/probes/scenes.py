@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from reconciler.server.probes.scene import Change, Scene, consumer_request
+from reconciler.testbed.probes.scene import Change, Scene, consumer_request
 
 HOUR = 3_600_000_000_000
 MESSAGES = tuple((f"s.{'ab'[number % 2]}", 20 if number % 5 else 1500) for number in range(30))

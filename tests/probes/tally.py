@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
 
-from reconciler.server.probes.record import is_relief
+from reconciler.testbed.probes.record import is_relief
 from tests.probes.drawing import OF_ONE_SCENE, Case, cases
 from tests.probes.judging import Judged
 from tests.probes.running import NotTaken, Room, Together, twins

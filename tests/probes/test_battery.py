@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from reconciler.changes.effect import Side
-from reconciler.server.probes.battery import STANDARD, Battery
-from reconciler.server.probes.record import Difference, Record
-from reconciler.server.probes.scene import Change, Scene
+from reconciler.testbed.probes.battery import STANDARD, Battery
+from reconciler.testbed.probes.record import Difference, Record
+from reconciler.testbed.probes.scene import Change, Scene
 from tests.probes.running import felt, recorded, twins
 from tests.probes.scenes import HOUR, bucket, consumer_changed, copied, mirror_changed, scene, store, stream_changed
 from tests.support.accounts import Pool

@@ -15,8 +15,8 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import effects_of
 from reconciler.model.resource import Address
 from reconciler.model.wire import Target, Version
-from reconciler.server.probes.record import Difference
-from reconciler.server.probes.scene import Scene
+from reconciler.testbed.probes.record import Difference
+from reconciler.testbed.probes.scene import Scene
 from tests.probes.drawing import (
     BUCKET,
     CONSUMER,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.model.resource import Address
-from reconciler.server.probes.scene import Scene
+from reconciler.testbed.probes.scene import Scene
 from tests.probes.drawing import KEYS, Case
 from tests.probes.judging import Judged
 from tests.probes.members import HELD, Group

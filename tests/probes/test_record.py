@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reconciler.changes.effect import Side
-from reconciler.server.probes.record import Difference, Line, Record, differences, ranges, sides
+from reconciler.testbed.probes.record import Difference, Line, Record, differences, ranges, sides
 
 
 def line(experience: str, *given: str, side: Side = Side.READERS) -> Line:

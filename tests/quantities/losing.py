@@ -10,7 +10,7 @@ from typing import Any
 
 from reconciler.changes.events import Finished
 from reconciler.changes.rule import Verdict
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.support.jetstream import done

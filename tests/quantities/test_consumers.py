@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.kinds.primitives.times import before
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take, times
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk

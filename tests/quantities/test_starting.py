@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Verdict
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.quantities.losing import applied, publish, take, times
 from tests.support.accounts import Account

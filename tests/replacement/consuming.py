@@ -17,8 +17,8 @@ from nats.aio.msg import Msg
 from reconciler.changes.events import Done, Finished
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Step
-from reconciler.server.api import JetStream
-from reconciler.server.execute import execute
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, PlanOptions, plan
 from reconciler.workflow.predict import forms

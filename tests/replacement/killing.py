@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from reconciler.server.api import JetStream
-from reconciler.server.unlocking import leases, remove
+from reconciler.server.remember.unlocking import leases, remove
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import environment
 from tests.support.accounts import Account
 from tests.support.forked import Forked, forked

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reconciler.changes.diff import Action
 from reconciler.model.resource import Address
 from reconciler.model.wire import SUPPORTED, Target, Version
-from reconciler.workflow import imagined
+from reconciler.testbed import imagined
 from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, blocked, plan_offline, remaining
 from tests.primitives.bodies import Body

@@ -16,8 +16,8 @@ from reconciler.changes.plan import Plan
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call
 from reconciler.report.outcome import outcome_text
-from reconciler.server.api import JetStream, Stored
-from reconciler.server.execute import execute
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream, Stored
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, plan
 from reconciler.workflow.predict import forms

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.diff import Action
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.replacement.killing import killed, unlock

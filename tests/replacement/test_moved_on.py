@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
 from reconciler.workflow.drift import looked
 from reconciler.workflow.export import export
 from tests.replacement.consuming import OPTIONS, Work, at_work, file

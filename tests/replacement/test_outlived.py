@@ -13,9 +13,9 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import PlannedChange
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call, QueuedFrom
-from reconciler.server.api import JetStream
-from reconciler.server.execute import execute
-from reconciler.server.observe import ask
+from reconciler.server.read.observe import ask
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned, plan
 from reconciler.workflow.predict import forms

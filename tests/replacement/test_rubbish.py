@@ -32,7 +32,7 @@ from reconciler.report.history_diff import difference_json, difference_text
 from reconciler.report.json import plan_json
 from reconciler.report.paper import Paper
 from reconciler.report.text import plan_text
-from reconciler.workflow import imagined
+from reconciler.testbed import imagined
 from reconciler.workflow.turn import others
 from tests.convergence.running import TODAY, apply_offline, plan_offline
 from tests.support.topologies import read

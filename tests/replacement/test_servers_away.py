@@ -14,9 +14,9 @@ from reconciler.changes.events import Finished, Waiting
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call, Step
-from reconciler.server.api import JetStream, NoAnswer
-from reconciler.server.execute import execute
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream, NoAnswer
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import Planned
 from reconciler.workflow.predict import forms

@@ -20,9 +20,9 @@ from reconciler.model.resource import Json
 from reconciler.model.wire import Snapshot
 from reconciler.report.rehearsal import rehearsal_json, shown
 from reconciler.report.rehearsal_schema import rehearsal_schema
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
-from reconciler.server.probes.scene import Scene
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+from reconciler.testbed.probes.scene import Scene
 from reconciler.workflow import probe as probing
 from reconciler.workflow.plan import PlanOptions
 from reconciler.workflow.probe import LATE, Played, probe

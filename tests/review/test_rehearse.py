@@ -15,8 +15,8 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire import Scope, Snapshot
 from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, shown
 from reconciler.report.rehearsal_schema import rehearsal_schema
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow import rehearse as rehearsing
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan

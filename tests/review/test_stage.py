@@ -15,10 +15,10 @@ import pytest
 
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire import Snapshot, Target, Version
-from reconciler.server.observe import observe
-from reconciler.server.programs import installed
-from reconciler.server.session import session
-from reconciler.server.stage import Cast, Stage, stage
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import observe
+from reconciler.testbed.programs import installed
+from reconciler.testbed.stage import Cast, Stage, stage
 from tests.support.binaries import binary
 
 CAST = Cast(Target(version=Version.parse("2.15.1")))

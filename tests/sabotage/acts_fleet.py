@@ -51,14 +51,14 @@ ACTS = (
     ),
     Act(
         name="a stream made anew is followed from where the old one ended",
-        file="reconciler/server/following.py",
+        file="reconciler/server/read/following.py",
         before="return position.sequence if there is not None and there.time == position.time else found.sequence - 1",
         after="return position.sequence if there is not None else found.sequence - 1",
         seen_by=("tests/server/test_following.py",),
     ),
     Act(
         name="a message between two pages is left out",
-        file="reconciler/server/following.py",
+        file="reconciler/server/read/following.py",
         before="stream, first.sequence + most - 2, matching)",
         after="stream, first.sequence + most - 1, matching)",
         seen_by=("tests/server/test_following.py",),
@@ -88,7 +88,7 @@ ACTS = (
     ),
     Act(
         name="a stream that begins far along is read from nothing on",
-        file="reconciler/server/following.py",
+        file="reconciler/server/read/following.py",
         before="    return Onward(after=found.sequence - 1, to=arrived, is_anew=resumed < position.sequence)",
         after="    return Onward(after=resumed, to=arrived, is_anew=resumed < position.sequence)",
         seen_by=("tests/fleet/test_lookout.py::test_a_stream_that_begins_far_along_is_read_from_its_first_message",),

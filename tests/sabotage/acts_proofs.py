@@ -28,7 +28,7 @@ ACTS = (
     ),
     Act(
         name="the two clients of a priority group are one",
-        file="reconciler/server/probes/client.py",
+        file="reconciler/testbed/probes/client.py",
         before="        return Client(self.nc, self._times)",
         after="        return self",
         seen_by=("tests/probes/test_battery.py",),
@@ -42,14 +42,14 @@ ACTS = (
     ),
     Act(
         name="direct gets through a mirror are not tried",
-        file="reconciler/server/probes/scene.py",
+        file="reconciler/testbed/probes/scene.py",
         before="if stream not in found and origin in found else {}",
         after="if stream in found and origin in found else {}",
         seen_by=("tests/probes/test_battery.py",),
     ),
     Act(
         name="what clients lose counts as a relief",
-        file="reconciler/server/probes/record.py",
+        file="reconciler/testbed/probes/record.py",
         before="    return one.before.startswith(FAILS) or",
         after="    return not one.before.startswith(FAILS) or",
         seen_by=("tests/probes/test_judging.py",),

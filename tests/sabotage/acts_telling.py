@@ -144,7 +144,7 @@ FORMATS = (
 SECRETS = (
     Act(
         name="a redaction is removed: the login in a server's URL",
-        file="reconciler/server/settings.py",
+        file="reconciler/server/connect/settings.py",
         before='    return f"{scheme}{separator}{rest.rpartition(\'@\')[2]}" if separator else scheme.rpartition("@")[2]',
         after="    return url",
         seen_by=("tests/server/test_contexts.py",),
@@ -158,7 +158,7 @@ SECRETS = (
     ),
     Act(
         name="a redaction is removed: a secret where its path belongs",
-        file="reconciler/server/pasted.py",
+        file="reconciler/server/connect/pasted.py",
         before='return _TEXT.search(re.sub(r"(?i)^(env|file)://", "", value)) is not None',
         after="return not value",
         seen_by=("tests/server/test_connect.py::test_a_secret_in_place_of_a_path_is_not_repeated",),
@@ -179,7 +179,7 @@ SECRETS = (
     ),
     Act(
         name="a login is sent in clear where TLS is wanted",
-        file="reconciler/server/connect.py",
+        file="reconciler/server/connect/connection.py",
         before='            if self._needs_tls and not (info.get("tls_required") or info.get("tls_available")):',
         after="            if self._needs_tls and not info:",
         seen_by=("tests/server/test_connect.py::test_a_login_is_never_sent_in_clear_where_tls_is_wanted",),
@@ -240,7 +240,7 @@ DRIFT = (
     ),
     Act(
         name="the watcher is deaf",
-        file="reconciler/server/listening.py",
+        file="reconciler/server/read/listening.py",
         before="        self.stirred.set()\n        return True",
         after="        return True",
         seen_by=("tests/drift/test_watch.py::test_each_sort_of_change_is_told_when_it_is_made_with_who_made_it[2.15]",),

@@ -9,7 +9,7 @@ import pytest
 from reconciler.core.standing import Outlook
 from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step, Target, Version
-from reconciler.workflow import imagined
+from reconciler.testbed import imagined
 from tests.convergence.drawing import topology
 from tests.convergence.running import apply_offline, plan_offline
 from tests.saved.test_round_trip import again, read_back

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
 from tests.e2e.someone import Someone, login
 from tests.replacement.killing import killed, unlock

@@ -15,7 +15,7 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Version
 from reconciler.report.json import plan_json
 from reconciler.report.saved import saved_from_json, saved_json
-from reconciler.workflow import imagined
+from reconciler.testbed import imagined
 from tests.convergence.drawing import Case, cases, merged
 from tests.convergence.running import CONSENTED, apply_offline, plan_offline
 from tests.convergence.test_fake import account, first_and_then, on_every_minor, quickly

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.saved import read as read_plan
 from reconciler.workflow.saved import save as save_plan
 from tests.cli.running import ROOT, Ran

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.server.api import JetStream
-from reconciler.server.connect import connection
-from reconciler.server.options import ConnectOptions, resolve
-from reconciler.server.settings import Settings
+from reconciler.server.connect.connection import connection
+from reconciler.server.connect.options import ConnectOptions, resolve
+from reconciler.server.connect.settings import Settings
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow import both
 from tests.cli.running import Ran
 from tests.e2e.here import Here, somebody

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.connect import connection
-from reconciler.server.observe import observe
-from reconciler.server.options import ConnectOptions, resolve
-from reconciler.server.session import session
-from reconciler.server.settings import Settings
-from reconciler.server.target import user_of
+from reconciler.server.connect.connection import connection
+from reconciler.server.connect.options import ConnectOptions, resolve
+from reconciler.server.connect.session import session
+from reconciler.server.connect.settings import Settings
+from reconciler.server.read.observe import observe
+from reconciler.server.read.target import user_of
 from tests.support.certificates import Authority
 from tests.support.jwt import Key, Operator, decorated
 from tests.support.servers import NatsServer

@@ -24,8 +24,8 @@ import pytest
 
 from reconciler.documents.files import DISK
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
-from reconciler.server.options import ConnectOptions, resolve
-from reconciler.server.settings import Settings
+from reconciler.server.connect.options import ConnectOptions, resolve
+from reconciler.server.connect.settings import Settings
 from reconciler.workflow.both import both
 from tests.support.servers import running
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
-from reconciler.server.connect import connect, connection
-from reconciler.server.options import ConnectOptions, resolve
-from reconciler.server.ports import ReservedPort
-from reconciler.server.settings import Settings
-from reconciler.server.unreachable import Attempt, Stage, explained
+from reconciler.server.connect.connection import connect, connection
+from reconciler.server.connect.options import ConnectOptions, resolve
+from reconciler.server.connect.settings import Settings
+from reconciler.server.connect.unreachable import Attempt, Stage, explained
+from reconciler.testbed.ports import ReservedPort
 from tests.support.accounts import Account
 from tests.support.certificates import Authority
 from tests.support.jwt import Key, Operator, decorated

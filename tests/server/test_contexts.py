@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
-from reconciler.server.options import DEFAULT_URL, ConnectOptions, Server, resolve
-from reconciler.server.settings import Settings
+from reconciler.server.connect.options import DEFAULT_URL, ConnectOptions, Server, resolve
+from reconciler.server.connect.settings import Settings
 
 
 def write(home: Path, name: str, **content: Any) -> Path:

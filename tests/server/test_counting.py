@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from reconciler.model.wire import Largest, MessagesSince
-from reconciler.server.api import JetStream
-from reconciler.server.observe import ask
+from reconciler.server.read.observe import ask
+from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import publish, times
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

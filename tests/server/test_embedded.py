@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
-from reconciler.server import binary, embedded
-from reconciler.server.connect import connection
-from reconciler.server.embedded import Dev, attach, status, stop, wipe
-from reconciler.server.options import ConnectOptions
+from reconciler.server.connect.connection import connection
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.testbed import binary, embedded
+from reconciler.testbed.embedded import Dev, attach, status, stop, wipe
 from tests.support.binaries import PROJECT
 from tests.support.binaries import binary as real
 
@@ -158,7 +158,7 @@ def taken(port: int) -> Iterator[None]:
 
 SESSION = """
 import sys, pathlib
-from reconciler.server.embedded import attach
+from reconciler.testbed.embedded import attach
 dev = attach(pathlib.Path(sys.argv[1]))
 print(dev.pid, dev.started)
 """

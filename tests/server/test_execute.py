@@ -13,12 +13,12 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config
 from reconciler.model.wire import Call, Entry, Step
-from reconciler.server import entry_steps
-from reconciler.server.api import JetStream, Refusal
-from reconciler.server.execute import execute
-from reconciler.server.handling import Forms, Result, Run
-from reconciler.server.problems import Unsuccessful
-from reconciler.server.read_kv import entry
+from reconciler.server.read.read_kv import entry
+from reconciler.server.run import entry_steps
+from reconciler.server.run.execute import execute
+from reconciler.server.run.handling import Forms, Result, Run
+from reconciler.server.run.problems import Unsuccessful
+from reconciler.server.wire.api import JetStream, Refusal
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
 from tests.support.lossy import losing

@@ -12,9 +12,9 @@ import pytest
 
 from reconciler.changes.events import Event, Finished, Waiting
 from reconciler.model.wire import Call, Entry
-from reconciler.server.api import JetStream, Refusal
-from reconciler.server.observe import observe
-from reconciler.server.read_kv import entry
+from reconciler.server.read.observe import observe
+from reconciler.server.read.read_kv import entry
+from reconciler.server.wire.api import JetStream, Refusal
 from reconciler.workflow.apply import apply
 from reconciler.workflow.drift import looked
 from reconciler.workflow.plan import PlanOptions, plan

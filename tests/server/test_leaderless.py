@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import nats
 import pytest
 
-from reconciler.server.api import Answer, JetStream, Refusal
-from reconciler.server.read_kv import names
+from reconciler.server.read.read_kv import names
+from reconciler.server.wire.api import Answer, JetStream, Refusal
 from tests.support.clusters import Cluster, cluster
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer

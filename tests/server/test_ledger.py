@@ -15,9 +15,9 @@ from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.records import Owned, encode_owned
 from reconciler.model.resource import Address
 from reconciler.model.wire import Snapshot
-from reconciler.server import ledger
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.remember import ledger
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.servers import NatsServer

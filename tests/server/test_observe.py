@@ -10,9 +10,9 @@ import pytest
 
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire import Entry, Snapshot, SubjectCounts, Unanswered, Version
-from reconciler.server import settled
-from reconciler.server.api import JetStream
-from reconciler.server.observe import ask, observe
+from reconciler.server.read import settled
+from reconciler.server.read.observe import ask, observe
+from reconciler.server.wire.api import JetStream
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account, connect
 from tests.support.binaries import VERSIONS

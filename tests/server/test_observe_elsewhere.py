@@ -12,8 +12,8 @@ import pytest
 
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire import Entry, Snapshot, Version
-from reconciler.server.api import JetStream, Stored
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream, Stored
 from tests.support.accounts import User
 from tests.support.binaries import MINORS, VERSIONS
 from tests.support.clusters import Cluster

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.server import settled
-from reconciler.server.api import NO_CONSUMER, Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
-from reconciler.server.connect import close, connect
-from reconciler.server.line import Line
-from reconciler.server.listing import Listed, ask_each
-from reconciler.server.options import ConnectOptions, Server
+from reconciler.server.connect.connection import close, connect
+from reconciler.server.connect.options import ConnectOptions, Server
+from reconciler.server.read import settled
+from reconciler.server.read.listing import Listed, ask_each
+from reconciler.server.wire.api import NO_CONSUMER, Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
+from reconciler.server.wire.line import Line
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account
 from tests.support.accounts import connect as connect_plainly

@@ -9,9 +9,9 @@ import pytest
 
 from reconciler.changes.events import Finished
 from reconciler.model.wire import Step
-from reconciler.server.api import JetStream
-from reconciler.server.execute import execute
-from reconciler.server.problems import FIXES
+from reconciler.server.run.execute import execute
+from reconciler.server.run.problems import FIXES
+from reconciler.server.wire.api import JetStream
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.server.test_execute import FORMS, consumer, run, stream
 from tests.support.accounts import Account

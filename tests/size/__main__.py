@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.bench.workload import yaml
 from tests.cli.running import command, environment
 from tests.support.accounts import Account, Pool

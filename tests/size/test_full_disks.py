@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.documents.whole import write_whole
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.bench.workload import yaml
 from tests.cli.running import ROOT, Ran, Shell
 from tests.e2e.someone import Someone, login

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from reconciler.model.wire import Snapshot, Target, Version
-from reconciler.workflow.imagined import Held
+from reconciler.testbed.imagined import Held
 
 FEW, MORE = 1_000, 16
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
 from tests.e2e.someone import Someone, login
 from tests.support.accounts import Account, accounts_config

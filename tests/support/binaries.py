@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reconciler.server import programs
+from reconciler.testbed import programs
 
 VERSIONS = {"2.11": "2.11.11", "2.12": "2.12.8", "2.14": "2.14.6", "2.15": "2.15.1"}
 """The patch release tested for each supported minor."""

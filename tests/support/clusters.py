@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reconciler.server.cluster import SYSTEM
-from reconciler.server.cluster import Cluster as AnyCluster
-from reconciler.server.node import Settings
+from reconciler.testbed.cluster import SYSTEM
+from reconciler.testbed.cluster import Cluster as AnyCluster
+from reconciler.testbed.node import Settings
 from tests.support.binaries import NEWEST
 from tests.support.servers import NatsServer
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from nats.aio.client import Client
 
-from reconciler.server.api import Answer, JetStream, NoAnswer, Refusal
+from reconciler.server.wire.api import Answer, JetStream, NoAnswer, Refusal
 
 T = TypeVar("T")
 

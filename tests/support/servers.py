@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from reconciler.server.node import START_TIMEOUT, Config, Node, Settings
+from reconciler.testbed.node import START_TIMEOUT, Config, Node, Settings
 from tests.support.binaries import NEWEST, VERSIONS, binary
 
 __all__ = ["START_TIMEOUT", "NatsServer", "running"]

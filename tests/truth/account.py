@@ -15,7 +15,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.kinds.primitives.readers import filters
 from reconciler.kinds.primitives.subjects import matches
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan
 from tests.support.jetstream import done

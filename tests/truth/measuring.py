@@ -14,7 +14,7 @@ from reconciler.kinds.primitives.partitions import assign
 from reconciler.kinds.primitives.readers import filters
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.model.wire import Entry
-from reconciler.server.read_kv import entry
+from reconciler.server.read.read_kv import entry
 from tests.support.jetstream import done, make_consumer
 from tests.truth.account import Live, Work
 from tests.truth.case import SIZED, Measured, Ready, Scene

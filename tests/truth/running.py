@@ -10,7 +10,7 @@ from pathlib import Path
 from nats.errors import TimeoutError as NatsTimeout
 
 from reconciler.changes.amount import exactly
-from reconciler.server.api import JetStream
+from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account, Pool
 from tests.support.jetstream import done
 from tests.truth.account import Live, Miscounted

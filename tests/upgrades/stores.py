@@ -10,8 +10,8 @@ import nats
 from nats.aio.client import Client
 
 from reconciler.model.wire import Snapshot
-from reconciler.server.api import JetStream
-from reconciler.server.observe import observe
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import NatsServer
 

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.core.fates import Fate
 from reconciler.model.wire import Version
-from reconciler.server.api import JetStream, NoAnswer, Refusal
+from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 from reconciler.workflow.upgrade_check import Checked, checked
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import talk

@@ -1,0 +1,192 @@
+"""Opens the connection everything else uses, or says in one sentence why it cannot.
+
+nats-py retries for minutes, prints tracebacks and goes on without TLS when a server offers none; so servers are tried
+here one after the other, within one deadline, and a connection that must be encrypted is checked before we log in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from nats.aio.client import Client, RawCredentials
+from nats.errors import Error as NatsError
+
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.server.connect import credentials
+from reconciler.server.connect.options import ConnectOptions, Server
+from reconciler.server.connect.unreachable import Attempt, NoTls, Stage, explained
+
+CLOSING = 2.0
+"""Seconds a server has to say goodbye; TLS servers that are gone never do."""
+
+
+async def connect(options: ConnectOptions) -> Client:
+    """A raw nats-py client, connected; or CannotContinue with one diagnostic. Never reconnects by itself."""
+    login = _Login.read(options)
+    logging.getLogger("asyncio").addFilter(_not_about_the_end)
+    attempts: list[Attempt] = []
+    deadline = time.monotonic() + options.timeout
+    for tried, server in enumerate(options.servers):
+        # Each gets its share of what is left, so that one which swallows packets does not use up everyone's time.
+        share = (deadline - time.monotonic()) / (len(options.servers) - tried)
+        found = await _attempt(options, server, login, share)
+        if isinstance(found, Client):
+            return found
+        attempts.append(found)
+    raise CannotContinue(explained(options, attempts, login.credentials)) from None
+
+
+def _not_about_the_end(record: logging.LogRecord) -> bool:
+    """asyncio warns when a server ends a TLS connection, since nats-py does not tell its reader that there is TLS; and of
+    what is written when one is gone, which whoever waits for the answer hears anyway."""
+    return not any(text in record.msg for text in ("eof_received() has no effect", "socket.send() raised exception"))
+
+
+@asynccontextmanager
+async def connection(options: ConnectOptions) -> AsyncIterator[Client]:
+    """Connected inside the block, closed after it however it is left."""
+    nc = await connect(options)
+    try:
+        yield nc
+    finally:
+        await close(nc)
+
+
+async def close(nc: Client, within: float = CLOSING) -> None:
+    """Closes within a moment, also when the other side is gone."""
+    with contextlib.suppress(TimeoutError, OSError, NatsError):
+        async with asyncio.timeout(within):
+            await nc.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Login:
+    """What is read once, before any server is dialled."""
+
+    credentials: credentials.UserCredentials | None
+    fixed: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def read(cls, options: ConnectOptions) -> _Login:
+        found = credentials.user_credentials(options)
+        nkey = credentials.nkey_seed(options)
+        fixed: dict[str, Any] = {"token": credentials.literal(options.token, "token")}
+        if options.user is not None:
+            fixed |= {"user": options.user, "password": credentials.literal(options.password, "password")}
+        if found and found.seed:
+            fixed["user_credentials"] = RawCredentials(_DECORATED.format(jwt=found.jwt, seed=found.seed))
+        elif found:
+            jwt = found.jwt.encode()
+            fixed |= {"user_jwt_cb": lambda: bytearray(jwt), "signature_cb": lambda _nonce: b""}
+        if nkey:
+            fixed["nkeys_seed_str"] = nkey[0]
+        if options.wants_tls or any(server.wants_tls for server in options.servers):
+            fixed |= {"tls": credentials.tls_context(options), "tls_handshake_first": options.tls_first}
+        return cls(credentials=found, fixed={key: value for key, value in fixed.items() if value is not None})
+
+    def to(self, server: Server) -> dict[str, Any]:
+        """A login in the URL counts more than a general one, as in every NATS client."""
+        if server.user is None:
+            return dict(self.fixed)
+        own = {"token": server.user} if server.password is None else {"user": server.user, "password": server.password}
+        return {key: value for key, value in self.fixed.items() if key not in ("user", "password", "token")} | own
+
+
+_DECORATED = """-----BEGIN NATS USER JWT-----
+{jwt}
+------END NATS USER JWT------
+-----BEGIN USER NKEY SEED-----
+{seed}
+------END USER NKEY SEED------
+"""
+
+
+_HEADER_LINES = re.compile(r"^([^:\r\n]+):[ \t]*([^\r\n]*)", re.MULTILINE)
+
+
+class _Client(Client):
+    """Remembers how far it came, and logs in only over TLS where that is wanted."""
+
+    def __init__(self, *, needs_tls: bool) -> None:
+        super().__init__()
+        self.stage = Stage.DIALLING
+        self.last: BaseException | None = None
+        self.greeting: Mapping[str, Any] = {}
+        self._needs_tls = needs_tls
+
+    @staticmethod
+    def _parse_header_lines(raw: bytes) -> dict[str, str]:
+        """nats-py looks at every character of every name; reading thousands of records, that is a third of the time."""
+        return dict(_HEADER_LINES.findall(raw.decode("utf-8", "replace")))
+
+    async def remember(self, error: Exception) -> None:
+        self.last = error
+
+    async def _process_pong(self) -> None:
+        """Whoever waited for it may be gone, which nats-py takes for an error: it prints that and reads no more."""
+        if self._pongs and self._pongs[0].done():
+            self._pongs[0] = asyncio.get_running_loop().create_future()
+        await super()._process_pong()
+
+    async def _close(self, status: int, do_cbs: bool = True) -> None:
+        """nats-py leaves the socket open where that is interrupted, and whoever waits for a pong that cannot come."""
+        try:
+            await super()._close(status, do_cbs)
+        except asyncio.CancelledError:
+            if self._transport:
+                self._transport.close()  # type: ignore[no-untyped-call]
+            raise
+        finally:
+            for waiting in self._pongs:
+                if not waiting.done():
+                    waiting.set_result(False)  # the next request says that the connection is closed
+
+    async def _process_connect_init(self) -> None:
+        self.stage = Stage.GREETING
+        await super()._process_connect_init()
+
+    async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
+        """Between the greeting and the login: the last moment to insist on TLS."""
+        if initial_connection:
+            self.stage, self.greeting = Stage.LOGIN, info
+            if self._needs_tls and not (info.get("tls_required") or info.get("tls_available")):
+                raise NoTls
+            info["tls_required"] = bool(info.get("tls_required") or self._needs_tls)
+        await super()._process_info(info, initial_connection)
+
+
+async def _attempt(options: ConnectOptions, server: Server, login: _Login, share: float) -> Client | Attempt:
+    nc = _Client(needs_tls=options.wants_tls or server.wants_tls)
+    began = time.monotonic()
+    failure: BaseException | None = None
+    try:
+        async with asyncio.timeout(share):
+            await nc.connect(
+                servers=[server.url],
+                error_cb=nc.remember,
+                allow_reconnect=False,
+                max_reconnect_attempts=1,  # 0 would never return
+                reconnect_time_wait=0,
+                connect_timeout=max(1, int(share) + 1),
+                inbox_prefix=options.inbox_prefix,
+                name="reconciler",
+                **login.to(server),
+            )
+    except (NatsError, OSError, TimeoutError, ValueError) as error:
+        failure = nc.last if nc.stage is Stage.DIALLING and nc.last is not None else error
+    finally:
+        if not nc.is_connected:  # also when we are interrupted: nats-py leaves the socket of a failed try open
+            took = time.monotonic() - began
+            await close(nc, within=0.1)  # the socket is closed at once; waiting for more hangs after a failed handshake
+    if nc.is_connected:
+        return nc
+    reason = failure or ConnectionResetError()  # nats-py takes an end of file for an answer
+    return Attempt(server=server, stage=nc.stage, error=reason, seconds=took, greeting=nc.greeting)

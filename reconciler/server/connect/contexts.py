@@ -1,0 +1,132 @@
+"""Contexts of the `nats` CLI: JSON files under `nats/context/` in the configuration folder, one of them selected.
+
+A selected context whose file is gone is an error, not a silent fall back to localhost: that would be another place.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.resource import Json
+from reconciler.server.connect.pasted import is_pasted
+from reconciler.server.connect.settings import Settings
+
+_KEYS = {
+    "url": "url",
+    "socks_proxy": "socks_proxy",
+    "token": "token",
+    "user": "user",
+    "password": "password",
+    "creds": "creds",
+    "nkey": "nkey",
+    "cert": "cert",
+    "key": "key",
+    "ca": "ca",
+    "nsc": "nsc",
+    "jetstream_domain": "js_domain",
+    "jetstream_api_prefix": "js_api_prefix",
+    "inbox_prefix": "inbox_prefix",
+    "user_jwt": "jwt",
+    "user_seed": "seed",
+    "windows_cert_store": "windows_cert_store",
+}
+"""What matters here; other keys (description, color_scheme, jetstream_event_prefix, …) are the CLI's alone."""
+
+
+def config_home(environ: Mapping[str, str]) -> Path:
+    """The folder that holds `nats/context/`."""
+    chosen = environ.get("XDG_CONFIG_HOME")
+    return Path(chosen) if chosen else home(environ) / ".config"
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    found = environ.get("HOME")
+    return Path(found) if found else Path.home()
+
+
+def selected(config: Path) -> str | None:
+    """The name of the selected context."""
+    try:
+        return (config / "nats" / "context.txt").read_text().strip() or None
+    except OSError:
+        return None
+
+
+def known(config: Path) -> list[str]:
+    return sorted(file.stem for file in (config / "nats" / "context").glob("*.json"))
+
+
+def load(name: str, config: Path, *, was_selected: bool = False) -> Settings:
+    """What a context says, by its name or by the path of its file."""
+    file = _file(name, config)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CannotContinue(_unknown(name, config, was_selected)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotContinue(_unreadable(name, f"{file}: {_reason(error)}")) from None
+    return _settings(name, file, text)
+
+
+def _file(name: str, config: Path) -> Path:
+    if is_pasted(name):  # a name is repeated in messages; what a context holds is not
+        raise CannotContinue(_unusable("The context", "its name or the path of its file belongs there"))
+    if name.endswith(".json") and Path(name).exists():
+        return Path(name)
+    if ".." in name or "/" in name or "\\" in name:
+        raise CannotContinue(_unreadable(name, "a name holds neither `..` nor a slash, and a path ends in `.json`"))
+    return config / "nats" / "context" / f"{name}.json"
+
+
+def _settings(name: str, file: Path, text: str) -> Settings:
+    try:
+        content: Json = json.loads(text)
+    except RecursionError:
+        raise CannotContinue(_unreadable(name, f"{file} is nested too deep")) from None
+    except json.JSONDecodeError as error:
+        raise CannotContinue(_unreadable(name, f"{file}:{error.lineno}:{error.colno}: {error.msg}")) from None
+    if not isinstance(content, dict):
+        raise CannotContinue(_unreadable(name, f"{file} does not hold a mapping"))
+    said = {ours: content[theirs] for theirs, ours in _KEYS.items() if content.get(theirs)}
+    for theirs, ours in _KEYS.items():
+        if not isinstance(said.get(ours, ""), str):
+            raise CannotContinue(_unreadable(name, f"{file}: `{theirs}` must be text"))
+    return Settings(**said, tls_first=content.get("tls_first") is True or None)
+
+
+def _unknown(name: str, config: Path, was_selected: bool) -> Diagnostic:
+    names = known(config)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean `{near[0]}`? " if near else ""
+    there = f"Known: {', '.join(names)}." if names else f"There are no contexts in {config / 'nats' / 'context'}."
+    what = f"The selected context `{name}`" if was_selected else f"Context `{name}`"
+    message = f"{what} does not exist. {hint}{there} Nothing was changed."
+    fix = "Choose one with --context, or leave the selection out with --no-context."
+    return Diagnostic(severity=Severity.ERROR, code="NA106", name="context-unusable", message=message, fix=fix)
+
+
+def _unreadable(name: str, why: str) -> Diagnostic:
+    return _unusable(f"Context `{name}`", why)
+
+
+def _unusable(what: str, why: str) -> Diagnostic:
+    message = f"{what} cannot be used: {why}. Nothing was changed."
+    fix = "Correct the file, or choose another context with --context."
+    return Diagnostic(severity=Severity.ERROR, code="NA106", name="context-unusable", message=message, fix=fix)
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or type(error).__name__).lower()
+    return "it is not UTF-8 text"
+
+
+def expanded(path: str, environ: Mapping[str, str]) -> str:
+    """`~` and `$NAME` or `${NAME}` in a path; a variable that is not set counts as empty, as in the CLI."""
+    found = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: environ.get(m[1] or m[2], ""), path)
+    return found.replace("~", str(home(environ)), 1) if found.startswith("~") else found

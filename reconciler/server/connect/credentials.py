@@ -1,0 +1,201 @@
+"""Reads what proves who we are: creds files, nkey seeds, tokens and TLS files, wherever they are kept.
+
+Read by ourselves and early, because nats-py loops forever on a creds file without a JWT, and because a message should
+say which file is wrong and why, and never what is in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+import ssl
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.pasted import is_pasted
+
+_DECORATED = r"-----+BEGIN {}-----+\s+(\S+)\s+-----+END"
+_JWT = re.compile(_DECORATED.format("NATS USER JWT"))
+_SEED = re.compile(_DECORATED.format("USER NKEY SEED"))
+_BARE_JWT = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+")
+_BARE_SEED = re.compile(r"^\s*(S[A-Z2-7]{10,})\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserCredentials:
+    """A user's JWT and the seed that signs for it; a bearer JWT needs no seed."""
+
+    jwt: str = field(repr=False)
+    seed: str | None = field(repr=False)
+    origin: str
+    """For messages: where they were read."""
+
+    @property
+    def expired(self) -> datetime | None:
+        """When they expired, by the clock here; only the server's clock decides."""
+        expiry = _claims(self.jwt).get("exp")
+        when = datetime.fromtimestamp(expiry, UTC) if isinstance(expiry, int) and expiry else None
+        return when if when and when <= datetime.now(UTC) else None
+
+
+def user_credentials(options: ConnectOptions) -> UserCredentials | None:
+    """From a creds file, or from a JWT and a seed given apart."""
+    if options.creds:
+        text, origin = _read(options.creds, "creds")
+        jwt, seed = _JWT.search(text), _SEED.search(text)
+        if jwt is None or seed is None:
+            raise _unusable(origin, f"it holds no {'user JWT' if jwt is None else 'user nkey seed'}")
+        return UserCredentials(jwt=_checked_jwt(jwt[1], origin), seed=_checked_seed(seed[1], origin), origin=origin)
+    if not options.jwt:
+        return None
+    jwt_text, seed_text = literal(options.jwt, "the user JWT"), literal(options.seed, "the user seed")
+    seed_checked = _checked_seed(seed_text, "the user seed") if seed_text else None
+    return UserCredentials(jwt=_checked_jwt(jwt_text or "", "the user JWT"), seed=seed_checked, origin="the user JWT")
+
+
+def nkey_seed(options: ConnectOptions) -> tuple[str, str] | None:
+    """The seed and where it was read."""
+    if not options.nkey:
+        return None
+    text, origin = _read(options.nkey, "nkey")
+    found = _SEED.search(text) or _BARE_SEED.search(text)
+    if found is None:
+        raise _unusable(origin, "it holds no nkey seed")
+    return _checked_seed(found[1], origin), origin
+
+
+def literal(value: str | None, what: str) -> str | None:
+    """A password or token: the text itself, or a reference to it."""
+    if value is None or not re.match(r"(?i)(file|env|op|nsc)://|data:", value):
+        return value
+    return _read(value, what)[0].rstrip("\r\n")
+
+
+def tls_context(options: ConnectOptions) -> ssl.SSLContext:
+    """Trusts the named authority, else the machine's; shows the named certificate."""
+    for what, path in (("authority", options.ca), ("client certificate", options.cert), ("client key", options.key)):
+        _refuse_pasted(path, what, _TLS_FIX)
+    try:
+        context = ssl.create_default_context(cafile=options.ca)
+    except (OSError, ssl.SSLError) as error:
+        raise _unusable(f"authority file {options.ca}", _why(error, "it holds no certificate"), _TLS_FIX) from None
+    if options.cert:
+        files = " and ".join(file for file in (options.cert, options.key) if file)
+        try:
+            context.load_cert_chain(options.cert, options.key, password=_no_password)
+        except (OSError, ssl.SSLError, ValueError) as error:
+            reason = _why(error, "certificate and key do not fit together, or one of them is not PEM")
+            raise _unusable(f"client certificate {files}", reason, _TLS_FIX) from None
+    return context
+
+
+def _no_password() -> str:
+    """Called for an encrypted key; without this OpenSSL would ask on the terminal and wait."""
+    raise ValueError("the key is encrypted with a passphrase, which is not supported")
+
+
+def _read(reference: str, what: str) -> tuple[str, str]:
+    """The text behind a reference, and its place in words."""
+    scheme, _, rest = reference.partition(":")
+    match scheme.lower():
+        case "env":
+            name = rest.removeprefix("//")
+            return _variable(name, what), f"{what} in variable {name}"
+        case "data":
+            return _inline(rest, what), f"{what} given inline"
+        case "op" | "nsc":
+            raise _unusable(what, f"references with {scheme.lower()}:// are not supported")
+        case "file":
+            return _file(rest.removeprefix("//"), what)
+    return _file(reference, what)
+
+
+def _file(path: str, what: str) -> tuple[str, str]:
+    _refuse_pasted(path, what, _REFERENCE_FIX)
+    origin = f"{what} file {path}"
+    try:
+        return Path(path).read_text(encoding="utf-8"), origin
+    except (OSError, ValueError) as error:
+        raise _unusable(origin, _why(error, "it is not text")) from None
+
+
+def _refuse_pasted(reference: str | None, what: str, fix: str) -> None:
+    """A message names the file or variable it is about; this name would be the secret."""
+    if reference and is_pasted(reference):
+        raise _unusable(what, "the text itself stands where a path belongs", fix)
+
+
+def _variable(name: str, what: str) -> str:
+    _refuse_pasted(name, what, _REFERENCE_FIX)
+    if not os.environ.get(name):
+        raise _unusable(what, f"the variable {name} is not set")
+    return os.environ[name]
+
+
+def _inline(rest: str, what: str) -> str:
+    header, _, payload = rest.partition(",")
+    try:
+        text = base64.b64decode(payload, validate=True).decode()
+    except (ValueError, binascii.Error):
+        text = ""
+    if not text or "base64" not in header.split(";"):
+        raise _unusable(f"{what} given inline", "write data:;base64, and then base64 text")
+    return text
+
+
+def _checked_seed(seed: str, origin: str) -> str:
+    """nkeys gives every kind of failure as another exception; all mean that this is no seed."""
+    import nkeys  # type: ignore[import-untyped]  # noqa: PLC0415 - without type hints; brings libsodium, few need it
+
+    written = seed.strip().encode()
+    try:
+        prefix, raw = nkeys.decode_seed(bytearray(written))
+        same = nkeys.encode_seed(bytes(raw[:32]), prefix) == written  # nkeys itself leaves the checksum unread
+    except (nkeys.NkeysError, ValueError, TypeError, IndexError):
+        same = False
+    if not same:
+        raise _unusable(origin, "its nkey seed is damaged")
+    if prefix != nkeys.PREFIX_BYTE_USER:
+        raise _unusable(origin, "its nkey seed is not a user's")
+    return seed.strip()
+
+
+def _checked_jwt(jwt: str, origin: str) -> str:
+    if not _BARE_JWT.fullmatch(jwt.strip()) or not _claims(jwt):
+        raise _unusable(origin, "its user JWT is damaged")
+    return jwt.strip()
+
+
+def _claims(jwt: str) -> dict[str, object]:
+    try:
+        payload = jwt.split(".")[1]
+        found = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    except (ValueError, IndexError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _why(error: Exception, otherwise: str) -> str:
+    if isinstance(error, ssl.SSLError):
+        return otherwise
+    if isinstance(error, OSError):
+        return (error.strerror or otherwise).lower()
+    return otherwise if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+_FIX = "Correct it, or log in another way: --creds, --nkey, --user and --password, --context."
+_REFERENCE_FIX = "Name a file that holds it, or as env://NAME a variable."
+_TLS_FIX = "Correct the path or the file: --tlsca, --tlscert, --tlskey."
+
+
+def _unusable(what: str, why: str, fix: str = _FIX) -> CannotContinue:
+    message = f"{what[0].upper()}{what[1:]} cannot be used: {why}. Nothing was changed."
+    return CannotContinue(
+        Diagnostic(severity=Severity.ERROR, code="NA105", name="credentials-unusable", message=message, fix=fix)
+    )

@@ -1,0 +1,191 @@
+"""Where to connect and as whom, settled from flags, environment and context before anything is dialled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.server.connect import contexts
+from reconciler.server.connect.settings import Settings, asked
+
+DEFAULT_URL = "nats://127.0.0.1:4222"
+DEFAULT_TIMEOUT = 5.0
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One server to try. The login of its URL stands apart from the URL, which is shown to people."""
+
+    url: str
+    user: str | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def wants_tls(self) -> bool:
+        return self.url.startswith("tls://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectOptions:
+    """Everything a connection needs. Credentials are references, read where and when the connection is made."""
+
+    servers: tuple[Server, ...] = (Server(url=DEFAULT_URL),)
+    """Tried in this order."""
+    context: str | None = None
+    """The context this came from, for people."""
+    creds: str | None = field(default=None, repr=False)
+    nkey: str | None = field(default=None, repr=False)
+    jwt: str | None = field(default=None, repr=False)
+    seed: str | None = field(default=None, repr=False)
+    user: str | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    cert: str | None = None
+    key: str | None = None
+    ca: str | None = None
+    tls_first: bool = False
+    js_domain: str | None = None
+    js_api_prefix: str | None = None
+    """Never set beside a domain."""
+    inbox_prefix: str = "_INBOX"
+    timeout: float = DEFAULT_TIMEOUT
+    """Seconds for the whole of connecting, and for each answer after that."""
+
+    @property
+    def wants_tls(self) -> bool:
+        """Never without TLS, whatever the server says: an authority or a certificate was named."""
+        return bool(self.ca or self.cert or self.tls_first)
+
+    def where(self, server: Server | None = None) -> str:
+        """For messages: `nats://nats.example.org:4222 (context prod-eu)`, without any login."""
+        urls = ", ".join(s.url for s in ([server] if server else self.servers))
+        return f"{urls} (context {self.context})" if self.context else urls
+
+    @classmethod
+    def to(
+        cls, url: str, *, user: str | None = None, password: str | None = None, timeout: float = 5.0
+    ) -> ConnectOptions:
+        """For a server that is known already, such as the embedded one."""
+        return cls(servers=parse_servers(url), user=user, password=password, timeout=timeout)
+
+
+def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | None = None) -> ConnectOptions:
+    """The `nats` CLI's rules: flags over environment over the named or selected context over the defaults."""
+    said = asked(flags, environ)
+    folder = config_home or contexts.config_home(environ)
+    selected = None if said.context or said.no_context else contexts.selected(folder)
+    name = None if said.no_context else said.context or selected
+    if name:
+        said = said.over(contexts.load(name, folder, was_selected=name == selected))
+    _refuse_unsupported(said, name)
+    return _options(said, name, environ)
+
+
+def _options(said: Settings, context: str | None, environ: Mapping[str, str]) -> ConnectOptions:
+    def path(value: str | None) -> str | None:
+        return contexts.expanded(re.sub(r"(?i)^file://", "", value), environ) if value else None
+
+    return ConnectOptions(
+        servers=parse_servers(said.url or DEFAULT_URL),
+        context=context,
+        **_login(said, path),
+        cert=path(said.cert),
+        key=path(said.key),
+        ca=path(said.ca),
+        tls_first=bool(said.tls_first),
+        js_domain=said.js_domain,
+        js_api_prefix=None if said.js_domain else said.js_api_prefix,  # the CLI's choice when both are named
+        inbox_prefix=_inbox(said.inbox_prefix or "_INBOX"),
+        timeout=seconds(said.timeout) if said.timeout else DEFAULT_TIMEOUT,
+    )
+
+
+def _login(said: Settings, path: Callable[[str | None], str | None]) -> dict[str, str | None]:
+    """One way to log in, chosen in the CLI's order; a token may stand beside it, for auth callouts."""
+    chosen: dict[str, str | None]
+    if said.user:
+        chosen = {"user": said.user, "password": said.password or ""}
+    elif said.creds:
+        chosen = {"creds": path(said.creds)}
+    elif said.nkey:
+        chosen = {"nkey": path(said.nkey)}
+    else:
+        chosen = {"jwt": said.jwt, "seed": said.seed} if said.jwt else {}
+    return {**chosen, "token": said.token}
+
+
+def parse_servers(urls: str) -> tuple[Server, ...]:
+    """`a`, `a:4222`, `nats://user:password@a:4222,tls://b`: scheme and port filled in, logins taken out."""
+    parts = [part.strip() for part in urls.split(",") if part.strip()]
+    if not parts:
+        raise CannotContinue(_wrong("No server is named", "Write for example --server nats://nats.example.org:4222."))
+    return tuple(_server(part, place, len(parts)) for place, part in enumerate(parts, 1))
+
+
+def _server(text: str, place: int, total: int) -> Server:
+    scheme, separator, rest = text.partition("://")
+    scheme, rest = (scheme.lower(), rest) if separator else ("nats", text)
+    login, at, address = rest.rpartition("@")
+    if scheme in ("ws", "wss"):
+        raise CannotContinue(
+            _wrong("WebSocket servers are not supported", "Use the server's nats:// or tls:// address.")
+        )
+    match = _ADDRESS.fullmatch(address)
+    if scheme not in ("nats", "tls") or match is None or int(match["port"] or 4222) > 65535:
+        # What it holds is not repeated: a stray character in a password would make a part of it look like a host.
+        fix = "Write nats://host:port or tls://host:port; special characters in a password as %40 (@) or %2C (comma)."
+        raise CannotContinue(_wrong(f"Server {place} of {total} is not a server URL", fix))
+    user, colon, password = login.partition(":")
+    return Server(
+        url=f"{scheme}://{match['host']}:{match['port'] or 4222}",
+        user=unquote(user) if at else None,
+        password=unquote(password) if colon else None,
+    )
+
+
+_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^\s:/?#@\[\]]+)(?::(?P<port>\d{1,5}))?/?")
+
+
+def _inbox(prefix: str) -> str:
+    """Reply subjects start with it, so it is a subject itself."""
+    if re.search(r"[\s*>]|^\.|\.\.|\.$", prefix):
+        fix = "Write names joined by dots, without wildcards and blanks, for example _INBOX.deploy."
+        raise CannotContinue(_wrong(f"inbox prefix `{prefix}` is not a subject", fix))
+    return prefix
+
+
+def seconds(text: str) -> float:
+    """A duration as Go writes it; a bare number counts as seconds."""
+    parts = re.findall(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|us|µs|ns|s)", text)
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        parts = [(text, "s")]
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if "".join(number + unit for number, unit in parts) not in (text, f"{text}s") or seconds <= 0:
+        raise CannotContinue(_wrong(f"timeout `{text}` is not a duration", "Write for example 5s, 500ms or 1m30s."))
+    return seconds
+
+
+def _refuse_unsupported(said: Settings, context: str | None) -> None:
+    found = {"nsc": said.nsc, "socks_proxy": said.socks_proxy, "windows_cert_store": said.windows_cert_store}
+    for name, value in found.items():
+        if value:
+            place = f"context {context}" if context else "the environment or the flags"
+            fix = _INSTEAD[name]
+            raise CannotContinue(_wrong(f"`{name}` is set in {place}, and reconciler does not support it", fix))
+
+
+_INSTEAD = {
+    "nsc": "Write the credentials to a file with `nsc generate creds` and name it with --creds.",
+    "socks_proxy": "Connect without a proxy, for example through a forwarded port.",
+    "windows_cert_store": "Name the certificate's files with --tlscert and --tlskey.",
+}
+
+
+def _wrong(what: str, fix: str) -> Diagnostic:
+    message = f"{what}. Nothing was changed."
+    return Diagnostic(severity=Severity.ERROR, code="NA107", name="connection-setting", message=message, fix=fix)

@@ -1,0 +1,182 @@
+"""Why no connection came about, in words: which server, how far we came, and what to do now."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+from nats.errors import Error as NatsError
+
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.server.connect.credentials import UserCredentials
+from reconciler.server.connect.options import ConnectOptions, Server
+
+
+class Stage(Enum):
+    """How far a try came."""
+
+    DIALLING = "no connection to the port"
+    GREETING = "waiting for the server's greeting, or shaking hands before it"
+    LOGIN = "greeted; encrypting and logging in"
+
+
+class NoTls(NatsError):
+    """TLS is wanted and the server offers none; nothing was sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One server that was tried in vain."""
+
+    server: Server
+    stage: Stage
+    error: BaseException
+    seconds: float
+    greeting: Mapping[str, Any] = field(default_factory=dict)
+    """What the server said about itself, if it came to that."""
+
+
+class _Reason(NamedTuple):
+    code: str
+    name: str
+    why: str
+    fix: str
+
+
+_REACH = "Check the address and that a nats-server listens there; choose another with --server or --context."
+
+
+def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserCredentials | None) -> Diagnostic:
+    """One diagnostic for all servers tried; the one that came furthest decides its code and its advice."""
+    reasons = [_reason(attempt, options, login) for attempt in attempts]
+    furthest = max(reasons, key=lambda reason: _PROGRESS.index(reason.name))
+    if len(attempts) == 1:
+        what = f"{_WHAT[furthest.name]} {options.where()}: {furthest.why}"
+    else:
+        each = "; ".join(f"{a.server.url}: {r.why}" for a, r in zip(attempts, reasons, strict=True))
+        context = f" (context {options.context})" if options.context else ""
+        what = f"{_WHAT[furthest.name]} any of {len(attempts)} servers{context}: {each}"
+    message = f"{what}. Nothing was changed."
+    return Diagnostic(
+        severity=Severity.ERROR, code=furthest.code, name=furthest.name, message=message, fix=furthest.fix
+    )
+
+
+def ended(options: ConnectOptions, error: NatsError) -> Diagnostic:
+    """The connection came about and was gone before anything could be asked."""
+    why = f"the connection ended as soon as it was there ({str(error).removeprefix('nats: ')})"
+    message = f"{_WHAT['unreachable']} {options.where()}: {why}. Nothing was changed."
+    return Diagnostic(severity=Severity.ERROR, code="NA101", name="unreachable", message=message, fix=_REACH)
+
+
+_PROGRESS = ("unreachable", "tls-failed", "login-refused")
+_WHAT = {"unreachable": "Cannot reach", "tls-failed": "Cannot connect securely to", "login-refused": "Cannot log in to"}
+
+
+def _reason(attempt: Attempt, options: ConnectOptions, login: UserCredentials | None) -> _Reason:
+    error, stage = attempt.error, attempt.stage
+    if isinstance(error, ssl.SSLError | NoTls):
+        return _tls(error, options)
+    if stage is Stage.DIALLING:
+        return _Reason("NA101", "unreachable", _dialling(error, attempt, options), _REACH)
+    if stage is Stage.GREETING:
+        return _no_greeting(error, attempt, options)
+    if isinstance(error, NatsError):
+        return _refused(str(error).removeprefix("nats: ").strip("'\" "), attempt, options, login)
+    if attempt.greeting.get("tls_verify"):
+        given = (
+            f"did not accept the client certificate {options.cert}" if options.cert else "wants a client certificate"
+        )
+        return _Reason("NA103", "tls-failed", f"the server {given}", "Name one it knows: --tlscert and --tlskey.")
+    return _Reason("NA101", "unreachable", f"the connection broke while logging in{_after(attempt)}", _REACH)
+
+
+def _dialling(error: BaseException, attempt: Attempt, options: ConnectOptions) -> str:
+    if isinstance(error, socket.gaierror):
+        host = attempt.server.url.partition("://")[2].rpartition(":")[0]
+        return f"the name `{host}` cannot be resolved"
+    if isinstance(error, TimeoutError) and error.errno is None:
+        return f"no answer{_after(attempt)} (--timeout is {options.timeout:g} s)"
+    if isinstance(error, OSError):
+        # A name with several addresses fails with all their errors in one text; the first number stands for them.
+        number = error.errno or next((int(n) for n in re.findall(r"\[Errno (\d+)\]", str(error))), 0)
+        return f"{os.strerror(number).lower()}{_after(attempt)}"
+    return f"{type(error).__name__}{_after(attempt)}"
+
+
+def _no_greeting(error: BaseException, attempt: Attempt, options: ConnectOptions) -> _Reason:
+    if options.tls_first:
+        fix = "Leave out --tlsfirst unless the server has `handshake_first`; name a certificate if it asks for one."
+        return _Reason("NA103", "tls-failed", "the TLS handshake before its greeting did not succeed", fix)
+    silent = isinstance(error, TimeoutError)
+    what = (
+        f"connected, but no greeting came within {attempt.seconds:.1f} s"
+        if silent
+        else "what answers there does not greet like a nats-server"
+    )
+    fix = "If the server expects TLS before its greeting, add --tlsfirst; else check the port."
+    return _Reason("NA101", "unreachable", what, fix)
+
+
+def _tls(error: BaseException, options: ConnectOptions) -> _Reason:
+    def failed(why: str, fix: str) -> _Reason:
+        return _Reason("NA103", "tls-failed", why, fix)
+
+    if isinstance(error, NoTls):
+        return failed(
+            "the server offers no TLS, so nothing was sent", "Use nats:// without TLS files, or turn TLS on there."
+        )
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = f"its certificate is not accepted: {error.verify_message.rstrip('.')}"
+        return failed(why, "Name the authority that signed it with --tlsca, and the host as the certificate names it.")
+    said = getattr(error, "reason", None) or ""
+    if "WRONG_VERSION" in said or "UNKNOWN_PROTOCOL" in said:
+        return failed("it answers without TLS", "Leave out --tlsfirst unless the server has `handshake_first`.")
+    if "ALERT" in said:
+        alert = said.rpartition("ALERT_")[2].replace("_", " ").lower()
+        shown = "our client certificate" if options.cert else "a connection without client certificate"
+        return failed(f"the server does not accept {shown} ({alert})", "Name one it knows: --tlscert and --tlskey.")
+    return failed(f"the handshake failed ({said.replace('_', ' ').lower() or type(error).__name__})", _REACH)
+
+
+def _refused(said: str, attempt: Attempt, options: ConnectOptions, login: UserCredentials | None) -> _Reason:
+    who = _who(attempt.server, options, login)
+    fix = "Check the login and that it belongs to this server."
+    if "maximum" in said.lower():
+        return _Reason("NA101", "unreachable", f"the server takes no more connections ({said})", "Try again later.")
+    if "timeout" in said.lower():
+        why = f"the login took longer than the server waits for one ({said})"
+        return _Reason("NA101", "unreachable", why, "Try again: this machine is busy, or the server far.")
+    if who is None:
+        return _Reason(
+            "NA102",
+            "login-refused",
+            f"it asks for a login and none was given ({said})",
+            "Give --creds, --nkey, --user and --password, or --context.",
+        )
+    if login and login.expired:
+        who = f"{who}, which expired on {login.expired:%Y-%m-%d %H:%M} UTC"
+        fix = "Get new credentials from whoever runs this account."
+    return _Reason("NA102", "login-refused", f"the server refused {who} ({said})", fix)
+
+
+def _who(server: Server, options: ConnectOptions, login: UserCredentials | None) -> str | None:
+    """Who we said we are, without any secret."""
+    if login:
+        return login.origin
+    if options.nkey:
+        return "the given nkey" if options.nkey.startswith("data:") else f"the nkey of {options.nkey}"
+    user, password = (server.user, server.password) if server.user else (options.user, options.password)
+    if user and password is not None:
+        return f"user `{user}` with this password"
+    return "the given token" if server.user or options.token else None
+
+
+def _after(attempt: Attempt) -> str:
+    return f" after {attempt.seconds:.1f} s"

@@ -1,0 +1,1 @@
+"""What an account holds: every request here is a read."""

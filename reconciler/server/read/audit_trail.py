@@ -1,0 +1,100 @@
+"""A stream of the account that captures API audit events: which one does, since when, and what it holds.
+
+Read without a consumer, in direct batches: those leave no audit event of their own, so looking does not add to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from reconciler.core.audit import SUBJECT, Event, event
+from reconciler.model.resource import Json
+from reconciler.model.wire import Snapshot
+from reconciler.server.read.read_kv import STALL, ends, is_unbroken
+from reconciler.server.wire.api import JetStream, NoAnswer, encoded
+from reconciler.server.wire.pipeline import Reply
+
+BATCH = 2_000
+MOST = 50_000
+"""Events that are read at most, the newest; every request of every client leaves one."""
+
+
+def capture(snapshot: Snapshot) -> str | None:
+    """The stream with the longest memory among those that capture the events."""
+    found = [name for name, info in snapshot.streams.items() if captures(info["config"].get("subjects") or ())]
+    return min(found, key=lambda name: (_since(snapshot.streams[name]) or _NEVER, name), default=None)
+
+
+def captures(subjects: Iterable[str]) -> bool:
+    return any(_matches(subject.split("."), SUBJECT.split(".")) for subject in subjects)
+
+
+def _matches(pattern: list[str], subject: list[str]) -> bool:
+    if pattern and pattern[-1] == ">":
+        return len(subject) >= len(pattern) and _matches(pattern[:-1], subject[: len(pattern) - 1])
+    return len(pattern) == len(subject) and all(a in ("*", b) for a, b in zip(pattern, subject, strict=True))
+
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+def _since(info: Mapping[str, Json]) -> datetime | None:
+    """From when on it has every event."""
+    state = info.get("state") or {}
+    begins = info.get("created") if state.get("first_seq", 0) <= 1 else state.get("first_ts")
+    return moment(str(begins or ""))
+
+
+def moment(text: str) -> datetime | None:
+    """A time as the server writes it, to the microsecond."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def reaches_back_to(info: Mapping[str, Json], when: datetime) -> bool:
+    since = _since(info)
+    return since is not None and since <= when
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    events: list[Event]
+    """In order."""
+    is_cut: bool
+    """There were too many: these are the newest."""
+
+
+async def events_since(js: JetStream, stream: str, when: datetime, *, last: int) -> Captured | str:
+    """Everything that was changed from then on; or why that cannot be told. `last`: the newest message there is."""
+    said = await _batch(js, stream, {"start_time": when.isoformat().replace("+00:00", "Z")}, 1)
+    if isinstance(said, str):
+        return said
+    first = _sequence(said[0]) if said else last + 1
+    start, found = max(first, last - MOST), list[Event]()
+    while start <= last:
+        said = await _batch(js, stream, {"seq": start}, BATCH)
+        if isinstance(said, str):
+            return said
+        found += [one for message in said if (one := event(message.data)) is not None]
+        start = _sequence(said[-1]) + 1 if said else last + 1
+    return Captured(found, is_cut=first < last - MOST)
+
+
+async def _batch(js: JetStream, stream: str, begin: Mapping[str, Json], number: int) -> list[Reply] | str:
+    """So many events from there on; fewer only where there are no more."""
+    wanted = encoded({**begin, "batch": number, "next_by_subj": SUBJECT})
+    replies = await js.pipeline.stream(f"{js.prefix}DIRECT.GET.{stream}", wanted, within=STALL, ends=ends)
+    if isinstance(replies, NoAnswer):
+        return f"stream {stream} could not be read ({replies}); it needs allow_direct: true, and permission"
+    *messages, end = replies
+    if end.status not in ("204", "404") or not is_unbroken(messages):
+        return f"stream {stream} could not be read to its end"
+    return messages
+
+
+def _sequence(message: Reply) -> int:
+    return int(message.headers["Nats-Sequence"])

@@ -1,0 +1,141 @@
+"""Where a time or sequence lies in a stream, and how many messages follow: asked of the leader, counted without a consumer.
+
+STREAM.MSG.GET with `start_time` finds the first message in one request. Where messages were deleted, nats-servers before 2.12
+pass over it or stop short of it; the messages' own times tell it on every version. A direct batch read
+says how many there are from it on (`Nats-Num-Pending`), on streams with `allow_direct`; from the beginning on, so does
+STREAM.INFO by its subjects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from reconciler.model.wire import Holes, Largest, MessagesFrom, MessagesSince, Oldest
+from reconciler.server.wire.api import NO_MESSAGE, JetStream, NoAnswer, Refusal, encoded
+
+PAGE = 100_000
+"""Subjects in one answer of STREAM.INFO."""
+
+READ = 256
+"""Messages that are read at most for their size."""
+
+AT_ONCE = 16
+"""Places that are looked at together in the search for a time."""
+
+
+async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any] | Refusal | NoAnswer:
+    start = "seq" if isinstance(question.start, int) else "start_time"
+    wanted = {start: question.start, "next_by_subj": question.filter}
+    said = await js.read(f"STREAM.MSG.GET.{question.stream}", wanted)
+    if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+        return {"first": None, "messages": 0}
+    if isinstance(said, Refusal | NoAnswer):
+        return said
+    first = int(said["message"]["seq"])
+    number = await _number(js, question.stream, wanted, first)
+    if number is None and question.start == 1:
+        number = await _everything(js, question)
+    return {"first": first} | ({} if number is None else {"messages": number})
+
+
+async def messages_since(js: JetStream, question: MessagesSince) -> dict[str, Any] | Refusal | NoAnswer:
+    """The times of messages grow with their sequences: in a few rounds there is one place left."""
+    info = await js.read(f"STREAM.INFO.{question.stream}")
+    if isinstance(info, Refusal | NoAnswer):
+        return info
+    since, low, high = datetime.fromisoformat(question.since), info["state"]["first_seq"], info["state"]["last_seq"] + 1
+    while low < high:
+        places = range(low, high, -(-(high - low) // AT_ONCE))
+        wanted = ({"seq": place, "next_by_subj": ">"} for place in places)
+        answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{question.stream}", one) for one in wanted))
+        for place, said in zip(places, answers, strict=True):
+            if isinstance(said, NoAnswer) or (isinstance(said, Refusal) and said.err_code != NO_MESSAGE):
+                return said
+            if isinstance(said, Refusal) or datetime.fromisoformat(said["message"]["time"]) >= since:
+                high = place
+                break
+            low = int(said["message"]["seq"]) + 1
+    return await messages_from(js, MessagesFrom(stream=question.stream, start=low))
+
+
+async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int) -> int | None:
+    """None: this way is closed, or a copy answered that does not begin where the leader does."""
+    if not js.prefix.startswith("$JS."):
+        return None  # an import passes on one answer, and the count stands in the second
+    subject = f"{js.prefix}DIRECT.GET.{stream}"
+    replies = await js.pipeline.stream(subject, encoded({**wanted, "batch": 1}), within=js.timeout, ends=_ends)
+    if isinstance(replies, NoAnswer) or len(replies) != 2 or replies[-1].status != "204":
+        return None
+    if replies[0].headers.get("Nats-Sequence") != str(first):
+        return None
+    return int(replies[-1].headers["Nats-Num-Pending"]) + 1
+
+
+async def _everything(js: JetStream, question: MessagesFrom) -> int | None:
+    """From the beginning on that is what the subjects hold; too many subjects are not listed for it."""
+    asked = {"subjects_filter": question.filter}
+    said = await js.read(f"STREAM.INFO.{question.stream}", asked)
+    if isinstance(said, Refusal | NoAnswer) or said.get("total", 0) > PAGE:
+        return None
+    subjects: dict[str, int] = said["state"].get("subjects") or {}
+    return sum(subjects.values())
+
+
+async def holes(js: JetStream, question: Holes) -> dict[str, Any] | Refusal | NoAnswer:
+    said = await js.read(f"STREAM.INFO.{question.stream}", {"deleted_details": True})
+    if isinstance(said, Refusal | NoAnswer):
+        return said
+    return {"deleted": sorted(said["state"].get("deleted") or ())}
+
+
+async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | NoAnswer:
+    """Nobody but the messages themselves tells how large each of them is, so a few are read."""
+    info = await js.read(f"STREAM.INFO.{question.stream}")
+    if isinstance(info, Refusal | NoAnswer):
+        return info
+    first, last = int(info["state"]["first_seq"]), int(info["state"]["last_seq"])
+    in_file, size, number = info["config"].get("storage") != "memory", 0, 0
+    sequences = range(first, min(last + 1, first + READ))
+    subject = f"STREAM.MSG.GET.{question.stream}"
+    for said in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
+        if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+            continue
+        if isinstance(said, Refusal | NoAnswer):
+            return said
+        if size >= question.bytes:
+            return {"first": int(said["message"]["seq"]), "messages": number, "bytes": size}
+        size, number = size + _stored(said["message"], in_file=in_file), number + 1
+    if size >= question.bytes:
+        return {"first": sequences[-1] + 1, "messages": number, "bytes": size}
+    return {"first": None}
+
+
+async def largest(js: JetStream, question: Largest) -> dict[str, Any] | Refusal | NoAnswer:
+    info = await js.read(f"STREAM.INFO.{question.stream}")
+    if isinstance(info, Refusal | NoAnswer):
+        return info
+    last, first = int(info["state"]["last_seq"]), int(info["state"]["first_seq"])
+    sequences = range(max(first, last - question.newest + 1), last + 1)
+    subject, sizes = f"STREAM.MSG.GET.{question.stream}", []
+    for said in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
+        if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+            continue
+        if isinstance(said, Refusal | NoAnswer):
+            return said
+        sizes.append(sum(len(b64decode(said["message"].get(part) or "")) for part in ("hdrs", "data")))
+    return {"read": len(sizes), "larger": sum(one > question.above for one in sizes), "largest": max(sizes, default=0)}
+
+
+def _stored(message: Mapping[str, Any], *, in_file: bool) -> int:
+    """What a server counts for a message beside its payload: 30 bytes in a file and 4 for headers, 16 in memory."""
+    headers, data = (len(b64decode(message.get(part) or "")) for part in ("hdrs", "data"))
+    beside = 30 + (4 if headers else 0) if in_file else 16
+    return beside + len(message["subject"].encode()) + headers + data
+
+
+def _ends(reply: Any) -> bool:
+    return reply.status is not None and "Nats-Sequence" not in reply.headers

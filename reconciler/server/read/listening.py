@@ -1,0 +1,123 @@
+"""Hears what happens in an account without asking for anything: advisories, API audit events, writes to buckets.
+
+Nothing is requested, so nothing is written and an account at rest stays at rest. Only plain subscriptions are made, which
+die with the connection; whatever they miss meanwhile, the next full look finds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from pydantic_core import from_json
+
+from reconciler.changes.kind import Raw
+from reconciler.core.audit import SUBJECT, Event, client_of, event
+from reconciler.core.audit import Client as Speaker
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.pages import PAGES
+from reconciler.server.read.reach import ADVISORIES, HEARD
+from reconciler.server.wire.api import JetStream
+
+MOST = 5_000
+"""Changes that are remembered, to say who made them."""
+
+
+@dataclass(slots=True)
+class Ear:
+    """What was heard since somebody last looked, and what was changed since it began to listen."""
+
+    ours: Speaker
+    stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    """Something may be different."""
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+    changes: list[Event] = field(default_factory=list)
+    heard: int = 0
+    """Advisories that mattered."""
+    consumers: Collection[Raw] = ()
+    """Those that are looked at; others come and go all the time."""
+
+    async def advisory(self, msg: Msg) -> None:
+        if msg.subject == SUBJECT:
+            self._audited(msg.data)
+        elif (on := _subject_of(msg.data)) is not None:
+            self._stir(on)
+
+    def _audited(self, data: bytes) -> None:
+        """Reads and refusals change nothing; what we asked ourselves are reads."""
+        if client_of(data) == self.ours:
+            return
+        if (one := event(data)) is not None and self._stir(one.on) and len(self.changes) < MOST:
+            self.changes.append(one)
+
+    def _stir(self, on: Raw) -> bool:
+        if on.type == "consumer" and on not in self.consumers:
+            return False
+        self.heard += 1
+        self.stirred.set()
+        return True
+
+    async def written(self, _msg: Msg) -> None:
+        self.heard += 1
+        self.stirred.set()
+
+    async def ended(self) -> None:
+        self.closed.set()
+        self.stirred.set()
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.changes) >= MOST
+
+
+def _subject_of(data: bytes) -> Raw | None:
+    """The stream or consumer that came, changed or went; also without a request, as when nobody used it for long."""
+    try:
+        said = from_json(data)
+    except ValueError:
+        return None
+    kind = str(said.get("type", "")).rpartition(".")[2] if isinstance(said, dict) else ""
+    if kind == "stream_action":
+        return Raw("stream", (str(said.get("stream")),))
+    if kind in ("consumer_action", "consumer_pause"):
+        return Raw("consumer", (str(said.get("stream")), str(said.get("consumer"))))
+    return None
+
+
+async def listen(js: JetStream, nc: Client) -> Ear:
+    """Subscribed when this returns. Raises CannotContinue where this user may not hear advisories."""
+    ear = Ear(ours=Speaker(str(nc._server_info.get("server_name", "")), nc.client_id or 0))
+    nc._closed_cb = ear.ended  # nats-py takes it only when it connects
+    await nc.subscribe(ADVISORIES, cb=ear.advisory)
+    if await _is_refused(nc):
+        raise CannotContinue(_deaf())
+    for bucket, keys in HEARD.items():
+        await nc.subscribe(js.entry_subject(bucket, keys), cb=ear.written)
+    await nc.flush()
+    return ear
+
+
+async def _is_refused(nc: Client) -> bool:
+    before: Callable[[Exception], Awaitable[None]] = nc._error_cb
+    said: list[str] = []
+
+    async def hear(error: Exception) -> None:
+        said.append(str(error).lower())
+        await before(error)
+
+    nc._error_cb = hear
+    await nc.flush()
+    await nc.flush()  # the first one may overtake the subscription
+    nc._error_cb = before
+    return any("permissions violation for subscription" in one for one in said)
+
+
+def _deaf() -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code="DR111", name=PAGES["DR111"].name,
+        message=f"This user may not subscribe to {ADVISORIES}, so nobody tells when something changes.",
+        fix="Allow it, or look from time to time: `reconciler drift` without --watch.",
+    )  # fmt: skip

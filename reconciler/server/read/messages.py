@@ -1,0 +1,192 @@
+"""The messages of a stream between two sequences, exactly: none is missing because a copy lags behind, none comes twice.
+
+Direct batches are fast, but any replica or mirror answers them. What a copy has not got yet, the leader has; it is asked
+wherever a batch ends before the last sequence that is wanted. Neither leaves an event in an audit trail, so that a
+stream of such events can be followed without feeding it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.model.resource import Json
+from reconciler.server.read.read_kv import STALL, ends, is_unbroken
+from reconciler.server.wire.api import NO_MESSAGE, NO_STREAM, JetStream, NoAnswer, Refusal, encoded
+from reconciler.server.wire.pipeline import Reply, Silence
+
+BATCH, BYTES = 2_000, 4 << 20
+"""Of one direct batch."""
+LANES, LANE = 32, 64
+"""Requests at a time, and sequences that each goes through, where messages must be asked for one by one."""
+_OURS = frozenset({"Nats-Stream", "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp", "Nats-Num-Pending",
+                   "Nats-Last-Sequence", "Nats-UpTo-Sequence"})  # fmt: skip
+"""What the server adds to a message that it gives out."""
+_HEADER = re.compile(r"^([^:\r\n]+):[ \t]*([^\r\n]*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    sequence: int
+    time: str
+    """When the server stored it."""
+    subject: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    data: bytes = b""
+
+
+Problem = Refusal | NoAnswer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """What is wanted of a stream: the messages after one sequence, up to and with another."""
+
+    stream: str
+    after: int
+    upto: int
+    matching: str = ">"
+
+
+class Unreadable(Exception):
+    """A range cannot be read to its end; what came of it so far is not all."""
+
+
+class Gone(Unreadable):
+    """By the server's own word there is no more, now or later: the stream was deleted, made anew or set back."""
+
+
+async def last(js: JetStream, stream: str, matching: str = ">") -> Message | Problem | None:
+    """The newest that there is, as the leader knows it; None: none."""
+    return await _from_leader(js, stream, {"last_by_subj": matching})
+
+
+async def next_after(js: JetStream, stream: str, sequence: int, matching: str = ">") -> Message | Problem | None:
+    """The first one that is there after this sequence."""
+    return await _from_leader(js, stream, {"seq": sequence + 1, "next_by_subj": matching})
+
+
+async def at(js: JetStream, stream: str, sequence: int) -> Message | Problem | None:
+    return await _from_leader(js, stream, {"seq": sequence})
+
+
+async def since(js: JetStream, stream: str, time: str) -> Message | Problem | None:
+    """The first one that was stored then or later."""
+    return await _from_leader(js, stream, {"start_time": time})
+
+
+async def _from_leader(js: JetStream, stream: str, body: Mapping[str, Json]) -> Message | Problem | None:
+    said = await js.read(f"STREAM.MSG.GET.{stream}", body)
+    if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+        return None
+    return said if isinstance(said, Refusal | NoAnswer) else _told(said["message"])
+
+
+def _told(message: Mapping[str, Json]) -> Message:
+    lines = base64.b64decode(message.get("hdrs") or "").decode("utf-8", "replace")
+    return Message(
+        sequence=int(message["seq"]), time=str(message.get("time", "")), subject=str(message.get("subject", "")),
+        headers=dict(_HEADER.findall(lines)), data=base64.b64decode(message.get("data") or ""),
+    )  # fmt: skip
+
+
+def _given(reply: Reply) -> Message:
+    said = reply.headers
+    return Message(
+        sequence=int(said["Nats-Sequence"]), time=said.get("Nats-Time-Stamp", ""), subject=said.get("Nats-Subject", ""),
+        headers={key: value for key, value in said.items() if key not in _OURS}, data=reply.data,
+    )  # fmt: skip
+
+
+async def pages(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
+    """All of them, in order; raises Unreadable rather than leaving any out."""
+    ways = _batches if js.prefix.startswith("$JS.") else _one_by_one  # an import passes on one answer to a request
+    async for page in ways(js, wanted):
+        if page:
+            yield page
+
+
+async def _batches(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
+    done = wanted.after
+    while done < wanted.upto:
+        found = await _batch(js, wanted, done)
+        if found is None:
+            async for page in _one_by_one(js, Range(stream=wanted.stream, after=done, upto=wanted.upto,
+                                                    matching=wanted.matching)):  # fmt: skip
+                yield page
+            return
+        if not found:
+            found = await _missing(js, wanted, done)
+        yield [one for one in found if one.sequence <= wanted.upto]
+        done = found[-1].sequence if found else wanted.upto
+
+
+async def _batch(js: JetStream, wanted: Range, after: int) -> list[Message] | None:
+    """None: this way is closed. Empty: whoever answered has no more; a batch that was cut off counts as far as it goes."""
+    body = {"seq": after + 1, "batch": BATCH, "max_bytes": BYTES, "next_by_subj": wanted.matching}
+    replies = await js.pipeline.stream(f"{js.prefix}DIRECT.GET.{wanted.stream}", encoded(body), within=STALL, ends=ends)
+    if isinstance(replies, NoAnswer):
+        if replies.why in (Silence.NO_RESPONDERS, Silence.DENIED, Silence.TIMEOUT):
+            return None
+        raise Unreadable(str(replies))
+    *messages, end = replies
+    if end.status not in ("204", "404") or not is_unbroken(messages):
+        return None
+    return [_given(message) for message in messages]
+
+
+async def _missing(js: JetStream, wanted: Range, after: int) -> list[Message]:
+    """What the leader has next, where a copy had no more; empty: that was all, and the stream did get as far as that."""
+    found = await next_after(js, wanted.stream, after, wanted.matching)
+    if isinstance(found, Message):
+        return [found]
+    end = await ending(js, wanted.stream) if found is None else found
+    if not isinstance(end, Message):
+        raise _unreadable(wanted.stream, end)
+    if end.sequence < wanted.upto:
+        raise Gone(f"stream {wanted.stream} ends at {end.sequence}, and message {wanted.upto} had been seen")
+    return []
+
+
+def _unreadable(stream: str, said: Problem) -> Unreadable:
+    is_gone = isinstance(said, Refusal) and said.err_code == NO_STREAM
+    return Gone(f"stream {stream}: {said}") if is_gone else Unreadable(str(said))
+
+
+async def ending(js: JetStream, stream: str) -> Message | Problem:
+    """Where a stream ends, whether that message is still there or not. Leaves an event in an audit trail, so this is
+    asked only where nothing else tells."""
+    said = await js.read(f"STREAM.INFO.{stream}")
+    if isinstance(said, Refusal | NoAnswer):
+        return said
+    state = said["state"]
+    return Message(sequence=int(state.get("last_seq", 0)), time=str(state.get("last_ts", "")), subject="")
+
+
+async def _one_by_one(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
+    """From the leader, many at a time: where direct reading is off, refused, or broken off."""
+    done = wanted.after
+    for start in range(wanted.after, wanted.upto, LANES * LANE):
+        starts = range(start, min(start + LANES * LANE, wanted.upto), LANE)
+        lanes = [_lane(js, wanted, after, min(after + LANE, wanted.upto)) for after in starts]
+        found = [one for lane in await asyncio.gather(*lanes) for one in lane]
+        yield found
+        done = found[-1].sequence if found else done
+    if done < wanted.upto and any(one.sequence <= wanted.upto for one in await _missing(js, wanted, done)):
+        raise Unreadable(f"stream {wanted.stream} was made anew or set back while it was read")
+
+
+async def _lane(js: JetStream, wanted: Range, after: int, upto: int) -> list[Message]:
+    found: list[Message] = []
+    while after < upto:
+        one = await next_after(js, wanted.stream, after, wanted.matching)
+        if isinstance(one, Refusal | NoAnswer):
+            raise _unreadable(wanted.stream, one)
+        if one is None or one.sequence > upto:
+            break
+        found.append(one)
+        after = one.sequence
+    return found

@@ -1,0 +1,144 @@
+"""Which subjects each read and each step asks at: the one table behind printed permissions and the look before an apply.
+
+A test finds every endpoint that is written anywhere in this package here, and real users with exactly these
+permissions plan and apply without a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from reconciler.model.permissions import Need
+from reconciler.model.records import BUCKET
+from reconciler.model.wire import Call, Step
+from reconciler.server.read.observe import RESERVED
+from reconciler.server.wire.api import WHO, api_prefix
+
+LOOK = ("INFO", "STREAM.LIST", "STREAM.INFO.*", "CONSUMER.LIST.*", "CONSUMER.INFO.*.*")
+"""Names and configurations of the whole account; INFO one by one where a server is late for a list."""
+RECORDS = ("STREAM.MSG.GET.KV_{bucket}", "DIRECT.GET.KV_{bucket}")
+MEASURE = ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}", "DIRECT.GET.{stream}")
+"""What a change would lose: where a time or sequence lies, and how many messages follow."""
+TRAIL = ("DIRECT.GET.{stream}",)
+"""Who did it: a stream that captures audit events is read without leaving one."""
+CREATE = "STREAM.CREATE.KV_{bucket}"
+MEMORY = "lease, journal and records of apply"
+
+STEPS: Mapping[Call, tuple[str, ...]] = {
+    Call.STREAM_CREATE: ("STREAM.CREATE.{on}", "STREAM.INFO.{on}"),
+    Call.STREAM_UPDATE: ("STREAM.INFO.{on}", "STREAM.UPDATE.{on}"),
+    Call.STREAM_DELETE: ("STREAM.INFO.{on}", "STREAM.DELETE.{on}"),
+    Call.CONSUMER_CREATE: ("CONSUMER.CREATE.{on}", "CONSUMER.INFO.{on}"),
+    Call.CONSUMER_UPDATE: ("CONSUMER.INFO.{on}", "CONSUMER.CREATE.{on}"),
+    Call.CONSUMER_DELETE: ("CONSUMER.INFO.{on}", "CONSUMER.DELETE.{on}"),
+    Call.CONSUMER_PAUSE: ("CONSUMER.PAUSE.{on}",),
+    Call.CONSUMER_UNPIN: ("CONSUMER.UNPIN.{on}",),
+    Call.CONSUMER_READ: ("CONSUMER.INFO.{on}",),
+    Call.CONSUMER_RESET: ("CONSUMER.RESET.{on}",),
+    Call.QUEUE_READ: ("STREAM.INFO.{source}", "STREAM.INFO.{on}", "STREAM.MSG.GET.{on}"),
+    Call.QUEUE_SETTLE: ("STREAM.INFO.{source}", "STREAM.INFO.{on}", "STREAM.MSG.GET.{on}", "STREAM.UPDATE.{on}"),
+    Call.ENTRY_PUT: ("$KV.{on}", "STREAM.MSG.GET.KV_{stream}"),
+    Call.ENTRY_DELETE: ("$KV.{on}", "STREAM.MSG.GET.KV_{stream}"),
+    Call.GATE_CONSUMERS_GONE: ("CONSUMER.NAMES.{stream}",),
+    Call.GATE_REPLICAS_CURRENT: ("STREAM.INFO.{on}",),
+    Call.GATE_CONSUMER_EVERYWHERE: ("CONSUMER.INFO.{on}", "STREAM.MSG.GET.{stream}"),
+    Call.GATE_MIRROR_CAUGHT_UP: ("STREAM.INFO.{on}", "STREAM.INFO.{source}", "STREAM.MSG.GET.{source}"),
+    Call.GATE_MEMBERS_BACK: (),
+    Call.GATE_IN_FLIGHT_DONE: ("CONSUMER.INFO.{on}",),
+}
+ADVISORIES = "$JS.EVENT.ADVISORY.>"
+HEARD: Mapping[str, str] = {"static-consumer-groups": ">", "elastic-consumer-groups": ">", BUCKET: "owned.>"}
+"""Keys whose writes a watch hears, by bucket."""
+MEMBER = "CONSUMER.INFO.{stream}.{on}"
+CHANGES = "what apply changes"
+BACKUP = "STREAM.SNAPSHOT.{stream}"
+CHUNK = "$JS.SNAPSHOT.ACK.{stream}.>"
+"""Parts of a backup are acknowledged where the server says, which is under this."""
+AFTERWARDS: Mapping[int, tuple[str, ...]] = {
+    1: ("STREAM.NAMES", "STREAM.LIST"),
+    2: ("STREAM.NAMES", "STREAM.LIST", "CONSUMER.NAMES.{stream}", "CONSUMER.LIST.{stream}"),
+}
+"""The look when all is through, by what was made or deleted: a stream, or a consumer of one. NAMES on a single server."""
+LOOKED_AT_AFTERWARDS = frozenset({Call.STREAM_CREATE, Call.STREAM_UPDATE, Call.STREAM_DELETE,
+                                  Call.CONSUMER_CREATE, Call.CONSUMER_UPDATE, Call.CONSUMER_DELETE})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """Where the JetStream API answers, and where answers arrive."""
+
+    start: str = "$JS.API."
+    """What every endpoint begins with."""
+    inbox: str = "_INBOX"
+
+    @classmethod
+    def of(cls, domain: str | None, prefix: str | None, inbox: str) -> Self:
+        return cls(start=api_prefix(domain, prefix), inbox=inbox)
+
+    def subject(self, template: str, **names: str) -> str | None:
+        """None: not asked here, since an import passes on one answer and these have several."""
+        filled = template.format(**names)
+        if filled.startswith("DIRECT.") and not self.start.startswith("$JS."):
+            return None
+        elsewhere = self.start if self.start != "$JS.API." else ""
+        return (elsewhere if filled.startswith("$KV.") else self.start) + filled
+
+    def needs(self, why: str, templates: Iterable[str], **names: str) -> Iterator[Need]:
+        for template in templates:
+            if (subject := self.subject(template, **names)) is not None:
+                yield Need(subject=subject, why=why)
+
+    def looking(self) -> Iterator[Need]:
+        """For reading the account, as every plan begins."""
+        yield Need(subject=WHO, why="who we are")
+        yield from self.needs("what the account holds", LOOK)
+        for bucket in RESERVED:
+            yield from self.needs("what reconciler and groups remember", RECORDS, bucket=bucket)
+
+    def measuring(self, streams: Iterable[str]) -> Iterator[Need]:
+        for stream in streams:
+            yield from self.needs("what changes would lose", MEASURE, stream=stream)
+
+    def attributing(self, streams: Iterable[str]) -> Iterator[Need]:
+        for stream in streams:
+            yield from self.needs("who did it, from the audit trail", TRAIL, stream=stream)
+
+    def remembering(self, *keys: str, made: bool = False) -> Iterator[Need]:
+        """`keys` of the bucket that are written (none: any); `made`: it is there already."""
+        for key in keys or (">",):
+            yield from self.needs(MEMORY, ("$KV.{bucket}.{key}",), bucket=BUCKET, key=key)
+        yield from self.needs(MEMORY, RECORDS[:1], bucket=BUCKET)
+        if not made:
+            yield from self.needs(MEMORY, (CREATE,), bucket=BUCKET)
+
+    def carrying_out(self, steps: Iterable[Step]) -> Iterator[Need]:
+        for step in steps:
+            yield from self.needs(CHANGES, STEPS[step.call], **_names(step))
+            named = step.body.get("names") or step.body.get("partitions") or ()  # the members a gate waits for
+            yield from (need for name in named for need in self.needs(CHANGES, (MEMBER,), stream=step.on[0], on=name))
+
+    def verifying(self, steps: Iterable[Step]) -> Iterator[Need]:
+        for step in steps:
+            if step.call in LOOKED_AT_AFTERWARDS:
+                yield from self.needs("whether all is there afterwards", AFTERWARDS[len(step.on)], **_names(step))
+
+    def backing_up(self, streams: Iterable[str]) -> Iterator[Need]:
+        """For `apply --backup`."""
+        for stream in streams:
+            yield from self.needs("backups", (BACKUP,), stream=stream)
+            yield Need(subject=CHUNK.format(stream=stream), why="backups")
+
+    def hearing(self) -> Iterator[Need]:
+        """For `drift --watch`: what tells of changes, and writes to buckets as they pass."""
+        yield Need(subject=ADVISORIES, why="what changes, for --watch")
+        for bucket, keys in HEARD.items():
+            yield from self.needs("what changes, for --watch", ("$KV.{bucket}.{keys}",), bucket=bucket, keys=keys)
+
+    def answers(self) -> Need:
+        return Need(subject=f"{self.inbox}.>", why="answers")
+
+
+def _names(step: Step) -> dict[str, str]:
+    return {"on": ".".join(step.on), "stream": step.on[0], "source": step.body.get("from", "")}

@@ -1,0 +1,134 @@
+"""A stream as the server itself writes it down: its configuration and state, then its files as one archive in chunks.
+
+The server sends a window of chunks and waits for our acknowledgements, each to a subject that tells the chunk's size and
+number; the end is an empty message, which says so where something went wrong. A lost chunk shows in the numbers, and a
+torn archive in its frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from nats.aio.msg import Msg
+
+from reconciler.model.resource import Json
+from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
+
+CHUNK = 128 << 10
+QUIET = 10.0
+"""Seconds without a chunk after which nobody waits any more; the server gives up on us after five."""
+BEGINS = b"\xff\x06\x00\x00S2sTwO"
+"""Every archive's first frame."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What the server said of the stream, and what the archive is."""
+
+    head: Mapping[str, Json]
+    size: int
+    digest: str
+
+
+async def take(
+    js: JetStream, stream: str, into: BinaryIO, *, seen: Callable[[int], None] = lambda _: None
+) -> Taken | str:
+    """Writes the archive; or why there is none: an account that only imports the API gets none. `seen` hears how many
+    bytes have come."""
+    if not js.prefix.startswith("$JS."):
+        return (
+            "the server sends a backup within the account that holds the stream; back it up as a user of that account"
+        )
+    nc = js.pipeline.nc
+    chunks = _Chunks(into, seen)
+    inbox = nc.new_inbox()
+    subscription = await nc.subscribe(inbox, cb=chunks.arrived, pending_msgs_limit=0, pending_bytes_limit=0)
+    try:
+        await nc.flush()
+        body = {"deliver_subject": inbox, "chunk_size": CHUNK}
+        head = await js.request(f"STREAM.SNAPSHOT.{stream}", body, within=max(js.timeout, QUIET))
+        if isinstance(head, Refusal | NoAnswer):
+            return f"the server gave no snapshot: {head}"
+        return await chunks.all(head)
+    finally:
+        if not nc.is_closed:
+            await subscription.unsubscribe()
+
+
+@dataclass(slots=True)
+class _Chunks:
+    into: BinaryIO
+    seen: Callable[[int], None]
+    size: int = 0
+    number: int = 0
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
+    wrong: str | None = None
+    failed: OSError | None = None
+
+    async def arrived(self, message: Msg) -> None:
+        if self.over.is_set():
+            return
+        if message.data:
+            self.wrong = self.wrong or await self._stored(message)
+            if message.reply and self.wrong is None:
+                await message.respond(b"")
+        status = (message.headers or {}).get("Status", "204")
+        if not message.data and not status.startswith("2"):
+            said = (message.headers or {}).get("Description", "")
+            self.wrong = self.wrong or f"the server broke off: {status} {said}".rstrip()
+        if not message.data or self.wrong is not None:
+            self.over.set()
+        self.moved.set()
+
+    async def _stored(self, message: Msg) -> str | None:
+        self.number += 1
+        if message.reply and not message.reply.endswith(f".{len(message.data)}.{self.number}"):
+            return f"a part of it was lost on the way, before number {message.reply.rpartition('.')[2]}"
+        try:
+            await asyncio.to_thread(self._written, message.data)
+        except OSError as error:
+            self.failed = error
+            return "it could not be written"
+        except ValueError:
+            return "nobody waits for it any more"
+        self.size += len(message.data)
+        self.seen(self.size)
+        return None
+
+    def _written(self, data: bytes) -> None:
+        """Beside everything else: a disk may take its time, and a lease is renewed meanwhile."""
+        self.into.write(data)
+        self.digest.update(data)
+
+    async def all(self, head: Mapping[str, Json]) -> Taken | str:
+        while not self.over.is_set():
+            self.moved.clear()
+            try:
+                async with asyncio.timeout(QUIET):
+                    await self.moved.wait()
+            except TimeoutError:
+                return f"nothing came for {QUIET:g} s after {self.size:_} bytes"
+        if self.failed is not None:
+            raise self.failed
+        return self.wrong or Taken(head=head, size=self.size, digest=self.digest.hexdigest())
+
+
+def torn(archive: BinaryIO) -> str | None:
+    """What is wrong with an archive: it begins as one does, and its frames fit one another up to the very end."""
+    if archive.read(len(BEGINS)) != BEGINS:
+        return "it does not begin as a snapshot does"
+    place = len(BEGINS)
+    end = archive.seek(0, 2)
+    while place < end:
+        archive.seek(place)
+        frame = archive.read(4)
+        place += 4 + int.from_bytes(frame[1:4], "little")
+        if len(frame) < 4 or place > end:
+            return "it ends in the middle of a frame"
+    return None

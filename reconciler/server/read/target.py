@@ -1,0 +1,104 @@
+"""Where we work: version, API level, account and cluster, as told by whoever answers the API.
+
+Through a leaf node the connection shows the leaf's version and cluster while the hub answers; a field sent on the
+strength of the connection's version would be dropped by an older hub without a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from reconciler.model.resource import Json
+from reconciler.model.wire import Target, Version
+from reconciler.server.wire.api import Answer, JetStream
+
+LEVELS = {
+    1: Version(2, 11, 0), 2: Version(2, 12, 0), 3: Version(2, 12, 5), 4: Version(2, 14, 0), 5: Version(2, 15, 0),
+}  # fmt: skip
+"""The first version of each API level."""
+LEADERS_ASKED = 16
+_HIDDEN = "[REDACTED]"
+
+
+async def leader_versions(js: JetStream, streams: Mapping[str, Mapping[str, Json]]) -> list[Version]:
+    """Versions of the servers that lead streams: STREAM.INFO tells (`_nats.ver`), STREAM.LIST does not."""
+    one_each = {_leader(item): name for name, item in streams.items()}
+    asked = list(one_each.values())[:LEADERS_ASKED]
+    answers = await asyncio.gather(*(js.read(f"STREAM.INFO.{name}") for name in asked))
+    found = []
+    for said in answers:
+        with suppress(KeyError, ValueError):  # silent or refused; an INFO without the key
+            if isinstance(said, Mapping):
+                found.append(Version.parse(said["config"]["metadata"]["_nats.ver"]))
+    return found
+
+
+def _leader(stream: Mapping[str, Json]) -> str:
+    return str((stream.get("cluster") or {}).get("leader"))
+
+
+def target(
+    js: JetStream,
+    info: Answer,
+    who: Mapping[str, Json] | None,
+    streams: Mapping[str, Mapping[str, Json]],
+    versions: Iterable[Version],
+) -> Target:
+    usage = dict(info) if isinstance(info, Mapping) else {}
+    limits = usage.pop("limits", None) or {}
+    connected = None if js.is_elsewhere else _connected(js)
+    told = int((usage.get("api") or {}).get("level", 0)) or None
+    version = _lowest(list(versions), told, connected)
+    data, server = ((who or {}).get(part) or {} for part in ("data", "server"))
+    cluster = _cluster(streams.values()) or (None if js.is_elsewhere or streams else server.get("cluster"))
+    return Target(
+        version=version,
+        level=_level(told, version),
+        account=data.get("account"),
+        user=user_of(data, js.pipeline.nc.options.get("token")),
+        domain=usage.get("domain") or js.domain,
+        cluster=cluster,
+        peers=None if cluster or (js.is_elsewhere and not streams) else 1,
+        server=js.pipeline.server_id,
+        at=server.get("time"),
+        limits=limits,
+        usage=usage,
+    )
+
+
+def user_of(told: Mapping[str, Json], token: str | None) -> str | None:
+    """Who logged in by a token has no name: until 2.11.1 servers tell the token itself for it, and then that they do not."""
+    user = told.get("user")
+    return None if not user or user in (token, _HIDDEN) else str(user)
+
+
+def level_of(version: Version) -> int:
+    return max((level for level, first in LEVELS.items() if first <= version), default=0)
+
+
+def _level(told: int | None, version: Version) -> int:
+    """The meta leader tells its own level; where an older server leads something, that server's counts. A server newer
+    than this table knows its level best."""
+    if told is None:
+        return level_of(version)
+    return told if version >= LEVELS[max(LEVELS)] else min(told, level_of(version))
+
+
+def _lowest(leaders: list[Version], level: int | None, connected: Version | None) -> Version:
+    """Mixed versions count as the lowest; a connection whose version cannot have this API level is not who answers."""
+    fits = connected is not None and (level is None or level_of(connected) == level or level not in LEVELS)
+    seen = leaders or ([connected] if connected is not None and fits else [])
+    if level in LEVELS and all(level_of(version) > level for version in seen):
+        seen.append(LEVELS[level])
+    return min(seen, default=LEVELS[max(LEVELS)])
+
+
+def _connected(js: JetStream) -> Version:
+    server = js.pipeline.nc.connected_server_version
+    return Version(server.major, server.minor, server.patch)
+
+
+def _cluster(streams: Iterable[Mapping[str, Json]]) -> str | None:
+    return next((name for item in streams if (name := (item.get("cluster") or {}).get("name"))), None)

@@ -1,0 +1,1 @@
+"""Bucket `reconciler` of the account: records, leases and the journal."""

@@ -1,0 +1,146 @@
+"""Writes the journal of a run into bucket `reconciler`, and reads those that are kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
+from reconciler.memory import journal
+from reconciler.memory import run_changes as changed
+from reconciler.memory.journal import Run
+from reconciler.memory.lease import Held, Holder, found, lease_key
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry
+from reconciler.server.read import settled
+from reconciler.server.read.read_kv import entry, names
+from reconciler.server.remember import room
+from reconciler.server.wire.api import JetStream, NoAnswer, Put, Refusal, Stored
+
+Stamped = tuple[Entry, str] | Refusal | NoAnswer | None
+
+
+HEADROOM = 1 << 10
+"""Bytes of a message that are not the entry itself."""
+
+
+async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
+    """Before the first step, so that a run which is cut off can be seen."""
+    chunks = _chunked(js, changed.changes(plan))
+    kept = chunks if len(chunks) <= journal.MOST else []
+    begun = journal.begun(holder, plan, len(kept) or None)
+    puts = [_put(js, journal.changes_key(number, at), chunk) for at, chunk in enumerate(kept)]
+    return _first_not_written(await asyncio.gather(_put(js, journal.begun_key(number), journal.encoded(begun)), *puts))
+
+
+async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
+    """The end is written last: where it stands, all of its steps do, or none are said to."""
+    steps = journal.steps(finished)
+    chunks = _chunked(js, steps) if steps else []
+    written = [_put(js, journal.steps_key(number, at), chunk) for at, chunk in enumerate(chunks)]
+    unwritten = _first_not_written(await asyncio.gather(*written))
+    ended = journal.ended(finished, 0 if unwritten else len(chunks))
+    unwritten = _first_not_written([await _put(js, journal.ended_key(number), journal.encoded(ended))]) or unwritten
+    await room.prune(js)
+    return unwritten
+
+
+def _chunked(js: JetStream, said: Mapping[str, Json]) -> list[bytes]:
+    """As large as the journal has them, unless the server takes less at once."""
+    most = max(js.pipeline.nc.max_payload - HEADROOM, HEADROOM)
+    return journal.chunked(journal.encoded(said), min(journal.CHUNK, most))
+
+
+def _first_not_written(answers: Iterable[Put]) -> Diagnostic | None:
+    said = next((one for one in answers if not isinstance(one, Stored)), None)
+    return None if said is None else _not_written(said)
+
+
+async def _put(js: JetStream, key: str, value: bytes) -> Put:
+    return await settled.put(js, BUCKET, key, value, expected_revision=0)
+
+
+def _not_written(said: Put) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE203", name="journal-not-written",
+        message=f"what this run did is not in the journal: {said}",
+        fix=room.way_out(said, f"allow publishing to $KV.{BUCKET}.>"),
+    )  # fmt: skip
+
+
+async def runs(js: JetStream) -> list[Run] | Refusal | NoAnswer:
+    """All that are kept, newest first."""
+    keys = await names(js, BUCKET, f"$KV.{BUCKET}.{journal.PREFIX}.>")
+    if not isinstance(keys, list):
+        return keys
+    numbers = sorted({number for key in keys if (number := journal.number_of(key)) is not None}, reverse=True)
+    return await _read(js, numbers)
+
+
+async def run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
+    """One with its steps; None: no such run."""
+    runs = await _read(js, [number])
+    if not isinstance(runs, list):
+        return runs
+    if not runs:
+        return None
+    return await in_full(js, runs[0])
+
+
+async def in_full(js: JetStream, run: Run) -> Run:
+    """With what became of its steps, and what it was to change."""
+    steps, changes = await asyncio.gather(
+        _whole(js, [journal.steps_key(run.number, at) for at in journal.chunks_of(run.ended, "chunks")]),
+        _whole(js, [journal.changes_key(run.number, at) for at in journal.chunks_of(run.begun, "changes")]),
+    )
+    return replace(
+        run,
+        steps=journal.steps_told(steps) if steps else {},
+        changes=journal.changes_told(changes) if changes else None,
+    )
+
+
+async def _whole(js: JetStream, keys: Sequence[str]) -> bytes:
+    """Nothing where a part is missing."""
+    parts = await asyncio.gather(*(entry(js, BUCKET, key) for key in keys))
+    values = [part.value for part in parts if isinstance(part, Entry)]
+    return b"".join(values) if len(values) == len(keys) else b""
+
+
+async def _read(js: JetStream, numbers: Iterable[int]) -> list[Run] | Refusal | NoAnswer:
+    found: list[Run] = []
+    for one in await asyncio.gather(*(_one(js, number) for number in numbers)):
+        if isinstance(one, Refusal | NoAnswer):
+            return one
+        if one is not None:
+            found.append(one)
+    return found
+
+
+async def _one(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
+    begun, ended = await asyncio.gather(
+        entry(js, BUCKET, journal.begun_key(number)), entry(js, BUCKET, journal.ended_key(number))
+    )
+    if not isinstance(begun, Entry):
+        return begun
+    if isinstance(ended, Refusal | NoAnswer):
+        return ended
+    if begun.deleted:
+        return None
+    said = journal.told(begun.value)
+    if ended is None:
+        return Run(number=number, begun=said, at=begun.stored, is_running=await _is_running(js, said))
+    return Run(number=number, begun=said, at=begun.stored, ended=journal.told(ended.value), until=ended.stored)
+
+
+async def _is_running(js: JetStream, begun: dict[str, object]) -> bool:
+    topology = str(begun.get("topology"))
+    there = await entry(js, BUCKET, lease_key(topology))
+    if isinstance(there, Refusal | NoAnswer):
+        return False
+    holder = found(there, topology)
+    return isinstance(holder, Held) and holder.holder.run == begun.get("run")

@@ -1,0 +1,313 @@
+"""Holds the leases of a run: taken by compare-and-set, gone by the server's clock, renewed beside the work.
+
+The server drops a lease a whole term after the last renewal reached it. Our own deadline counts from before that
+renewal was sent and ends a little earlier, so whoever was suspended finds it over before anything is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from reconciler.memory.lease import Found, Free, Held, Holder, Ours, encode_holder, found, lease_key
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.records import BUCKET
+from reconciler.server.read.read_kv import entry
+from reconciler.server.remember.room import STORES_NOTHING, VANISHES, way_out
+from reconciler.server.wire.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored, passes
+from reconciler.server.wire.pipeline import ForNow
+
+GIVEN_BACK = VANISHES
+"""Who takes the lease before that expects the marker's revision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    ttl: int = 20
+    """Seconds after which a lease that nobody renews is free. Whole ones: servers know no others."""
+    every: float = 5
+    """Seconds between renewals."""
+    grace: float = 5
+    """Seconds beyond somebody else's term for which it is still waited."""
+
+    @classmethod
+    def usual(cls) -> Terms:
+        """Those of everybody, unless the environment asks for a longer or shorter term (tests do)."""
+        said = os.environ.get("RECONCILER_LEASE_TTL", "")
+        return cls(ttl=int(said), every=int(said) / 4) if said.isdecimal() and int(said) > 0 else cls()
+
+    @property
+    def trusted(self) -> float:
+        """How long we believe in it ourselves; the rest is for what is under way when that ends."""
+        return self.ttl * 0.9
+
+    @property
+    def patience(self) -> float:
+        """How long we wait for somebody else: by then whoever does not renew has lost it."""
+        return self.ttl + self.grace
+
+
+def now() -> float:
+    """A clock that nobody sets, and that goes on while the machine is asleep."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+WENT_BACK = (
+    f"bucket {BUCKET} went back while this ran: its server has lost what was written last, as after a power cut. What is noted "
+    "there of this run may be gone; the next plan shows what is left to do"
+)
+
+
+@dataclass(slots=True)
+class _Lease:
+    revision: int
+    until: float
+    unanswered: float | None = None
+    """When the first renewal was sent of those that nobody answered since."""
+    refused: str = ""
+    """What was said to the last renewal, and what to do about it."""
+
+
+@dataclass(slots=True)
+class _Unmoved:
+    """Somebody else's lease while nobody renews it."""
+
+    revision: int = 0
+    since: float = 0.0
+
+    def see(self, revision: int) -> None:
+        if revision != self.revision:
+            self.revision, self.since = revision, now()
+
+    @property
+    def seconds(self) -> float:
+        return now() - self.since if self.revision else 0.0
+
+
+MEND = (
+    f"allow publishing to $KV.{BUCKET}.> and $JS.API.STREAM.MSG.GET.KV_{BUCKET}; if the bucket was made or edited by hand, its "
+    f"stream needs subjects [$KV.{BUCKET}.>] and allow_msg_ttl, and room"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Leases cannot be had here at all."""
+
+    why: str
+    fix: str = MEND
+
+
+class Leases:
+    """Those of one run; `lost` says why nothing may be written any more."""
+
+    def __init__(self, js: JetStream, holders: Mapping[str, Holder], terms: Terms, stop: asyncio.Event) -> None:
+        self._js, self._holders, self._terms, self._stop = js, holders, terms, stop
+        self._held: dict[str, _Lease] = {}
+        self._lost: str | None = None
+        self._confirmed_at = js.pipeline.connection
+        """The connection over which the leases were last renewed."""
+        self._hurry = asyncio.Event()
+        self.waited = False
+        """Somebody else had one of them."""
+        self.number = 0
+        """Unlike that of every other run in this account, and higher than those before: a revision of the bucket."""
+
+    def lost(self) -> str | None:
+        if self._lost is None and BUCKET in self._js.went_back:
+            self._lost = WENT_BACK
+        for topology, lease in self._held.items():
+            if self._lost is None and now() >= lease.until:
+                self._lost = f"the lease of topology {topology} was not renewed in time{lease.refused}"
+        return self._lost
+
+    def hinders(self) -> str | None:
+        """Why no write may be sent; for now also where nobody asked yet over this connection: a server that was away may
+        come back with a bucket in which the lease, and what we wrote since, is not."""
+        if (lost := self.lost()) is not None:
+            return lost
+        if self._confirmed_at is self._js.pipeline.connection:
+            return None
+        self._hurry.set()
+        return ForNow("the lease is to be renewed first, over this connection")
+
+    async def take(self, tell: Callable[[str], None]) -> Unavailable | None:
+        """All of them, in an order that everybody keeps to, so that two never wait for one another."""
+        deadline = now() + self._terms.patience
+        for topology in sorted(self._holders):
+            if unavailable := await self._take(topology, deadline, tell):
+                return unavailable
+        self.number = min(lease.revision for lease in self._held.values())
+        return None
+
+    async def _take(self, topology: str, deadline: float, tell: Callable[[str], None]) -> Unavailable | None:
+        told, unmoved = "", _Unmoved()
+        while True:
+            before = now()
+            there: Found | Put = await self._look(topology)
+            if isinstance(there, Free | Ours):  # ours: the answer to an earlier try was lost
+                said = await self._put(topology, there.revision)
+                if isinstance(said, Stored):
+                    self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
+                    return None
+                self.waited = self.waited or isinstance(
+                    said, Conflict
+                )  # who came in between may be gone by the next look
+                if why := _never(said):
+                    return Unavailable(why, way_out(said, MEND))
+                there = said
+            elif isinstance(there, Held):
+                unmoved.see(there.revision)
+                if str(there.holder) != told:
+                    told, self.waited = str(there.holder), True
+                    tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
+            elif isinstance(there, Refusal | NoAnswer) and (why := _never(there)):
+                return Unavailable(why)
+            if self._stop.is_set():
+                return Unavailable("the run was stopped before it had the lease")
+            if now() >= deadline:
+                outlasts = unmoved.seconds > self._terms.ttl
+                raise CannotContinue(_still_held(topology, there, self._terms, outlasts=outlasts))
+            await asyncio.sleep(0.2)
+
+    async def keep(self) -> None:
+        """Renews until cancelled or lost; sooner again when a renewal did not come through."""
+        while self.lost() is None:
+            self._hurry.clear()
+            over = await self._js.pipeline.connected()
+            renewed = await asyncio.gather(*map(self._renew, tuple(self._held)))
+            if all(renewed) and over is self._js.pipeline.connection:
+                self._confirmed_at = over
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._terms.every if all(renewed) else self._terms.every / 10):
+                    await self._hurry.wait()
+        self._stop.set()
+
+    async def _renew(self, topology: str) -> bool:
+        lease, before = self._held[topology], now()
+        said = await self._put(topology, lease.revision)
+        if isinstance(said, Stored):
+            self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
+            return True
+        lease.refused = _refused(said)
+        if isinstance(said, NoAnswer) and said.outcome_unknown and lease.unanswered is None:
+            lease.unanswered = before
+        if isinstance(said, Conflict) or (isinstance(said, NoAnswer) and said.outcome_unknown):
+            self._see(topology, lease, await self._look(topology))
+        return False
+
+    def _see(self, topology: str, lease: _Lease, there: Found | Refusal | NoAnswer) -> None:
+        """After a renewal that came to nothing, or whose answer did not come."""
+        if isinstance(there, Ours) and there.revision != lease.revision:
+            if lease.unanswered is not None:  # one of those arrived, and none before the first of them was sent
+                lease.until = max(lease.until, lease.unanswered + self._terms.trusted)
+            lease.revision, lease.unanswered = there.revision, None
+        elif isinstance(there, Held):
+            self._lost = f"the lease of topology {topology} was taken over by {there.holder}"
+        elif isinstance(there, Free):
+            self._lost = f"the lease of topology {topology} ran out, or was removed by `reconciler unlock`"
+
+    async def give_back(self) -> None:
+        if self.lost() is None:
+            await asyncio.gather(*map(self._give_back, self._held))
+
+    async def _give_back(self, topology: str) -> None:
+        said = await self._put(topology, self._held[topology].revision, b"", GIVEN_BACK)
+        if isinstance(said, Conflict) and isinstance(there := await self._look(topology), Ours):
+            await self._put(topology, there.revision, b"", GIVEN_BACK)  # a renewal was under way when the block ended
+
+    async def _look(self, topology: str) -> Found | Refusal | NoAnswer:
+        there = await entry(self._js, BUCKET, lease_key(topology))
+        if isinstance(there, Refusal | NoAnswer):
+            return there
+        return found(there, topology, self._holders[topology].run)
+
+    async def _put(
+        self, topology: str, revision: int, value: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Put:
+        said = encode_holder(self._holders[topology]) if value is None else value
+        term = {"Nats-TTL": f"{self._terms.ttl}s"}
+        return await self._js.put_entry(
+            BUCKET, lease_key(topology), said, expected_revision=revision, headers=headers or term
+        )
+
+
+@asynccontextmanager
+async def leased(
+    js: JetStream,
+    holders: Iterable[Holder],
+    *,
+    terms: Terms | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    stop: asyncio.Event | None = None,
+) -> AsyncIterator[Leases | Unavailable]:
+    """Held inside the block and given back after it; nobody waits any more once `stop` is set, which is also set when one
+    is lost. Raises CannotContinue while somebody else has one."""
+    terms = terms or Terms.usual()
+    beside = js.beside(within=terms.every)
+    leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, stop or asyncio.Event())
+    keeping = asyncio.create_task(leases.keep())
+    try:
+        unavailable = await leases.take(tell)
+        yield unavailable or leases
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await leases.give_back()
+        await beside.close()
+
+
+def _refused(said: Put) -> str:
+    """Behind "not renewed in time"; what a conflict means is seen in the bucket."""
+    if why := _never(said):
+        return f": {why}; {way_out(said, MEND)}"
+    if isinstance(said, NoAnswer) and said.why is Silence.TIMEOUT:
+        return f": {said}. Where anything else is answered, {STORES_NOTHING}"
+    return f": {said}" if isinstance(said, NoAnswer | Refusal) else ""
+
+
+def _never(said: Put | Refusal | NoAnswer) -> str | None:
+    """Why trying again is no use. That there is no bucket is said by a server that leads the cluster since a moment ago, and
+    has not heard of it yet: leases are taken where it is there."""
+    if isinstance(said, Refusal) and said.err_code == NO_STREAM:
+        return None
+    return str(said) if isinstance(said, Refusal | NoAnswer) and not passes(said) else None
+
+
+def _still_held(topology: str, there: Found | Put, terms: Terms, *, outlasts: bool) -> Diagnostic:
+    """`outlasts`: nobody renewed it for longer than a lease lasts, and the server did not remove it."""
+    fix = "Apply again; others may be applying one after the other, or bucket reconciler has no leader."
+    if isinstance(there, Held):
+        message = f"Topology {topology} is being applied by {there.holder}, and still was after {terms.patience:g} s."
+        fix = "Wait for it and apply again. If that process is gone and the lease stays: reconciler unlock PATHS"
+        if outlasts:
+            message += " Nobody renewed its lease meanwhile, and yet the server has not removed it."
+            fix = f"Most likely {STORES_NOTHING}. Then apply again. Otherwise: reconciler unlock PATHS"
+    else:
+        why = f": {there}" if isinstance(there, Refusal | NoAnswer) else ""
+        message = f"The lease of topology {topology} could not be taken within {terms.patience:g} s{why}."
+        if isinstance(there, NoAnswer) and there.why is Silence.TIMEOUT:
+            fix = f"Most likely {STORES_NOTHING}. Then apply again."
+    message += " Nothing was changed."
+    return Diagnostic(severity=Severity.ERROR, code="LE202", name="lease-held", message=message, fix=fix)
+
+
+def unavailable(why: Unavailable) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE201", name="no-lease", fix=why.fix,
+        message=f"applied without a lease, so that others may have applied at the same time, and without a journal: {why.why}",
+    )  # fmt: skip
+
+
+def indispensable(why: Unavailable) -> Diagnostic:
+    """What cannot be taken back is done under a lease or not at all."""
+    return Diagnostic(
+        severity=Severity.ERROR, code="LE206", name="lease-needed", fix=why.fix,
+        message=f"This plan deletes, replaces or gives up messages, which takes a lease, and none can be had: {why.why}. "
+        "Nothing was changed.",
+    )  # fmt: skip

@@ -1,0 +1,164 @@
+"""What we remember, kept in KV bucket `reconciler` of the account itself: one entry per resource a topology owns.
+
+Nothing is written on the objects: an extra metadata key would make an application's own identical create fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+
+from reconciler.core.saved import ID_KEY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.records import BUCKET, Owned, decode_key, encode_key, encode_owned
+from reconciler.model.resource import Address, Json
+from reconciler.model.wire import Snapshot, Target
+from reconciler.server.read import settled
+from reconciler.server.remember.room import way_out
+from reconciler.server.wire.api import (
+    NO_PEERS,
+    Answer,
+    Conflict,
+    JetStream,
+    NoAnswer,
+    Pauses,
+    Put,
+    Refusal,
+    Silence,
+    Stored,
+    passes,
+)
+
+STREAM = f"KV_{BUCKET}"
+EXISTS = 10058
+TOO_FEW_PEERS = frozenset({NO_PEERS, 10074})
+ROOM = 64 << 20
+"""Bytes reserved where the account wants every stream bounded: some 100,000 records."""
+
+NotStored = Conflict | Refusal | NoAnswer
+Record = Owned | None
+"""What to remember of an address; None: nothing any more."""
+
+
+def revisions(snapshot: Snapshot) -> dict[Address, int]:
+    """The revision each record's key stands at, deletion markers included."""
+    entries = snapshot.entries.get(BUCKET, {}).items()
+    return {address: one.revision for key, one in entries if (address := decode_key(key)) is not None}
+
+
+def next_revision(snapshot: Snapshot) -> int:
+    """The one that an entry has which is written after `ensure`, unless somebody else has written there since."""
+    state = snapshot.streams.get(STREAM, {}).get("state") or {}
+    return int(state.get("last_seq", 0)) + (ID_KEY not in snapshot.entries.get(BUCKET, {})) + 1
+
+
+async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
+    """The bucket and its id, made on the first apply; or why this user cannot have them, which stops nothing else."""
+    if STREAM not in snapshot.streams:
+        said = await _create(js, snapshot.target)
+        if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
+            return _cannot(said, "the bucket could not be created")
+    if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
+        return await _identify(js)
+    return None
+
+
+async def _create(js: JetStream, target: Target) -> Answer:
+    """Three replicas where there are three peers. A cluster tells nobody how many it has, so it is asked to try."""
+    replicas = 1 if target.peers is not None and target.peers < 3 else 3
+    said = await _made(js, _bucket(target, replicas))
+    if isinstance(said, Refusal) and said.err_code in TOO_FEW_PEERS and replicas > 1:
+        said = await _made(js, _bucket(target, 1))
+    return said
+
+
+async def _made(js: JetStream, config: Mapping[str, Json]) -> Answer:
+    async def there() -> Answer | None:
+        seen = await js.read(f"STREAM.INFO.{STREAM}")
+        return seen if isinstance(seen, Mapping) else None
+
+    return await settled.written(js, lambda: js.write(f"STREAM.CREATE.{STREAM}", config, level=1), there)
+
+
+async def _identify(js: JetStream) -> Diagnostic | None:
+    """The id; whoever comes first decides it. In a cluster the new bucket may take a moment to listen."""
+    pauses = Pauses(js.patience)
+    while isinstance(said := await _put_id(js), Refusal | NoAnswer):
+        if not (passes(said) and await pauses.rest()):
+            return _cannot(said, "the bucket's id could not be written")
+    return None
+
+
+async def _put_id(js: JetStream) -> Put:
+    return await js.put_entry(BUCKET, ID_KEY, secrets.token_hex(16).encode(), expected_revision=0)
+
+
+def _bucket(target: Target, replicas: int) -> dict[str, Json]:
+    bound = {"max_bytes": ROOM} if target.limits.get("max_bytes_required") else {}
+    return {
+        "name": STREAM, "subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, "discard": "new",
+        "allow_rollup_hdrs": True, "deny_delete": True, "allow_direct": True, "allow_msg_ttl": True,
+        "num_replicas": replicas, **bound,
+    }  # fmt: skip
+
+
+def _cannot(said: Refusal | NoAnswer, what: str) -> Diagnostic:
+    """Who may not, or has no room, goes on without. Where it may be there in a moment somebody else may be at work, and
+    only the bucket keeps two apart."""
+    if passes(said):
+        message = f"Bucket {BUCKET}, which keeps two applies apart, cannot be used yet: {what} ({said}). Nothing else was changed."
+        fix = f"Apply again when the server answers: nats stream info {STREAM}"
+        raise CannotContinue.because("LE105", "ledger-unreadable", message, fix=fix)
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
+        message=f"what is applied cannot be remembered as ours: {what}: {said}; drift and removals need that",
+        fix=f"allow publishing to $JS.API.STREAM.CREATE.{STREAM} and $KV.{BUCKET}.>",
+    )  # fmt: skip
+
+
+async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping[Address, int]) -> list[Diagnostic]:
+    """Write or drop many records at once, each expecting the revision it was read at (`known`; absent: no entry).
+
+    Losing a record costs three-way drift, never data: what could not be written is reported, and nothing fails.
+    """
+    writes = (_write(js, address, record, known.get(address, 0)) for address, record in records.items())
+    said = await asyncio.gather(*writes)
+    unwritten: dict[tuple[bool, object], list[tuple[Address, NotStored]]] = {}
+    for (address, record), put in zip(records.items(), said, strict=True):
+        if not isinstance(put, Stored):
+            unwritten.setdefault((record is None, _sort(put)), []).append((address, put))
+    return [_not_written(those, is_left=is_left) for (is_left, _), those in unwritten.items()]
+
+
+def _sort(said: NotStored) -> object:
+    """What answers have in common that differ in the key or revision they name."""
+    if isinstance(said, NoAnswer):
+        return str(said) if said.why is Silence.UNSENT else said.why  # why nothing was sent is a sort by itself
+    return said.err_code if isinstance(said, Refusal) else Conflict
+
+
+async def _write(js: JetStream, address: Address, record: Record, revision: int) -> Put:
+    """What stands there already was written all the same, or by an apply we waited for."""
+    key = encode_key(address)
+    if record is None:
+        return await settled.delete(js, BUCKET, key, expected_revision=revision)
+    value = json.dumps(encode_owned(record), separators=(",", ":"), ensure_ascii=False).encode()
+    return await settled.put(js, BUCKET, key, value, expected_revision=revision, whoever=True)
+
+
+def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -> Diagnostic:
+    """One for all of a sort, in the words of the first: a lost lease is one, however much was applied. `is_left`: it is a
+    record that was to go."""
+    address, said = those[0]
+    what, nor, again = (
+        ("done, but still remembered as ours", "so are", "apply again, which forgets it")
+        if is_left
+        else ("applied, but not remembered as ours", "nor are", "apply again; what is not remembered will be adopted")
+    )
+    others = f" ({nor} {len(those) - 1:_} others)" if those[1:] else ""
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
+        message=f"{what}{others}: {said}", fix=way_out(said, again),
+    )  # fmt: skip

@@ -1,0 +1,94 @@
+"""Keeps bucket `reconciler` from filling up: old runs go first. And says what to do where it takes nothing more.
+
+A bucket that is full takes no lease either, so this needs none: the newest run of every topology stays, and with it any
+that is under way. What goes is replaced by a marker that is smaller, which a full bucket takes all the same, and that
+vanishes by itself; so no other permission is needed than writing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from reconciler.memory import journal
+from reconciler.model.records import BUCKET
+from reconciler.model.resource import Json
+from reconciler.model.wire import Snapshot
+from reconciler.server.read.read_kv import entries
+from reconciler.server.wire.api import JetStream, NoAnswer, Put, Refusal
+
+AMPLE = 1 << 30
+"""Bytes that count as room where the bucket has no bound of its own."""
+FULL = frozenset({10077, 10047, 10002})
+"""The stream stores nothing more; the server or the account has no storage left."""
+FULL_DISK = (
+    "make room on the server's disk, which is full (its log says more where it is not), and start that server again if it "
+    "still stores nothing then"
+)
+STORES_NOTHING = (
+    f"the server that leads bucket {BUCKET} answers and stores nothing, as it does once its disk was full: see its log, make "
+    "room, and start it again"
+)
+VANISHES = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
+"""A marker that vanishes by itself."""
+
+
+def way_out(said: Put | Refusal | NoAnswer, otherwise: str) -> str:
+    """What to do about a write that was refused."""
+    if not isinstance(said, Refusal):
+        return otherwise
+    if said.is_for_want_of_disk:
+        return FULL_DISK
+    if said.err_code not in FULL:
+        return otherwise
+    return (
+        f"give bucket {BUCKET} room: raise max_bytes of stream KV_{BUCKET}, or the account's storage; or delete its keys "
+        f"{journal.PREFIX}.>, which is the history of old runs"
+    )
+
+
+async def make_room(js: JetStream, snapshot: Snapshot) -> None:
+    """Before a lease is asked for, where what was read says that it may be refused."""
+    info = snapshot.streams.get(f"KV_{BUCKET}")
+    if info is not None and _is_short(info):
+        await prune(js)
+
+
+async def prune(js: JetStream) -> None:
+    """Fewer and fewer runs of each topology, until the bucket is at most half full. What stays, the next run removes."""
+    kept = journal.KEPT
+    while (info := await _info(js)) is not None:
+        is_short, keys = _is_short(info), _keys(info)
+        if is_short or len({*map(journal.number_of, keys)}) > kept:
+            await _drop(js, journal.outdated(keys, await _topologies(js, info), kept))
+        if not is_short or kept == 1:
+            return
+        kept //= 2
+
+
+async def _info(js: JetStream) -> Mapping[str, Json] | None:
+    stream = f"KV_{BUCKET}"
+    said = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": f"$KV.{BUCKET}.{journal.PREFIX}.>"})
+    return said if isinstance(said, Mapping) else None
+
+
+def _is_short(info: Mapping[str, Json]) -> bool:
+    most = info["config"].get("max_bytes", -1)
+    return bool(2 * info["state"]["bytes"] > (most if most > 0 else AMPLE))
+
+
+def _keys(info: Mapping[str, Json]) -> list[str]:
+    return [subject.removeprefix(f"$KV.{BUCKET}.") for subject in info["state"].get("subjects") or {}]
+
+
+async def _topologies(js: JetStream, info: Mapping[str, Json]) -> dict[int, str]:
+    """Whose the runs are; where nobody tells, they count as those of one."""
+    found = await entries(js, BUCKET, info, (journal.EVERY_BEGUN,))
+    if not isinstance(found, dict):
+        return {}
+    begun = {number: journal.told(one.value) for key, one in found.items() if (number := journal.number_of(key))}
+    return {number: str(said.get("topology", "")) for number, said in begun.items()}
+
+
+async def _drop(js: JetStream, keys: Sequence[str]) -> None:
+    await asyncio.gather(*(js.put_entry(BUCKET, key, b"", expected_revision=None, headers=VANISHES) for key in keys))

@@ -1,0 +1,1 @@
+"""Steps carried out: checked, sent, verified."""

@@ -1,0 +1,68 @@
+"""One look when all steps are through: is everything there that was made, and gone that was deleted?
+
+A single server's answer to a create is the truth. In a cluster the assignment is made first and the servers follow, so
+there the full list is asked for, which every server that holds something answers itself. Whoever answers may follow later
+than whoever said ok: what the list does not show at once is looked for a while longer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from reconciler.changes.events import Done, Failed
+from reconciler.model.wire import Call
+from reconciler.server.read.listing import Listed, Section, listed
+from reconciler.server.run import problems
+from reconciler.server.wire.api import JetStream, Pauses
+
+_MADE = frozenset({Call.STREAM_CREATE, Call.STREAM_UPDATE, Call.CONSUMER_CREATE, Call.CONSUMER_UPDATE})
+_GONE = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
+FOLLOWS = 10.0
+"""Seconds after which a server that has not followed has lost something; usually it takes milliseconds."""
+
+
+async def verify(js: JetStream, done: Iterable[Done]) -> list[Failed]:
+    """Done steps whose result is not there (any more), as failures. What cannot be read is left as it was reported."""
+    last = {outcome.step.on: outcome for outcome in done if outcome.step.call in _MADE | _GONE}
+    if not last:
+        return []
+    verb = "LIST" if any(_is_clustered(outcome) for outcome in last.values()) else "NAMES"
+    pauses = Pauses(0 if any(_is_of_a_single_server(outcome) for outcome in last.values()) else FOLLOWS)
+    while True:
+        failed = await _look(js, last, verb)
+        if not failed or not await pauses.rest():
+            return failed
+
+
+async def _look(js: JetStream, last: Mapping[tuple[str, ...], Done], verb: str) -> list[Failed]:
+    streams = await _names(js, f"STREAM.{verb}", "streams")
+    touched = sorted({on[0] for on in last if len(on) == 2 and (streams is None or on[0] in streams)})
+    lists = await asyncio.gather(*(_names(js, f"CONSUMER.{verb}.{stream}", "consumers") for stream in touched))
+    consumers = dict(zip(touched, lists, strict=True))
+    return [failed for outcome in last.values() if (failed := _judge(outcome, streams, consumers)) is not None]
+
+
+def _judge(outcome: Done, streams: set[str] | None, consumers: Mapping[str, set[str] | None]) -> Failed | None:
+    step = outcome.step
+    there = streams if len(step.on) == 1 else consumers.get(step.on[0], set())
+    if there is None or (step.on[-1] in there) == (step.call in _MADE):
+        return None
+    if len(step.on) == 2 and step.on[0] not in consumers:
+        return None  # its stream was deleted after it was made, and is judged itself
+    unlike = problems.missing(step) if step.call in _MADE else problems.remains(step)
+    return Failed(step=step, reason=unlike.reason, nothing_done=False)
+
+
+async def _names(js: JetStream, endpoint: str, section: Section) -> set[str] | None:
+    found = await listed(js, endpoint, section)
+    return {*found.items, *found.silent} if isinstance(found, Listed) else None
+
+
+def _is_clustered(outcome: Done) -> bool:
+    return bool((outcome.echo.get("cluster") or {}).get("name"))
+
+
+def _is_of_a_single_server(outcome: Done) -> bool:
+    """What is said of a deletion does not tell."""
+    return outcome.step.call in _MADE and not _is_clustered(outcome)

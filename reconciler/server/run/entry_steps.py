@@ -1,0 +1,93 @@
+"""KV entries: always compare-and-set; a lost acknowledgement is settled by reading the key again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from pydantic_core import from_json
+
+from reconciler.changes.events import Strayed
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry, Step
+from reconciler.server.read import settled
+from reconciler.server.read.read_kv import entry
+from reconciler.server.run import problems
+from reconciler.server.run.handling import Result, Run, Succeeded
+from reconciler.server.run.problems import Unsuccessful
+from reconciler.server.wire.api import Conflict, NoAnswer, Put, Refusal, Silence, Stored
+
+SETTLING = 2.0
+"""Seconds in which a bucket made a moment ago may still have nobody listening."""
+
+
+async def put(run: Run, step: Step) -> Result:
+    bucket, key = step.on
+    value, expected = (step.value or "").encode(), run.written.get(step.on, step.revision)
+    said = await _when_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
+    return await _written(run, step, said)
+
+
+async def remove(run: Run, step: Step) -> Result:
+    bucket, key = step.on
+    expected = run.written.get(step.on, step.revision)
+    said = await _when_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))
+    return await _written(run, step, said)
+
+
+async def _when_listening(put: Callable[[], Awaitable[Put]]) -> Put:
+    """A bucket created a moment ago in a cluster may not listen yet; nobody listening means nothing done."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + SETTLING
+    while True:
+        said = await put()
+        if not (isinstance(said, NoAnswer) and said.why is Silence.NO_RESPONDERS) or loop.time() > deadline:
+            return said
+        await asyncio.sleep(0.05)
+
+
+async def _written(run: Run, step: Step, said: Put) -> Result:
+    if isinstance(said, Conflict):
+        return await _changed(run, step, said)
+    if isinstance(said, Stored):
+        run.written[step.on] = said.revision
+        return Succeeded(revision=said.revision)
+    if isinstance(said, NoAnswer) and said.outcome_unknown:
+        return problems.in_doubt(step, said)
+    return problems.refused(step, said)
+
+
+async def _changed(run: Run, step: Step, said: Conflict) -> Unsuccessful:
+    """What somebody wrote there, beside what the plan was made from and what is wanted; as far as that can be told."""
+    planned, now = run.forms.stored(step.on), await entry(run.js, *step.on)
+    is_as_planned = step.on not in run.written and (planned.revision if planned else 0) == step.revision
+    if isinstance(now, Refusal | NoAnswer) or not is_as_planned:
+        return problems.changed(step, [str(said)])
+    was, is_, wanted = _record(planned), _record(now), _decoded(step.value)
+    if was is not None and is_ is None:
+        return problems.gone(step)
+    found = _strayed(was, is_, wanted)
+    return problems.strayed(step, found) if found else problems.changed(step, [str(said)])
+
+
+def _record(there: Entry | None) -> Json:
+    return None if there is None or there.deleted else _decoded(there.value)
+
+
+def _decoded(value: bytes | str | None) -> Json:
+    try:
+        return None if value is None else from_json(value, allow_inf_nan=False)
+    except ValueError:
+        return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _strayed(was: Json, is_: Json, wanted: Json) -> list[Strayed]:
+    """By the fields of the record, or as a whole where one of the two has none."""
+    if not (isinstance(was, Mapping) and isinstance(is_, Mapping)):
+        was, is_, wanted = {"record": was}, {"record": is_}, {"record": wanted}
+    wanted = wanted if isinstance(wanted, Mapping) else {}
+    return [
+        Strayed(path=name, planned=was.get(name), now=is_.get(name), wanted=wanted.get(name))
+        for name in sorted(was.keys() | is_.keys())
+        if was.get(name) != is_.get(name)
+    ]

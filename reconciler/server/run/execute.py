@@ -1,0 +1,233 @@
+"""Runs a plan's steps as a graph: many at once under one window, each verified, every one accounted for at the end.
+
+A step that fails stops what comes after it and nothing else. Stopping early means starting nothing new: what is under
+way is waited for, and what stays unanswered is reported as in doubt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from functools import partial
+
+from reconciler.changes.events import (
+    Done,
+    Event,
+    Failed,
+    Finished,
+    InDoubt,
+    NotNeeded,
+    NotStarted,
+    Settled,
+    Skipped,
+    Started,
+    Waiting,
+)
+from reconciler.model.resource import Json
+from reconciler.model.wire import Call, Step
+from reconciler.server.run import problems
+from reconciler.server.run.afterwards import verify
+from reconciler.server.run.handling import Forms, LastLook, Run, Succeeded
+from reconciler.server.run.problems import Unsuccessful
+from reconciler.server.run.stale import Seen
+from reconciler.server.run.steps import carry_out
+from reconciler.server.wire.api import JetStream
+
+GRACE = 5.0
+"""Seconds that steps under way may still take when a run is stopped."""
+
+MayWrite = Callable[[], str | None]
+"""Why nothing may be written any more (the lease is lost); None while all is well."""
+
+
+async def execute(
+    js: JetStream,
+    steps: Iterable[Step],
+    *,
+    forms: Forms,
+    window: int = 64,
+    stop: asyncio.Event | None = None,
+    may_write: MayWrite = lambda: None,
+    grace: float = GRACE,
+    known: Iterable[Settled] = (),
+    last_look: LastLook = lambda _step, _info: None,
+    streams: Iterable[Mapping[str, Json]] = (),
+) -> AsyncGenerator[Event, None]:
+    """Events as they happen; the last is `Finished`. Setting `stop` ends the run early; `may_write` is asked before
+    each step and once more before each of its writes; `known` are outcomes that were settled before the run, and stop
+    what comes after them; `last_look` judges what is to be deleted as it is just before. `streams`: what was read of those
+    that are there, which shows how many servers there are."""
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+    seen = Seen()
+    seen.show(streams)
+    guarded = js.writing_unless(may_write).doubting(seen.contradicts)
+    run = Run(guarded, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)), last_look, seen=seen)
+    course = _Course(run, steps, window, events.put_nowait, may_write, stop or asyncio.Event())
+    course.settle(known)
+    runner = asyncio.create_task(course.run(grace))
+    runner.add_done_callback(lambda _: events.put_nowait(None))
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        yield runner.result()
+    finally:
+        runner.cancel()
+        await asyncio.gather(runner, return_exceptions=True)
+
+
+class _Course:
+    """One run: which steps are ready, which are under way, and what became of the others."""
+
+    def __init__(
+        self,
+        run: Run,
+        steps: Iterable[Step],
+        window: int,
+        tell: Callable[[Event], None],
+        may_write: MayWrite,
+        stop: asyncio.Event,
+    ) -> None:
+        self._run, self._window, self._tell, self._may_write, self._stop = run, window, tell, may_write, stop
+        self._steps = {step.id: step for step in steps}
+        self._settled: dict[str, Settled] = {}
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._stopped: str | None = None
+        self._over = asyncio.Event()
+        self._interrupted: set[str] = set()
+        self._mistake: BaseException | None = None
+        self._open = {step.id: len(self._before(step)) for step in self._steps.values()}
+        self._following: dict[str, list[str]] = {}
+        for step in self._steps.values():
+            for before in self._before(step):
+                self._following.setdefault(before, []).append(step.id)
+        self._ready = deque(step for step in self._steps.values() if self._open[step.id] == 0)
+
+    def _before(self, step: Step) -> set[str]:
+        return {*step.after, *([step.undoes] if step.undoes else [])} & self._steps.keys()
+
+    async def run(self, grace: float) -> Finished:
+        self._start_ready()
+        over, stopping = asyncio.create_task(self._over.wait()), asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait([over, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if not over.done():
+                self._is_stopped()
+                self._drop_gates()
+                await asyncio.wait([over], timeout=grace)
+        finally:
+            self._stopped = self._stopped or (None if self._over.is_set() else "interrupted")
+            self._interrupted.update(self._under_way)
+            tasks = [over, stopping, *self._under_way.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if self._mistake is not None:
+            raise self._mistake  # an error of ours must not pass for an outcome
+        return await self._account()
+
+    def settle(self, known: Iterable[Settled]) -> None:
+        for outcome in known:
+            self._settle(outcome)
+
+    def _start_ready(self) -> None:
+        while self._ready and len(self._under_way) < self._window and not self._is_stopped():
+            step = self._ready.popleft()
+            if step.id in self._settled:
+                continue  # what was known before the run stays so, whatever becomes of the steps it waits for
+            if (unstarted := self._unstarted(step)) is not None:
+                self._settle(unstarted)
+                continue
+            self._tell(Started(step=step))
+            task = self._under_way[step.id] = asyncio.create_task(self._attempt(step))
+            task.add_done_callback(partial(self._ended, step.id))
+        if not self._under_way:
+            self._over.set()
+
+    def _is_stopped(self) -> bool:
+        """Asked before each step: a run may be stopped before it has begun."""
+        self._stopped = self._stopped or self._may_write() or ("interrupted" if self._stop.is_set() else None)
+        return self._stopped is not None
+
+    async def _attempt(self, step: Step) -> None:
+        result = await carry_out(self._run, step)
+        if isinstance(result, Succeeded):
+            self._settle(Done(step=step, echo=result.echo, revision=result.revision))
+        elif isinstance(result, Unsuccessful):
+            said = Failed(step=step, reason=result.reason, nothing_done=result.nothing_done, strayed=result.strayed)
+            self._settle(said)
+        else:
+            self._settle(InDoubt(step=step, reason=result.reason))
+
+    def _ended(self, step_id: str, task: asyncio.Task[None]) -> None:
+        del self._under_way[step_id]
+        if not task.cancelled() and task.exception() is not None:
+            self._mistake, self._stopped = task.exception(), "an internal error"
+        self._start_ready()
+
+    def _settle(self, outcome: Settled) -> None:
+        self._settled[outcome.step.id] = outcome
+        self._tell(outcome)
+        for following in self._following.get(outcome.step.id, ()):
+            self._open[following] -= 1
+            if self._open[following] == 0:
+                self._ready.append(self._steps[following])
+
+    def _unstarted(self, step: Step) -> Skipped | NotNeeded | None:
+        """Why a step whose turn has come is not to be started."""
+        if step.undoes is not None and not self._was_refused(step.undoes):
+            return NotNeeded(step=step)
+        if step.undoes is not None and step.call is Call.ENTRY_DELETE and step.on not in self._run.written:
+            return NotNeeded(step=step)  # what it would take back was not written by this run
+        for before in step.after:
+            if before != step.undoes and not isinstance(self._settled.get(before), Done):
+                return Skipped(step=step, because=self._why_not(before))
+        return None
+
+    def _was_refused(self, step_id: str) -> bool:
+        outcome = self._settled.get(step_id)
+        return isinstance(outcome, Failed) and outcome.nothing_done
+
+    def _why_not(self, step_id: str) -> str:
+        outcome = self._settled.get(step_id)
+        if isinstance(outcome, Skipped):
+            return outcome.because
+        if step_id not in self._steps:
+            return f"{step_id} is not part of this plan"
+        became = "is in doubt" if isinstance(outcome, InDoubt) else "did not succeed"
+        return f"the step to {problems.deed(self._steps[step_id])} {became}"
+
+    def _drop_gates(self) -> None:
+        """Waiting writes nothing, so nothing is lost when it ends."""
+        for step_id, task in self._under_way.items():
+            if self._steps[step_id].call.waits:
+                task.cancel()
+
+    async def _account(self) -> Finished:
+        for late in await verify(self._run.js, [o for o in self._settled.values() if isinstance(o, Done)]):
+            self._settled[late.step.id] = late
+            self._tell(late)
+        for step in self._steps.values():
+            if step.id not in self._settled:
+                self._settle(self._unfinished(step))
+        return self._finished()
+
+    def _finished(self) -> Finished:
+        outcomes = list(self._settled.values())
+        return Finished(
+            done=tuple(o for o in outcomes if isinstance(o, Done)),
+            failed=tuple(o for o in outcomes if isinstance(o, Failed)),
+            in_doubt=tuple(o for o in outcomes if isinstance(o, InDoubt)),
+            skipped=tuple(o for o in outcomes if isinstance(o, Skipped)),
+            not_started=tuple(o for o in outcomes if isinstance(o, NotStarted)),
+            not_needed=tuple(o for o in outcomes if isinstance(o, NotNeeded)),
+            stopped=self._stopped,
+        )
+
+    def _unfinished(self, step: Step) -> Settled:
+        """Steps without an outcome: interrupted under way, never begun, or waiting for one another."""
+        if step.id in self._interrupted:
+            return InDoubt(step=step, reason=problems.interrupted(step))
+        if self._stopped is None:
+            return Skipped(step=step, because="its steps wait for one another in a circle")
+        return NotStarted(step=step)

@@ -1,0 +1,259 @@
+"""Gates: steps that write nothing and wait until something is so, telling whoever watches what they wait for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.engine.bindings import first_asked
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry, Step, away, copies, is_heard, partitions_of, stands_still
+from reconciler.server.read.read_kv import entry
+from reconciler.server.run import problems
+from reconciler.server.run.handling import POLL, Result, Run, Succeeded, info_of, is_missing
+from reconciler.server.wire.api import NO_MESSAGE, Answer, NoAnswer, Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class _Shut:
+    """Not yet."""
+
+    why: str
+    """What is waited for."""
+    late: Result
+    """What becomes of the step when its time is over."""
+    anew: bool = False
+    """Its time begins once more."""
+
+
+LOOK_AGAIN = None
+"""It may be open; another look decides, also when the time is over."""
+
+
+async def _opened(run: Run, step: Step, look: Callable[[], Awaitable[Result | _Shut | None]]) -> Result:
+    """Looks until it is settled or the step's time is over; what is waited for is told whenever that changes."""
+    loop = asyncio.get_running_loop()
+    within, told = float(step.body["timeout"]) / 1e9, None
+    deadline = loop.time() + within
+    while (seen := await look()) is LOOK_AGAIN or isinstance(seen, _Shut):
+        if seen is not LOOK_AGAIN:
+            deadline = loop.time() + within if seen.anew else deadline
+            if loop.time() >= deadline:
+                return seen.late
+            if seen.why != told:
+                told = seen.why
+                run.tell(step, f"waiting {told}")
+        await asyncio.sleep(POLL)
+    return seen
+
+
+async def consumers_gone(run: Run, step: Step) -> Result:
+    """Members delete their consumers themselves when they see the record gone; nobody can do it for them safely."""
+
+    async def look() -> Result | _Shut:
+        names = await _consumers_left(run, step)
+        return _Shut(f"for {', '.join(names)} to leave", problems.still_there(step, names)) if names else Succeeded()
+
+    return await _opened(run, step, look)
+
+
+async def _consumers_left(run: Run, step: Step) -> list[str]:
+    """Those named that are not known to be gone; without names, whoever is there."""
+    stream, names = step.on[0], sorted(step.body.get("names", ()))
+    if "names" not in step.body:
+        said = await run.js.read(f"CONSUMER.NAMES.{stream}")
+        unread = [] if is_missing(said) else ["consumers nobody could list"]
+        return sorted(said.get("consumers") or ()) if isinstance(said, Mapping) else unread
+    answers = {name: await run.js.read(f"CONSUMER.INFO.{stream}.{name}") for name in names}
+    return [name for name, said in answers.items() if not is_missing(said)]
+
+
+async def replicas_current(run: Run, step: Step) -> Result:
+    return await _still(run, step, problems.still_moving)
+
+
+async def consumer_everywhere(run: Run, step: Step) -> Result:
+    """On every server, each heard since we look, and begun where it was to begin."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+
+    def is_there(seen: Mapping[str, Json]) -> bool:
+        return is_heard(seen, within=(loop.time() - start) * 1e9)
+
+    stood = await _still(run, step, problems.not_everywhere, is_there)
+    return await _begun(run, step, stood.echo) if step.body["is_new"] and isinstance(stood, Succeeded) else stood
+
+
+async def _still(
+    run: Run,
+    step: Step,
+    late: Callable[[Step, str], Result],
+    is_there: Callable[[Mapping[str, Json]], bool] = lambda _seen: True,
+) -> Result:
+    """All replicas current. Two looks in a row, since the first may show the time before the change."""
+    looks = 0
+
+    async def look() -> Result | _Shut | None:
+        nonlocal looks
+        seen = await run.js.read(info_of(step))
+        if is_missing(seen):
+            return problems.gone(step)
+        if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]) and is_heard(seen):
+            looks = looks + 1 if is_there(seen) else 0
+            return Succeeded(seen) if looks == 2 else LOOK_AGAIN
+        looks = 0
+        how = _how_far(seen)
+        return _Shut(f"for the replicas of {'/'.join(step.on)}: {how}", late(step, how))
+
+    return await _opened(run, step, look)
+
+
+async def _begun(run: Run, step: Step, seen: Mapping[str, Json]) -> Result:
+    """Whoever leads a new consumer starts it by its own copy of the stream; one that has lost messages starts it behind
+    them, and the other copies would drop them too. That nothing matched on the way says nothing."""
+    config, delivered = seen["config"], seen.get("delivered") or {}
+    start = first_asked(config)
+    if start is None or delivered.get("consumer_seq") or delivered.get("stream_seq", 0) < start:
+        return Succeeded()
+    for subjects in config.get("filter_subjects") or [config.get("filter_subject") or ">"]:
+        asked = {"seq": start, "next_by_subj": subjects}
+        said = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", asked)
+        if isinstance(said, Mapping) and said["message"]["seq"] <= delivered["stream_seq"]:
+            return problems.passes_over(step, said["message"]["seq"], delivered["stream_seq"])
+        if not isinstance(said, Mapping) and not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
+            return problems.unreadable(step, said)
+    return Succeeded()
+
+
+def _how_far(seen: Answer) -> str:
+    if not isinstance(seen, Mapping):
+        return str(seen)
+    cluster = seen.get("cluster") or {}
+    status = ((cluster.get("desired") or {}).get("status") or {}).get("description")
+    return status or (f"{', '.join(behind)} not current" if (behind := away(seen)) else "the servers are agreeing")
+
+
+async def in_flight_done(run: Run, step: Step) -> Result:
+    """Until all is acknowledged that was delivered by now. When ack_wait is over, the server would deliver it again in
+    any case: from then on waiting protects nobody."""
+    delivered: int | None = None
+
+    async def look() -> Result | _Shut:
+        nonlocal delivered
+        seen = await run.js.read(info_of(step))
+        if not isinstance(seen, Mapping):
+            return problems.gone(step) if is_missing(seen) else problems.unreadable(step, seen)
+        delivered = seen["delivered"]["stream_seq"] if delivered is None else delivered
+        pending = seen.get("num_ack_pending")
+        if not pending or seen["ack_floor"]["stream_seq"] >= delivered:
+            return Succeeded()
+        return _Shut(f"until {pending} in flight on {'/'.join(step.on)} are acknowledged", Succeeded())
+
+    return await _opened(run, step, look)
+
+
+async def mirror_caught_up(run: Run, step: Step) -> Result:
+    """Until it has all that its origin had at the look before: where messages keep coming, one more is always under way.
+    Its own lag does not tell, for that is 0 before the first message is copied, too."""
+    loop = asyncio.get_running_loop()
+    start, had = loop.time(), 0
+
+    async def look() -> Result | _Shut:
+        nonlocal had
+        seen = await run.js.read(info_of(step))
+        if is_missing(seen):
+            return problems.gone(step)
+        if isinstance(seen, Mapping) and "mirror" not in seen["config"]:
+            return Succeeded()
+        how = _how_far_behind(seen)
+        if isinstance(seen, Mapping) and not how:
+            if "from" in step.body:
+                how, had = await _not_copied(run, step, seen, had)
+            elif seen["mirror"]["active"] >= (loop.time() - start) * 1e9:
+                how = "its origin has not been heard yet"
+        if not how:
+            return Succeeded()
+        return _Shut(f"for mirror {step.on[0]}: {how}", problems.still_behind(step, how))
+
+    return await _opened(run, step, look)
+
+
+async def _not_copied(run: Run, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
+    """(What its origin, up to message `had`, holds and the mirror does not, in words; how far the origin is now)."""
+    origin, start = step.body["from"], max(mirror["state"]["last_seq"] + 1, step.body["first"])
+    asked = ({"seq": start, "next_by_subj": subject} for subject in step.body["subjects"])
+    info, *found = await asyncio.gather(
+        run.js.read(f"STREAM.INFO.{origin}"), *(run.js.read(f"STREAM.MSG.GET.{origin}", one) for one in asked)
+    )
+    if not isinstance(info, Mapping):
+        return f"its origin {origin}: {info}", had
+    now = int(info["state"]["last_seq"])
+    for said in found:
+        if isinstance(said, Mapping):
+            if not had or said["message"]["seq"] <= had:
+                return f"message {said['message']['seq']} of {origin} is not copied yet", now
+        elif not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
+            return f"its origin {origin}: {said}", had
+    return "", now
+
+
+def _how_far_behind(seen: Answer) -> str:
+    """As it says itself; empty: not at all."""
+    if not isinstance(seen, Mapping):
+        return str(seen)
+    copied = seen.get("mirror") or {}
+    if error := (copied.get("error") or {}).get("description"):
+        return str(error)
+    if not copies(seen):
+        return "its origin is silent"
+    return f"{copied['lag']:_} messages behind" if copied.get("lag") else ""
+
+
+async def members_back(run: Run, step: Step) -> Result:
+    """Every member makes its consumer anew when it sees the record; those that gain a partition wait for who loses it.
+    Where somebody writes another membership meanwhile, they follow that one. While a server is silent they cannot come
+    back either, so their time begins when it answers."""
+    loop = asyncio.get_running_loop()
+
+    async def look() -> Result | _Shut:
+        began = loop.time()
+        record, said = await asyncio.gather(entry(run.js, *step.body["record"]), _consumers(run, step))
+        if not (away := _members_away(step, said)):
+            return Succeeded()
+        if silent := _unanswered(record, *said.values()):
+            return problems.members_unseen(step, silent)
+        if _is_written_again(run, step, record):
+            return problems.changed(step, ["somebody changed the membership again, and the members follow that"])
+        was_silent = loop.time() - began > run.js.timeout
+        return _Shut(f"for {', '.join(away)} to consume again", problems.still_away(step, away), anew=was_silent)
+
+    return await _opened(run, step, look)
+
+
+async def _consumers(run: Run, step: Step) -> dict[str, Answer]:
+    """What the server says of each member's, all asked at once: one answer that does not come holds up no other."""
+    names = list(step.body["partitions"])
+    said = await asyncio.gather(*(run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}") for name in names))
+    return dict(zip(names, said, strict=True))
+
+
+def _members_away(step: Step, said: Mapping[str, Answer]) -> list[str]:
+    """Those without a consumer of exactly their partitions."""
+
+    def is_back(seen: Answer, numbers: Sequence[int]) -> bool:
+        return isinstance(seen, Mapping) and partitions_of(seen["config"]) == sorted(numbers)
+
+    return [name for name, numbers in step.body["partitions"].items() if not is_back(said[name], numbers)]
+
+
+def _unanswered(*said: object) -> Refusal | NoAnswer | None:
+    """Who did not say how it is, although asked patiently."""
+    silent = (one for one in said if isinstance(one, Refusal | NoAnswer) and not is_missing(one))
+    return next(silent, None)
+
+
+def _is_written_again(run: Run, step: Step, there: object) -> bool:
+    """The record, since this run wrote it."""
+    bucket, key = step.body["record"]
+    return isinstance(there, Entry) and there.revision != run.written.get((bucket, key), there.revision)

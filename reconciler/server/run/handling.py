@@ -1,0 +1,108 @@
+"""What the handlers of steps share: the run, what only kinds know, and how a step can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reconciler.changes.events import Strayed
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Entry, Step
+from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
+from reconciler.server.run.stale import Seen
+from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forms:
+    """What only kinds know about configurations, and the plan's snapshot of entries; the workflow passes it in."""
+
+    patch: Callable[[Config, Config, Iterable[str]], Config]
+    """(raw live configuration, set, unset) → the whole body to send."""
+    wrong: Callable[[Step, Config, Config | None, Config], Sequence[str]] = lambda _step, _sent, _before, _echo: ()
+    """(step, configuration sent, raw one before or None, raw echoed one) → what is not as predicted, in words."""
+    fields: Callable[[Step], Mapping[str, FieldInfo]] = lambda _step: {}
+    """About the fields of what a step changes, by the server's names."""
+    stored: Callable[[tuple[str, ...]], Entry | None] = lambda _on: None
+    """(bucket, key) → the entry as the plan was made from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    echo: Mapping[str, Json] = field(default_factory=dict)
+    revision: int | None = None
+
+
+Result = Succeeded | Unsuccessful | Doubtful
+NOT_FOUND = frozenset({NO_STREAM, NO_CONSUMER})
+POLL = 0.25
+"""Seconds between two looks at what is to become so."""
+
+
+def info_of(step: Step) -> str:
+    """Where the object of a step is read."""
+    return f"{'STREAM' if len(step.on) == 1 else 'CONSUMER'}.INFO.{'.'.join(step.on)}"
+
+
+def is_missing(said: Answer) -> bool:
+    return isinstance(said, Refusal) and said.err_code in NOT_FOUND
+
+
+LastLook = Callable[[Step, Mapping[str, Json]], Diagnostic | None]
+"""(step, INFO reply) → why the object must not be deleted after all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What handlers share in one run."""
+
+    js: JetStream
+    forms: Forms
+    tell: Callable[[Step, str], None]
+    last_look: LastLook = lambda _step, _info: None
+    written: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """Revisions this run wrote, by (bucket, key): a later step on the same key expects those."""
+    seen: Seen = field(default_factory=Seen)
+    """What servers have said in this run, which later answers may lag behind."""
+    bound: dict[str, Json] = field(default_factory=dict)
+    """Values that steps of this run bound, by step id."""
+
+
+WHOLE = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE, Call.CONSUMER_READ, Call.QUEUE_READ})
+"""What these take away, or are read for, is the whole object: also what is new on it since the plan."""
+OUR_OWN = frozenset({"pause_until"})
+"""What a replacement does itself before it deletes."""
+
+
+def changes_since(run: Run, step: Step, live: Config) -> tuple[Strayed, ...]:
+    """Fields whose live value is not the planned-from one. Metadata of the server's own says nothing about intent."""
+    before = step.before or {}
+    new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
+    infos = run.forms.fields(step)
+    return tuple(
+        Strayed(path=name, planned=planned, now=found, wanted=step.set.get(name), info=infos.get(name, FieldInfo()))
+        for name in (*before, *sorted(set(new) - before.keys()))
+        if (found := _value(live, name))
+        != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
+    )
+
+
+def unlike_planned(run: Run, step: Step, info: Mapping[str, Json]) -> Unsuccessful | None:
+    """Why what is there must be left as it is; `info`: what the server says of it just before it is deleted."""
+    if why := run.last_look(step, info):
+        return Unsuccessful(why, nothing_done=True)
+    changed = changes_since(run, step, info["config"])
+    return strayed(step, changed) if changed else None
+
+
+def _value(config: Config, name: str) -> Json:
+    if name == "metadata":
+        return _own(config.get(name))
+    head, _, key = name.partition("metadata.")
+    return (config.get("metadata") or {}).get(key) if key and not head else config.get(name)
+
+
+def _own(metadata: Json) -> Json:
+    return {key: text for key, text in (metadata or {}).items() if not key.startswith("_nats.")} or None

@@ -1,0 +1,128 @@
+"""A queue that another stream feeds: how far it has come, and when it may forget where it was begun.
+
+A queue made with a start sequence keeps it until it has stored a message: an update before imports everything from the
+first on. Kept for ever, servers before 2.15 begin there again when they restart with the queue empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from reconciler.core.growth import most
+from reconciler.engine.bindings import BINDS, Bind, passed, sourced, told_of_source
+from reconciler.model.resource import Json
+from reconciler.model.wire import Step
+from reconciler.server.read import settled
+from reconciler.server.read.queues import OVERTAKEN, has_moved, is_gone, is_rewound, look, message
+from reconciler.server.run import problems
+from reconciler.server.run.handling import Result, Run, Succeeded, unlike_planned
+from reconciler.server.wire.api import Answer, NoAnswer
+
+POLL = 0.1
+REST = 4.0
+"""Seconds without any movement after which a queue that lags behind nothing has all there is. One that could not store
+a message tries again after about two."""
+
+
+async def read(run: Run, step: Step) -> Result:
+    """Looks until it is known what is to be bound, or time is up. A look that was overtaken is no look, however long it
+    took."""
+    loop, known = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
+    deadline = loop.time() + step.body["timeout"] / 1e9
+    stood, since, overtaken = None, loop.time(), 0
+    rewound: bool | None = None
+    while True:
+        seen = await look(run.js, step.on[0], step.body["from"])
+        if has_moved(seen) and overtaken < OVERTAKEN:
+            overtaken += 1
+            await asyncio.sleep(POLL)
+            continue
+        if not isinstance(seen, dict):
+            return problems.unreadable(step, seen) if not is_gone(seen) else await _gone(run, step)
+        if unlike := unlike_planned(run, step, seen["queue"]):
+            return unlike
+        if rewound is None:
+            rewound = await is_rewound(run.js, seen, step.body["from"])
+        seen["rewound"] = rewound
+        if (gone := passed(seen)) > most("messages", step.body["gone"]):
+            return problems.outlived(step, gone)
+        if _stand(seen) != stood:
+            stood, since = _stand(seen), loop.time()
+        seen["rested"] = loop.time() - since >= REST and _is_fed(seen)
+        if known(seen) is not None or loop.time() >= deadline:
+            return Succeeded(seen)
+        await asyncio.sleep(POLL)
+
+
+def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
+    return seen["source"]["state"]["last_seq"], seen["queue"]["state"]["last_seq"], seen["queue"]["state"]["messages"]
+
+
+def _is_fed(seen: Mapping[str, Any]) -> bool:
+    """Heard from its source since it came to rest; a negative number means not yet."""
+    return 0 <= float(told_of_source(seen["queue"]).get("active", -1)) < REST * 1e9
+
+
+async def settle(run: Run, step: Step) -> Result:
+    """Updates as soon as a message is stored; where none is to come, or none comes in time, that is left to a later run."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + step.body["timeout"] / 1e9
+    while True:
+        live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+        if not isinstance(live, Mapping):
+            return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
+        if (start := _start(live)) is None:
+            return Succeeded(live)
+        if live["state"]["last_seq"]:
+            return await _settled(run, step, live)
+        if loop.time() >= deadline or not await _is_more_to_come(run, step, start):
+            run.tell(step, f"{step.on[0]} is resuming at {start}: nothing has come yet, so a later run finishes it")
+            return Succeeded(live)
+        await asyncio.sleep(POLL)
+
+
+async def _settled(run: Run, step: Step, live: Mapping[str, Any]) -> Result:
+    if (first := await _first(run, step, live)) is not None and first < (_start(live) or 0):
+        return problems.unlike(step, [f"it took in message {first} of {step.body['from']}, before {_start(live)}"])
+    bare = [{key: value for key, value in item.items() if key != "opt_start_seq"} for item in live["config"]["sources"]]
+    if bare != step.set["sources"]:
+        return problems.changed(step, [f"sources was {step.set['sources']} and is {bare} now"])
+    config = run.forms.patch(live["config"], {"sources": bare}, ())
+
+    async def settled_already() -> Answer | None:
+        seen = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; what is there now may
+        return None if isinstance(seen, Mapping) and _start(seen) is not None else seen
+
+    said: Answer = await settled.written(
+        run.js, lambda: run.js.write(f"STREAM.UPDATE.{step.on[0]}", config, level=step.level), settled_already
+    )
+    if isinstance(said, NoAnswer) and said.outcome_unknown:
+        return problems.in_doubt(step, said)
+    if not isinstance(said, Mapping):
+        return problems.refused(step, said)
+    wrong = run.forms.wrong(step, config, live["config"], said["config"])
+    return problems.unlike(step, wrong) if wrong else Succeeded(said)
+
+
+async def _first(run: Run, step: Step, live: Mapping[str, Any]) -> int | None:
+    """Which message of the source is the lowest one queued; None when nothing is."""
+    said = await message(run.js, step.on[0], live["state"]["first_seq"])
+    return sourced(said["message"], step.body["from"]) if isinstance(said, Mapping) else None
+
+
+def _start(info: Mapping[str, Any]) -> int | None:
+    starts = [item["opt_start_seq"] for item in info["config"].get("sources") or () if item.get("opt_start_seq")]
+    return starts[0] if starts else None
+
+
+async def _is_more_to_come(run: Run, step: Step, start: int) -> bool:
+    source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
+    return isinstance(source, Mapping) and source["state"]["last_seq"] >= start
+
+
+async def _gone(run: Run, step: Step) -> Result:
+    """The queue, unless it is what feeds it."""
+    source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
+    return problems.changed(step, [f"its source {step.body['from']} is gone" if is_gone(source) else "it is gone"])

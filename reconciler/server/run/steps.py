@@ -1,0 +1,210 @@
+"""One small handler per primitive call: check that all is as planned from, send, and see that the echo is as predicted.
+
+Streams and consumers have no compare-and-set on the server, so an update re-reads the object just before it writes and
+the window between the two is one round trip. KV entries have one, and it is always used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.engine.bindings import BINDS, Bind, filled
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Step
+from reconciler.server.read import settled
+from reconciler.server.run import entry_steps, gates, problems, queue_steps
+from reconciler.server.run.handling import (
+    POLL,
+    Result,
+    Run,
+    Succeeded,
+    changes_since,
+    info_of,
+    is_missing,
+    unlike_planned,
+)
+from reconciler.server.run.problems import Doubtful, Unsuccessful
+from reconciler.server.wire.api import Answer, NoAnswer, Refusal
+
+PAUSES_WITHIN = 2.0
+"""Seconds in which a cluster makes a pause felt; without it a little more is delivered twice, and nothing is lost."""
+
+
+async def carry_out(run: Run, step: Step) -> Result:
+    result = await _HANDLERS[step.call](run, filled(step, run.bound))
+    if step.bind is None or not isinstance(result, Succeeded):
+        return result
+    run.bound[step.id] = BINDS[Bind(step.bind)](result.echo)
+    return problems.unbound(step) if run.bound[step.id] is None else result
+
+
+async def _create(run: Run, step: Step) -> Result:
+    """An explicit create may be repeated: it succeeds when the very same is there, and is refused when not."""
+    durable = {"durable_name": step.on[1]} if step.call is Call.CONSUMER_CREATE else {}
+    config = {"name": step.on[-1], **durable, **step.body}
+    result = await _carried(run, _Write(step, config, None, "create"))
+    if isinstance(result, Succeeded):
+        run.seen.made.add(step.on)
+        run.seen.show([result.echo])
+    return result
+
+
+async def _update(run: Run, step: Step) -> Result:
+    live = await run.js.read(info_of(step))
+    if isinstance(live, Refusal | NoAnswer):
+        return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
+    before = live["config"]
+    if changed := changes_since(run, step, before):
+        return problems.strayed(step, changed)
+    config = run.forms.patch(before, step.set, step.unset)
+    return await _carried(run, _Write(step, config, before, "update"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    step: Step
+    config: Config
+    before: Config | None
+    action: str
+
+    def judged(self, run: Run, echo: Mapping[str, Json]) -> Result:
+        wrong = run.forms.wrong(self.step, self.config, self.before, echo["config"])
+        return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)
+
+    async def answered(self, run: Run, echo: Mapping[str, Json]) -> Result:
+        """To the first update of a consumer since its start a server answers with what was before, though it was made."""
+        result = self.judged(run, echo)
+        if isinstance(result, Succeeded) or self.before is None or len(self.step.on) == 1:
+            return result
+        live = await run.js.read(info_of(self.step))
+        return self.judged(run, live) if isinstance(live, Mapping) else result
+
+    async def send(self, run: Run) -> Answer:
+        name, step = ".".join(self.step.on), self.step
+        if len(step.on) == 1:
+            return await run.js.write(f"STREAM.{self.action.upper()}.{name}", self.config, level=step.level)
+        body = {"stream_name": step.on[0], "action": self.action, "config": self.config}
+        return await run.js.write(f"CONSUMER.CREATE.{name}", body, level=step.level)
+
+    async def look(self, run: Run) -> Result | None:
+        """A lost answer says nothing; what is there now may. None: as it was before."""
+        live = await run.js.read(info_of(self.step))
+        if isinstance(live, Mapping):
+            seen = self.judged(run, live)
+            if isinstance(seen, Succeeded) or self.before is None:
+                return seen if isinstance(seen, Succeeded) else None
+            changed = changes_since(run, self.step, live["config"])
+            return problems.strayed(self.step, changed) if changed else None
+        return problems.gone(self.step) if is_missing(live) and self.before is not None else None
+
+
+async def _carried(run: Run, write: _Write) -> Result:
+    said: Answer | Result = await settled.written(run.js, lambda: write.send(run), lambda: write.look(run))
+    if isinstance(said, Mapping):
+        return await write.answered(run, said)
+    return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(write.step, said)
+
+
+async def _delete(run: Run, step: Step) -> Result:
+    read = info_of(step)
+
+    async def look() -> Result | None:
+        live = await run.js.read(read)
+        if isinstance(live, Mapping):
+            return unlike_planned(run, step, live) if step.before is not None else None
+        return Succeeded() if is_missing(live) else None if sent else problems.unreadable(step, live)
+
+    sent = False
+    if step.before is not None and isinstance(found := await look(), Unsuccessful):
+        return found
+    sent = True
+    run.seen.made.discard(step.on)
+    said: Answer | Result = await settled.written(
+        run.js, lambda: run.js.write(read.replace(".INFO.", ".DELETE.", 1)), look
+    )
+    if isinstance(said, Refusal) and is_missing(said):
+        return Succeeded()
+    return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(step, said)
+
+
+async def _pause(run: Run, step: Step) -> Result:
+    said = await _repeated(run, step, "PAUSE")
+    until = step.body.get("pause_until")
+    if isinstance(said, Mapping) and until and not _is_same_moment(said.get("pause_until"), until):
+        return problems.unlike(step, [f"it is paused until {said.get('pause_until')}, not {until}"])
+    return _answered(step, said)
+
+
+async def _unpin(run: Run, step: Step) -> Result:
+    return _answered(step, await _repeated(run, step, "UNPIN"))
+
+
+async def _repeated(run: Run, step: Step, verb: str) -> Answer:
+    """What done twice is the same as done once, so silence is no reason to look."""
+
+    async def again() -> Answer | None:
+        return None
+
+    return await settled.written(run.js, lambda: run.js.write(f"CONSUMER.{verb}.{'.'.join(step.on)}", step.body), again)
+
+
+async def _read(run: Run, step: Step) -> Result:
+    """What later steps need to know, of the very object the plan was made for."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + PAUSES_WITHIN
+    while True:
+        live = await run.js.read(info_of(step))
+        if not isinstance(live, Mapping):
+            return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
+        if unlike := unlike_planned(run, step, live):
+            return unlike
+        if live.get("paused") or not step.body.get("paused") or loop.time() > deadline:
+            return Succeeded(live)
+        await asyncio.sleep(POLL / 5)
+
+
+async def _reset(run: Run, step: Step) -> Result:
+    """It is held meanwhile, so that nothing is delivered between two tries."""
+    return _answered(step, await _repeated(run, step, "RESET"))
+
+
+_HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
+    Call.STREAM_CREATE: _create,
+    Call.STREAM_UPDATE: _update,
+    Call.STREAM_DELETE: _delete,
+    Call.CONSUMER_CREATE: _create,
+    Call.CONSUMER_UPDATE: _update,
+    Call.CONSUMER_DELETE: _delete,
+    Call.CONSUMER_PAUSE: _pause,
+    Call.CONSUMER_UNPIN: _unpin,
+    Call.CONSUMER_READ: _read,
+    Call.CONSUMER_RESET: _reset,
+    Call.QUEUE_READ: queue_steps.read,
+    Call.QUEUE_SETTLE: queue_steps.settle,
+    Call.ENTRY_PUT: entry_steps.put,
+    Call.ENTRY_DELETE: entry_steps.remove,
+    Call.GATE_CONSUMERS_GONE: gates.consumers_gone,
+    Call.GATE_REPLICAS_CURRENT: gates.replicas_current,
+    Call.GATE_CONSUMER_EVERYWHERE: gates.consumer_everywhere,
+    Call.GATE_IN_FLIGHT_DONE: gates.in_flight_done,
+    Call.GATE_MIRROR_CAUGHT_UP: gates.mirror_caught_up,
+    Call.GATE_MEMBERS_BACK: gates.members_back,
+}
+
+
+def _answered(step: Step, said: Answer) -> Result:
+    if isinstance(said, Mapping):
+        return Succeeded(said)
+    if settled.is_unknown(said):
+        return problems.in_doubt(step, said)
+    return problems.refused(step, said)
+
+
+def _is_same_moment(one: Json, other: Json) -> bool:
+    try:
+        return datetime.fromisoformat(str(one)) == datetime.fromisoformat(str(other))
+    except ValueError:
+        return False

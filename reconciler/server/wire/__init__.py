@@ -1,0 +1,1 @@
+"""Requests and answers over one connection."""

@@ -1,0 +1,364 @@
+"""The JetStream API as JSON over a nats-py connection: an answer, a refusal by err_code, or why nobody answered.
+
+nats-py's own JetStream classes drop fields they do not know and hold durations as floats, so nothing of them is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+from nats.aio.client import Client
+from pydantic_core import from_json
+
+from reconciler.model.resource import Json
+from reconciler.server.wire.line import Line
+from reconciler.server.wire.pipeline import ForNow, NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
+
+TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
+"""err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
+NOTHING_DONE = frozenset({10008, 10124, 10167, 10210, 10211, 10226})
+"""Transient err_codes that also say that a write did not happen, so that it may be sent again."""
+NO_PEERS = 10005
+"""No servers for so many replicas. It passes where the server says that one is offline, which only its words tell."""
+WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
+IN_FLIGHT = 10164
+"""Another write to that key is in flight on a replicated bucket: perhaps our own, whose answer was lost."""
+PASSING = frozenset({Silence.NO_RESPONDERS, Silence.OFFLINE})
+"""Nothing was done, and a server that restarts or elects a leader answers again."""
+PERSISTENCE = 4
+"""How many times the patience of one answer a leader may be missing: elections take up to ten seconds."""
+NO_STREAM, NO_CONSUMER, NO_MESSAGE = 10059, 10014, 10037
+"""err_codes of what is not there."""
+WHO = "$SYS.REQ.USER.INFO"
+"""Asked at the connected server itself, whatever the domain or prefix."""
+T = TypeVar("T")
+Stale = Callable[[str, Mapping[str, Json], "Refusal"], bool]
+"""(endpoint, body, refusal) → do we know better, so that it will pass?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The server understood and said no. Decide on `err_code` only; `code` says nothing about retrying."""
+
+    err_code: int
+    code: int
+    description: str
+
+    @property
+    def is_for_want_of_a_server(self) -> bool:
+        return self.err_code == NO_PEERS and "offline" in self.description
+
+    @property
+    def is_for_want_of_disk(self) -> bool:
+        """No err_code says so. Before 2.14 a server keeps to itself why it could not make a consumer's store."""
+        return "no space left on device" in self.description or self.description.startswith("error creating store")
+
+    def __str__(self) -> str:
+        return f"{self.description} ({self.err_code})"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Somebody else wrote this key since the revision we expected."""
+
+    expected: int
+    description: str
+
+    def __str__(self) -> str:
+        return f"expected revision {self.expected}, but {self.description}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    revision: int
+
+
+NO_LEADER = Refusal(10008, 503, "there is no leader, and the copy that answered may be behind")
+Answer = Mapping[str, Json] | Refusal | NoAnswer
+Put = Stored | Conflict | Refusal | NoAnswer
+
+
+def lasts(why: str | None) -> bool:
+    """Is a write forbidden, and not only for now?"""
+    return why is not None and not isinstance(why, ForNow)
+
+
+def passes(said: Refusal | NoAnswer) -> bool:
+    """It may be otherwise in a moment; what is not allowed, or refused for good, will not."""
+    return said.err_code in TRANSIENT if isinstance(said, Refusal) else said.why is not Silence.DENIED
+
+
+def answer(reply: Reply | NoAnswer) -> Answer:
+    """What a reply of the JSON API says; `error` counts before everything else in it."""
+    if isinstance(reply, NoAnswer):
+        return reply
+    try:
+        body: Mapping[str, Json] | None = from_json(reply.data)  # twice as fast as the standard library's
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        return Refusal(0, 0, f"somebody answered who is not JetStream: {reply.data[:80]!r}")
+    error = body.get("error")
+    if error is None:
+        return body
+    return Refusal(error.get("err_code", 0), error.get("code", 0), error.get("description", "no description"))
+
+
+def _of_a_creation(reply: Reply) -> bool:
+    """A cluster may tell us first that it cleaned up after an earlier, refused creation of that name."""
+    return b"_delete_response" not in reply.data[:64]
+
+
+def _is_of_a_copy(said: Answer) -> bool:
+    """While a replicated group has no leader, any copy tells what it holds itself, and may lack what was acknowledged."""
+    cluster = said.get("cluster") if isinstance(said, dict) else None
+    return bool(cluster and cluster.get("name") and not cluster.get("leader"))
+
+
+def encoded(body: Mapping[str, Json]) -> bytes:
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+class Pauses:
+    """Rests between attempts, longer and longer and never quite the same, until patience is over."""
+
+    def __init__(self, patience: float) -> None:
+        self._deadline, self._pause = asyncio.get_running_loop().time() + patience, 0.05
+
+    async def rest(self) -> bool:
+        """False: there is no time for another attempt."""
+        if asyncio.get_running_loop().time() + self._pause > self._deadline:
+            return False
+        await asyncio.sleep(self._pause * random.uniform(0.5, 1.5))
+        self._pause = min(2 * self._pause, 1.0)
+        return True
+
+
+def api_prefix(domain: str | None, prefix: str | None) -> str:
+    return f"{prefix.rstrip('.')}." if prefix else f"$JS.{domain}.API." if domain else "$JS.API."
+
+
+class JetStream:
+    """The API of one account, wherever it is: behind `$JS.API.`, a JetStream domain or an imported prefix."""
+
+    def __init__(self, pipeline: Pipeline, *, domain: str | None, prefix: str | None, timeout: float) -> None:
+        self.pipeline = pipeline
+        self.domain = domain
+        self.timeout = timeout
+        self._hurried: Callable[[], bool] = lambda: True
+        self._forbidden: Unless = always
+        self.reached: dict[str, int] = {}
+        """By bucket, the highest revision a write of ours was given: one that comes later is higher, unless the bucket came
+        back older than it was. Shared by all that work for the same run."""
+        self.went_back: set[str] = set()
+        """Buckets that did."""
+        self._stale: Stale = lambda _endpoint, _body, _said: False
+        self.prefix = api_prefix(domain, prefix)
+
+    @classmethod
+    async def open(
+        cls,
+        nc: Client | Line,
+        *,
+        domain: str | None = None,
+        prefix: str | None = None,
+        within: float = 5,
+        window: Window = 64,
+    ) -> Self:
+        """`within`: seconds that one answer may take."""
+        pipeline = Pipeline(nc if isinstance(nc, Line) else Line(nc), window=window)
+        await pipeline.open()
+        return cls(pipeline, domain=domain, prefix=prefix, timeout=within)
+
+    def writing_unless(self, forbidden: Unless) -> JetStream:
+        """The same, but each write is sent only if nothing forbids it in that very moment, this or what did before."""
+        guarded, before = copy.copy(self), self._forbidden
+        guarded._forbidden = lambda: before() or forbidden()
+        return guarded
+
+    def for_a_run(self) -> JetStream:
+        """The same, but how far buckets had come before says nothing: between two runs somebody may have made them anew."""
+        other = copy.copy(self)
+        other.reached, other.went_back = {}, set()
+        return other
+
+    def doubting(self, stale: Stale) -> JetStream:
+        """The same, but what is refused although we know better is asked again, until patience is over."""
+        doubting = copy.copy(self)
+        doubting._stale = stale
+        return doubting
+
+    def persistent(self, *, hurried: Callable[[], bool] = lambda: False) -> JetStream:
+        """The same, but also silence is asked again for a while: a server that restarts, a leader that is elected. Not
+        where somebody is `hurried` by then."""
+        other = copy.copy(self)
+        other._hurried = hurried
+        return other
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which what may go away by itself counts as lasting."""
+        return self.timeout if self._hurried() else PERSISTENCE * self.timeout
+
+    def beside(self, *, within: float) -> JetStream:
+        """The same place with a window of its own: what must not wait behind other requests. To be closed first."""
+        other = copy.copy(self)
+        other.pipeline, other.timeout = self.pipeline.beside(), min(within, self.timeout)
+        other._hurried = lambda: True
+        return other
+
+    async def close(self) -> None:
+        """Leaves the connection as it was."""
+        await self.pipeline.close()
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """The API answers from another place than the server we are connected to."""
+        return self.prefix != "$JS.API."
+
+    @property
+    def list_timeout(self) -> float:
+        """A clustered LIST gathers for up to 4 s before it names what is missing; giving up earlier would lose that."""
+        return max(self.timeout, 6.0)
+
+    async def request(
+        self,
+        endpoint: str,
+        body: Mapping[str, Json] | None = None,
+        *,
+        level: int = 0,
+        within: float | None = None,
+        unless: Unless = always,
+    ) -> Answer:
+        """One request, sent once. `level`: refuse unless the server has this API level."""
+        payload = b"" if body is None else encoded(body)
+        headers = {"Nats-Required-Api-Level": str(level)} if level else None
+        wait = self.timeout if within is None else within
+        subject = self.prefix + endpoint
+        replies = await self.pipeline.stream(
+            subject,
+            payload,
+            within=wait,
+            headers=headers,
+            unless=unless,
+            ends=_of_a_creation if ".CREATE." in endpoint else first,
+        )
+        said = replies if isinstance(replies, NoAnswer) else answer(replies[-1])
+        return NO_LEADER if ".INFO." in endpoint and _is_of_a_copy(said) else said
+
+    async def read(
+        self, endpoint: str, body: Mapping[str, Json] | None = None, *, within: float | None = None
+    ) -> Answer:
+        """A request that changes nothing: asked again while that may help."""
+
+        def may_help(said: Answer) -> bool:
+            if isinstance(said, NoAnswer):
+                return self._persists and (said.outcome_unknown or said.why in PASSING)
+            return isinstance(said, Refusal) and (said.err_code in TRANSIENT or self._stale(endpoint, body or {}, said))
+
+        return await self._patiently(lambda: self.request(endpoint, body, within=within), may_help)
+
+    async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
+        """A request that changes something: sent again only where it is known that nothing was done."""
+
+        def again(said: Answer) -> bool:
+            is_stale = isinstance(said, Refusal) and self._stale(endpoint, body or {}, said)
+            return is_stale or self._was_not_done(said)
+
+        return await self._patiently(lambda: self.request(endpoint, body, level=level, unless=self._forbidden), again)
+
+    @property
+    def _persists(self) -> bool:
+        return self.patience > self.timeout
+
+    def _was_not_done(self, said: object) -> bool:
+        """By the server's own word, or since nobody got it; and it still may be."""
+        if isinstance(said, NoAnswer):
+            return self._persists and said.why in PASSING and not lasts(self._forbidden())
+        return isinstance(said, Refusal) and (said.err_code in NOTHING_DONE or said.is_for_want_of_a_server)
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
+        said = await ask()
+        if again(said):
+            pauses = Pauses(self.patience)
+            while await pauses.rest():
+                said = await ask()
+                if not again(said):
+                    break
+        return said
+
+    async def account(self) -> Mapping[str, Json] | None:
+        """Who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked. Across a leaf
+        node the other server answers too, and tells what the link between them may."""
+
+        def ours(reply: Reply) -> bool:
+            said = answer(reply)
+            return isinstance(said, dict) and (said.get("server") or {}).get("id") == self.pipeline.server_id
+
+        replies = await self.pipeline.stream(WHO, b"", within=min(self.timeout, 2), ends=ours)
+        said = replies if isinstance(replies, NoAnswer) else answer(replies[-1])
+        return None if isinstance(said, Refusal | NoAnswer) else said
+
+    def entry_subject(self, bucket: str, key: str) -> str:
+        """Where a KV publish goes. A plain `$KV` publish from a leaf node would land in the *leaf's* bucket."""
+        return f"{self.prefix if self.is_elsewhere else ''}$KV.{bucket}.{key}"
+
+    async def put_entry(
+        self,
+        bucket: str,
+        key: str,
+        value: bytes,
+        *,
+        expected_revision: int | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Put:
+        """Writes a KV entry by compare-and-set; revision 0: the key must not exist, None: whatever is there."""
+        sent = dict(headers or {})
+        if expected_revision is not None:
+            sent["Nats-Expected-Last-Subject-Sequence"] = str(expected_revision)
+        subject = self.entry_subject(bucket, key)
+        reached = 0
+
+        async def publish() -> Answer:
+            nonlocal reached
+            reached = self.reached.get(bucket, 0)
+            reply = await self.pipeline.request(
+                subject, value, within=self.timeout, headers=sent or None, unless=self._forbidden
+            )
+            return answer(reply)
+
+        def again(said: Answer) -> bool:
+            in_flight = self._persists and isinstance(said, Refusal) and said.err_code == IN_FLIGHT
+            return in_flight or self._was_not_done(said)
+
+        said = await self._patiently(publish, again)
+        if isinstance(said, Refusal) and said.err_code in WRONG_LAST_SEQUENCE:
+            return Conflict(expected_revision or 0, said.description)
+        if isinstance(said, Refusal | NoAnswer):
+            return said
+        stored = self._acknowledged(bucket, said)
+        if isinstance(stored, Stored):
+            self._reaches(bucket, stored.revision, reached)
+        return stored
+
+    def _reaches(self, bucket: str, revision: int, before: int) -> None:
+        """`before`: how far it had come when this write was sent."""
+        if revision <= before:
+            self.went_back.add(bucket)
+        self.reached[bucket] = max(revision, self.reached.get(bucket, 0))
+
+    def _acknowledged(self, bucket: str, ack: Mapping[str, Json]) -> Put:
+        wrong_domain = self.domain is not None and ack.get("domain") != self.domain
+        if wrong_domain or ack.get("stream") != f"KV_{bucket}":
+            place = f"stream {ack.get('stream')} of domain {ack.get('domain') or '(none)'}"
+            return Refusal(0, 0, f"the entry was stored in {place}, not in bucket {bucket} of {self.domain or 'this'}")
+        return Stored(int(ack["seq"]))
+
+
+__all__ = ["Answer", "Conflict", "JetStream", "NoAnswer", "Put", "Refusal", "Reply", "Silence", "Stored", "answer"]

@@ -1,0 +1,328 @@
+"""Many requests in flight over one connection: one inbox, futures of our own, one sweep over all deadlines.
+
+nats-py's own `request` starts a timer and a token generator per call; with thousands of calls that costs more than the
+server does. It also lets a denied publish run into its timeout, although the server said so at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.aio.transport import TcpTransport, Transport
+
+from reconciler.model.permissions import as_checked_in_its_domain
+from reconciler.server.wire.line import Line
+
+SWEEP = 0.05
+"""Seconds between two looks at the deadlines."""
+_DENIED = re.compile(r'permissions violation for (publish|subscription) to "([^"]+)"')
+
+
+class Silence(StrEnum):
+    """Why there is no answer."""
+
+    TIMEOUT = "no answer in time"
+    NO_RESPONDERS = "nobody listens there"
+    DENIED = "permission denied"
+    CLOSED = "connection closed"
+    OFFLINE = "no connection"
+    UNSENT = "could not be sent"
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """The server said nothing; whether a write happened is unknown only for TIMEOUT and CLOSED."""
+
+    why: Silence
+    detail: str
+
+    @property
+    def outcome_unknown(self) -> bool:
+        return self.why in (Silence.TIMEOUT, Silence.CLOSED)
+
+    def __str__(self) -> str:
+        return f"{self.why}: {self.detail}"
+
+
+class Reply(NamedTuple):
+    data: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def status(self) -> str | None:
+        """Set where the server speaks for itself: 204 end of batch, 404 nothing there, 503 nobody listens. A stored
+        message that is given out may have a header of that name."""
+        return None if "Nats-Sequence" in self.headers else self.headers.get("Status")
+
+
+@dataclass(slots=True)
+class _Waiting:
+    subject: str
+    deadline: float
+    within: float
+    future: asyncio.Future[list[Reply] | NoAnswer]
+    ends: Callable[[Reply], bool]
+    replies: list[Reply] = field(default_factory=list)
+
+
+class ForNow(str):
+    """A reason that may be none in a moment."""
+
+    __slots__ = ()
+
+
+Unless = Callable[[], str | None]
+"""Why a request is not to be sent after all, asked in the last moment before; None: it is."""
+
+
+def first(_reply: Reply) -> bool:
+    return True
+
+
+def always() -> str | None:
+    """Nothing is in the way."""
+    return None
+
+
+Window = int | AbstractAsyncContextManager[object]
+"""How many requests may be under way at once; or what each of them has to enter, which several connections may share."""
+
+
+class _AtOnce(asyncio.Queue[Msg]):
+    """In place of the queue from which a task of nats-py's would fetch what arrived: of thousands of answers, that costs
+    as much as to read them."""
+
+    def __init__(self, arrived: Callable[[Msg], None]) -> None:
+        super().__init__()
+        self.put_nowait = arrived  # type: ignore[assignment, method-assign]
+
+
+class Pipeline:
+    """A bounded window of requests on one connection, and on the one that takes its place."""
+
+    def __init__(self, line: Line, *, window: Window = 64) -> None:
+        self.nc = line.nc
+        self._line = line
+        self._window = asyncio.Semaphore(window) if isinstance(window, int) else window
+        self._opening: asyncio.Task[NoAnswer | None] | None = None
+        self._inbox = line.nc.new_inbox() + "."
+        self._waiting: dict[str, _Waiting] = {}
+        self._count = 0
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._subscription: Subscription | None = None
+        self._inbox_denied = False
+        self._passed_on: Callable[[Exception], Awaitable[None]] = line.nc._error_cb
+
+    def beside(self) -> Pipeline:
+        """One of its own over the same line, whose inbox opens with the first request."""
+        return Pipeline(self._line)
+
+    @property
+    def server_id(self) -> str | None:
+        """Of the server at the other end of the line; nats-py has no public name for it."""
+        return self.nc._server_info.get("server_id")
+
+    @property
+    def connection(self) -> Client:
+        """The one in use now; another one after it was lost."""
+        return self._line.nc
+
+    async def connected(self) -> Client:
+        """The same, after an attempt to have one again where it was lost."""
+        await self._connected()
+        return self._line.nc
+
+    async def open(self) -> None:
+        # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
+        self.nc._error_cb = self._heard
+        subscription = await self.nc.subscribe(self._inbox + "*", pending_msgs_limit=0, pending_bytes_limit=0)
+        subscription._pending_queue = _AtOnce(self._arrived)
+        # A refusal of the inbox must be known before anything is written whose answer would be lost. nats-py's first
+        # ping may overtake the subscription; the second cannot.
+        await self.nc.flush()
+        await self.nc.flush()
+        self._subscription = subscription
+
+    async def close(self) -> None:
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        if self.nc._error_cb == self._heard:
+            self.nc._error_cb = self._passed_on
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None and not self.nc.is_closed:
+            await subscription.unsubscribe()
+
+    async def _connected(self) -> NoAnswer | None:
+        """The line as it is now, with our inbox on it; or that there is none."""
+        if self._subscription is not None and not self.nc.is_closed:
+            return None
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.create_task(self._restored())
+        # Whoever stops waiting must not break it off: nats-py would lose the connection over it.
+        return await asyncio.shield(self._opening)
+
+    async def _restored(self) -> NoAnswer | None:
+        if (why := await self._line.restored()) is not None:
+            return NoAnswer(Silence.UNSENT if self._line.is_over else Silence.OFFLINE, why)
+        if self.nc is not self._line.nc:
+            self._sweep()  # nobody answers any more what was asked over the old one
+            self.nc, self._subscription = self._line.nc, None
+            self._passed_on = self.nc._error_cb
+        try:
+            await self.open()
+        except (nats.errors.Error, TimeoutError) as error:
+            return NoAnswer(Silence.OFFLINE, str(error).removeprefix("nats: "))
+        return None
+
+    async def request(
+        self,
+        subject: str,
+        payload: bytes,
+        *,
+        within: float,
+        headers: dict[str, str] | None = None,
+        unless: Unless = always,
+    ) -> Reply | NoAnswer:
+        replies = await self.stream(subject, payload, within=within, headers=headers, ends=first, unless=unless)
+        return replies if isinstance(replies, NoAnswer) else replies[0]
+
+    async def stream(
+        self,
+        subject: str,
+        payload: bytes,
+        *,
+        within: float,
+        ends: Callable[[Reply], bool],
+        headers: dict[str, str] | None = None,
+        unless: Unless = always,
+    ) -> list[Reply] | NoAnswer:
+        """Replies until one `ends` it; `within` counts from the latest reply."""
+        if self._inbox_denied:
+            return NoAnswer(Silence.DENIED, f"may not subscribe to {self._inbox}*, where answers arrive")
+        async with self._window:
+            if (hindered := await self._hindered(subject, within, unless)) is not None:
+                return hindered
+            token, waiting = self._expect(subject, within, ends)
+            try:
+                await self.nc.publish(subject, payload, reply=self._inbox + token, headers=headers)
+                if unless is not always:
+                    self._hand_over()
+                return await waiting.future
+            except nats.errors.ConnectionClosedError:
+                return NoAnswer(Silence.OFFLINE, "the connection is closed")
+            except nats.errors.Error as error:
+                return NoAnswer(Silence.UNSENT, f"{subject}: {str(error).removeprefix('nats: ')}")
+            finally:
+                del self._waiting[token]
+
+    async def _hindered(self, subject: str, within: float, unless: Unless) -> NoAnswer | None:
+        """Why it is not sent. What may forbid it is asked last: nothing else happens between that and the sending."""
+        if (offline := await self._connected()) is not None:
+            return offline
+        if unless is not always and not await self._takes_more(within):
+            return NoAnswer(Silence.UNSENT, f"{subject}: the connection took nothing within {within:g} s")
+        why = unless()
+        if why is None:
+            return None
+        return NoAnswer(Silence.OFFLINE if isinstance(why, ForNow) else Silence.UNSENT, why)
+
+    async def _takes_more(self, within: float) -> bool:
+        """Waits until the socket has all that was written before: what is left with us would go out unasked."""
+        deadline = asyncio.get_running_loop().time() + within
+        while not self.nc.is_closed and _left_with_us(self.nc._transport):
+            if asyncio.get_running_loop().time() > deadline:
+                return False
+            await asyncio.sleep(0.005)  # rare, and nothing tells when the very last byte has gone
+        return True
+
+    def _hand_over(self) -> None:
+        """To the socket in the same breath in which it was asked whether it may be sent. nats-py would write a moment
+        later, and whoever is suspended in that moment would send it when nothing may be written any more."""
+        pending, transport = self.nc._pending, self.nc._transport
+        if pending and transport and self.nc.is_connected:
+            self.nc._pending, self.nc._pending_data_size = [], 0
+            transport.writelines(pending)
+
+    def _expect(self, subject: str, within: float, ends: Callable[[Reply], bool]) -> tuple[str, _Waiting]:
+        loop = asyncio.get_running_loop()
+        self._count += 1
+        token = str(self._count)
+        waiting = _Waiting(subject, loop.time() + within, within, loop.create_future(), ends)
+        self._waiting[token] = waiting
+        if self._sweeper is None:
+            self._sweeper = loop.call_later(SWEEP, self._sweep)
+        return token, waiting
+
+    def _arrived(self, msg: Msg) -> None:
+        waiting = self._waiting.get(msg.subject[len(self._inbox) :])
+        if waiting is None or waiting.future.done():
+            return
+        reply = Reply(msg.data, msg.headers or {})
+        if reply.headers and reply.status == "503":
+            _settle(waiting, NoAnswer(Silence.NO_RESPONDERS, waiting.subject))
+            return
+        waiting.replies.append(reply)
+        if waiting.ends(reply):
+            waiting.future.set_result(waiting.replies)
+        else:
+            waiting.deadline = asyncio.get_running_loop().time() + waiting.within
+
+    def _sweep(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        loop = asyncio.get_running_loop()
+        now, closed = loop.time(), self.nc.is_closed
+        for waiting in self._waiting.values():
+            if closed:
+                _settle(waiting, NoAnswer(Silence.CLOSED, f"{waiting.subject}: the connection closed before an answer"))
+            elif now > waiting.deadline:
+                _settle(waiting, NoAnswer(Silence.TIMEOUT, f"{waiting.subject}: nothing within {waiting.within:g} s"))
+        if self._waiting:
+            self._sweeper = loop.call_later(SWEEP, self._sweep)
+
+    async def _heard(self, error: Exception) -> None:
+        if not self._denial(str(error)):
+            await self._passed_on(error)
+
+    def _denial(self, text: str) -> bool:
+        """Hands a permissions violation to those it concerns. nats-py gives the subject in lower case."""
+        found = _DENIED.search(text.lower())
+        if found is None:
+            return False
+        what, subject = found.groups()
+        if what == "subscription":
+            self._inbox_denied = self._inbox_denied or subject == (self._inbox + "*").lower()
+            return self._inbox_denied
+        concerned = False
+        for waiting in self._waiting.values():
+            for asked in (waiting.subject, as_checked_in_its_domain(waiting.subject)):
+                if asked.lower() == subject:
+                    _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {asked}"))
+                    concerned = True
+        return concerned
+
+
+def _left_with_us(transport: Transport | None) -> int:
+    """Bytes that wait in this process because the socket would not take them; of TLS, also those that are encrypted."""
+    if not isinstance(transport, TcpTransport):
+        return 0
+    writers = {transport._io_writer, transport._bare_io_writer} - {None}
+    return sum(writer.transport.get_write_buffer_size() for writer in writers if writer is not None)
+
+
+def _settle(waiting: _Waiting, answer: NoAnswer) -> None:
+    if not waiting.future.done():
+        waiting.future.set_result(answer)

@@ -1,0 +1,186 @@
+"""One lasting nats-server per folder, for `--dev`: attached to if it runs, started if not, and left running."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.testbed import binary, detached
+from reconciler.testbed.dev_folder import DevFolder, Record, failure
+
+START_TIMEOUT = 20.0
+"""Seconds; it takes about 0.2, more with a large store."""
+STOP_TIMEOUT = 20.0
+_LOOK = 0.02
+"""Seconds between looks at what announces nothing: a port, a lock."""
+
+_CONFIG = """# Written at each start. The store is relative to this folder, so that the folder may be moved.
+listen: "127.0.0.1:{port}"
+server_name: "{name}"
+log_file: "server.log"
+log_size_limit: 10MB
+jetstream {{ store_dir: "store", max_memory_store: 64GiB, max_file_store: 1TiB }}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dev:
+    """The embedded server of a folder."""
+
+    url: str
+    pid: int
+    started: bool
+    """False: it ran already."""
+    log: Path
+
+
+def attach(folder: Path, environ: Mapping[str, str] = os.environ) -> Dev:
+    """The folder's server, started if it does not run; it survives us."""
+    place = DevFolder(folder)
+    with place.explained():
+        if not place.owner.is_dir():
+            raise NotADirectoryError(0, "there is no such folder")
+        place.prepare()
+        with place.alone():
+            if record := _answering(place):
+                return _dev(place, record, started=False)
+            return _dev(place, _start(place, binary.find(environ)), started=True)
+
+
+def status(folder: Path) -> Dev | None:
+    """The folder's server if it runs. Starts and writes nothing."""
+    place = DevFolder(folder)
+    if not place.was_used:
+        return None
+    with place.explained(), place.alone():
+        record = _answering(place)
+        return _dev(place, record, started=False) if record else None
+
+
+def stop(folder: Path) -> bool:
+    """Ends the folder's server cleanly and waits until it is gone; False if it did not run. Its data stays."""
+    place = DevFolder(folder)
+    if not place.was_used:
+        return False
+    with place.explained(), place.alone():
+        return _stop(place)
+
+
+def wipe(folder: Path) -> bool:
+    """Stops the server and removes what it stored; False if nothing was stored."""
+    place = DevFolder(folder)
+    if not place.was_used:
+        return False
+    with place.explained(), place.alone():
+        _stop(place)
+        # The lock files stay: whoever waits for one of them must find the same one as everybody else.
+        for file in (place.record, place.log, place.output, place.config):
+            file.unlink(missing_ok=True)
+        existed = place.store.exists()
+        if existed:
+            shutil.rmtree(place.store)
+        return existed
+
+
+def _dev(place: DevFolder, record: Record, *, started: bool) -> Dev:
+    return Dev(url=f"nats://127.0.0.1:{record.port}", pid=record.pid, started=started, log=place.log)
+
+
+def _start(place: DevFolder, program: Path) -> Record:
+    """On the port of the last time if it is free, so that addresses people noted stay right."""
+    last = place.recorded()
+    for port in (_free(last.port if last else 0), _free(0)):
+        _launch(place, program, port)
+        if record := _answering(place):
+            return record
+        if "address already in use" not in place.last_words():
+            break
+    message = f"The embedded server of {place.owner} did not start: {place.last_words()}. Its data was left as it was."
+    fix = f"See {place.log}, or begin anew with `reconciler dev wipe`."
+    raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
+
+
+def _launch(place: DevFolder, program: Path, port: int) -> None:
+    name = f"dev-{secrets.token_hex(4)}"
+    place.config.write_text(_CONFIG.format(port=port, name=name))
+    for old in (place.log, place.record):  # a record left here could be that of the server of a copied folder
+        old.unlink(missing_ok=True)
+    content = json.dumps({"port": port, "name": name})
+    arguments = [str(place.record), content, str(place.output), str(program), "-c", place.config.name]
+    with place.free() as lock:
+        assert lock is not None, "only started while nobody holds the lock"
+        subprocess.run(
+            [sys.executable, "-IS", detached.__file__, *arguments],
+            cwd=place.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[lock],
+            check=True,
+        )
+
+
+def _free(port: int) -> int:
+    """This port if nobody has it, else one that the OS gives."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return _free(0)
+        chosen: int = probe.getsockname()[1]
+        return chosen
+
+
+def _answering(place: DevFolder) -> Record | None:
+    """The running server, once it greets: it may just be starting; None when none runs, or when it gave up."""
+    deadline = time.monotonic() + START_TIMEOUT
+    while place.is_running:
+        record = place.recorded()
+        if record and _greets(record):
+            return record
+        if time.monotonic() > deadline:
+            message = f"The embedded server of {place.owner} runs, but does not answer: {place.last_words()}."
+            fix = f"Stop it with `reconciler dev stop` and try again; its log is {place.log}."
+            raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
+        time.sleep(_LOOK)
+    return None
+
+
+def _greets(record: Record) -> bool:
+    """Whether the server that answers is this one, and not somebody else who got its port."""
+    with contextlib.suppress(OSError, ValueError):
+        with socket.create_connection(("127.0.0.1", record.port), timeout=2) as connection:
+            line = connection.makefile("rb").readline()
+        return bool(json.loads(line.removeprefix(b"INFO "))["server_name"] == record.name)
+    return False
+
+
+def _stop(place: DevFolder) -> bool:
+    if not place.is_running:
+        return False
+    record = place.recorded()
+    if record is None or not place.is_held_by(record.pid):
+        message = f"Something holds the store of {place.owner}, but it is not the server that was recorded there."
+        fix = f"See who has {place.root / 'running.lock'} open, and end that."
+        raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
+    os.kill(record.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_TIMEOUT
+    while place.is_running:
+        if time.monotonic() > deadline:
+            message = f"The embedded server of {place.owner} (pid {record.pid}) did not end within {STOP_TIMEOUT:g} s."
+            raise CannotContinue(failure("NA123", "dev-server-failed", message, f"See its log: {place.log}."))
+        time.sleep(_LOOK)
+    return True

@@ -1,0 +1,241 @@
+"""A server imagined: steps applied to a snapshot, with echoes as `settle` predicts them. It refuses nothing.
+
+What it holds is checked against real servers by the convergence tests; reviews compare revisions on it without an account.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from reconciler.changes.plan import Plan
+from reconciler.changes.rule import View
+from reconciler.engine.bindings import BINDS, Bind, filled, filled_in
+from reconciler.engine.decide import Options, decide
+from reconciler.engine.misnamed import let_go
+from reconciler.engine.reconcile import reconcile
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
+from reconciler.kinds.primitives.known import V2_14, Known
+from reconciler.kinds.primitives.stream_settle import DUPLICATE_WINDOW
+from reconciler.model.records import BUCKET, encode_key, encode_owned
+from reconciler.model.resource import Address, Config
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Call, Entry, Snapshot, Step, Target
+from reconciler.server.remember.ledger import Record, revisions
+
+Info = dict[str, Any]
+
+
+BEGUN: Info = {position: {"consumer_seq": 1, "stream_seq": 1} for position in ("delivered", "ack_floor")}
+"""A consumer that has had one message; before that, older servers do not say where it stands."""
+
+
+class Held:
+    """What the server holds while steps run; a snapshot before and after."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.target: Target = snapshot.target
+        self.streams: dict[str, Info] = {name: dict(info) for name, info in snapshot.streams.items()}
+        self.consumers: dict[str, dict[str, Info]] = {
+            stream: {name: dict(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()
+        }
+        self.entries = {bucket: dict(entries) for bucket, entries in snapshot.entries.items()}
+        self._newest = {
+            bucket: max((one.revision for one in held.values()), default=0) for bucket, held in self.entries.items()
+        }
+        self.bound: dict[str, Any] = {}
+
+    def stream(self, name: str, body: Config) -> None:
+        mirror = body.get("mirror") or {}
+        origin = self.streams.get(mirror.get("name", ""))
+        settled = stream_config.settle(
+            body, self.target, name=name, origin=stream_config.canonical(origin["config"]) if origin else None
+        )
+        config = {**_defaults(stream_config.FIELDS, self.target), **settled.config, "name": name}
+        if "duplicate_window" not in settled.config and self._remembers_ids(settled.config):
+            config["duplicate_window"] = min(DUPLICATE_WINDOW, body.get("max_age") or DUPLICATE_WINDOW)
+        self.streams[name] = {"config": config, "state": {"messages": 0, "consumer_count": 0}, "created": "then"}
+
+    def _remembers_ids(self, config: Config) -> bool:
+        """Whether the server fills in a window: newer ones do not for copies of other streams."""
+        return "mirror" not in config and ("sources" not in config or self.target.version < V2_14)
+
+    def consumer(self, stream: str, name: str, body: Config) -> None:
+        parent = stream_config.canonical(self.streams[stream]["config"])
+        settled = consumer_config.settle(body, self.target, parent=parent)
+        config = {**_defaults(consumer_config.FIELDS, self.target), **settled.config, **_filled(settled.config, parent)}
+        config |= {"durable_name": name, "name": name}
+        self.consumers.setdefault(stream, {})[name] = {"stream_name": stream, "name": name, "config": config, **BEGUN}
+
+    def entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
+        held = self.entries.setdefault(bucket, {})
+        self._newest[bucket] = self._newest.get(bucket, 0) + 1
+        held[key] = Entry(value, self._newest[bucket], deleted)
+
+    def forget_entries(self, bucket: str) -> None:
+        self.entries.pop(bucket, None)
+        self._newest.pop(bucket, None)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(target=self.target, streams=self.streams, consumers=self.consumers, entries=self.entries)
+
+
+def _defaults(fields: Mapping[str, Known], target: Target) -> Info:
+    """Defaults as a server of this version echoes them."""
+    return {
+        name: about.default
+        for name, about in fields.items()
+        if about.default is not None and about.since <= target.version
+    }
+
+
+def _filled(config: Config, parent: Config) -> Info:
+    """What the server fills in where the request says nothing."""
+    limits = parent.get("consumer_limits") or {}
+    filled: Info = {}
+    if "deliver_subject" not in config:
+        filled["max_waiting"] = MAX_WAITING
+    if config.get("ack_policy") in ("explicit", "all"):
+        filled["ack_wait"] = ACK_WAIT
+    if "ack_policy" in config or limits.get("max_ack_pending"):
+        filled["max_ack_pending"] = limits.get("max_ack_pending") or MAX_ACK_PENDING
+    if limits.get("inactive_threshold"):
+        filled["inactive_threshold"] = limits["inactive_threshold"]
+    return {name: value for name, value in filled.items() if name not in config}
+
+
+def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
+    """The snapshot after these steps; every one of them succeeds."""
+    held = Held(snapshot)
+    for step in steps:
+        if step.undoes is None:
+            _DO[step.call](held, filled(step, held.bound))
+            if step.bind == Bind.FILLED_IN:
+                held.bound[step.id] = filled_in(held.consumers[step.on[0]][step.on[1]])
+    return held.snapshot()
+
+
+def _create_stream(held: Held, step: Step) -> None:
+    held.stream(step.on[0], step.body)
+
+
+def _update_stream(held: Held, step: Step) -> None:
+    before = held.streams[step.on[0]]["config"]
+    held.stream(step.on[0], stream_config.update_body(before, step.set, step.unset))
+
+
+def _delete_stream(held: Held, step: Step) -> None:
+    held.streams.pop(step.on[0], None)
+    held.consumers.pop(step.on[0], None)
+    held.forget_entries(step.on[0].removeprefix("KV_"))
+
+
+def _create_consumer(held: Held, step: Step) -> None:
+    held.consumer(step.on[0], step.on[1], step.body)
+
+
+def _update_consumer(held: Held, step: Step) -> None:
+    stream, name = step.on
+    before = held.consumers[stream][name]["config"]
+    held.consumer(stream, name, consumer_config.update_body(before, step.set, step.unset))
+
+
+def _delete_consumer(held: Held, step: Step) -> None:
+    held.consumers.get(step.on[0], {}).pop(step.on[1], None)
+
+
+def _pause(held: Held, step: Step) -> None:
+    stream, name = step.on
+    config = {key: value for key, value in held.consumers[stream][name]["config"].items() if key != "pause_until"}
+    held.consumers[stream][name]["config"] = {**config, **step.body}
+
+
+def _read(held: Held, step: Step) -> None:
+    if step.bind:
+        info = held.consumers[step.on[0]][step.on[1]]
+        held.bound[step.id] = BINDS[Bind(step.bind)]({"ts": "2026-03-01T00:00:00.000Z", **info})
+
+
+def _settle(held: Held, step: Step) -> None:
+    """Every queue has stored something by then."""
+    held.stream(step.on[0], {**held.streams[step.on[0]]["config"], **step.set})
+
+
+def _from_the_first_on(held: Held, step: Step) -> None:
+    held.bound[step.id] = 1
+
+
+def _put(held: Held, step: Step) -> None:
+    held.entry(step.on[0], step.on[1], (step.value or "").encode())
+
+
+def _remove(held: Held, step: Step) -> None:
+    held.entry(step.on[0], step.on[1], b"", deleted=True)
+
+
+def _nothing(_held: Held, _step: Step) -> None:
+    """Gates and pins leave no trace in a snapshot."""
+
+
+_DO: Mapping[Call, Callable[[Held, Step], None]] = {
+    Call.STREAM_CREATE: _create_stream,
+    Call.STREAM_UPDATE: _update_stream,
+    Call.STREAM_DELETE: _delete_stream,
+    Call.CONSUMER_CREATE: _create_consumer,
+    Call.CONSUMER_UPDATE: _update_consumer,
+    Call.CONSUMER_DELETE: _delete_consumer,
+    Call.CONSUMER_PAUSE: _pause,
+    Call.CONSUMER_UNPIN: _nothing,
+    Call.CONSUMER_READ: _read,
+    Call.CONSUMER_RESET: _nothing,
+    Call.QUEUE_READ: _from_the_first_on,
+    Call.QUEUE_SETTLE: _settle,
+    Call.ENTRY_PUT: _put,
+    Call.ENTRY_DELETE: _remove,
+    Call.GATE_CONSUMERS_GONE: _nothing,
+    Call.GATE_REPLICAS_CURRENT: _nothing,
+    Call.GATE_CONSUMER_EVERYWHERE: _nothing,
+    Call.GATE_IN_FLIGHT_DONE: _nothing,
+    Call.GATE_MIRROR_CAUGHT_UP: _nothing,
+    Call.GATE_MEMBERS_BACK: _nothing,
+}
+
+
+def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
+    """The snapshot with these ownership records written, or dropped where there is none."""
+    held = Held(snapshot)
+    for address, record in records.items():
+        value = json.dumps(encode_owned(record)).encode() if record else b""
+        held.entry(BUCKET, encode_key(address), value, deleted=record is None)
+    return held.snapshot()
+
+
+def empty(target: Target) -> Snapshot:
+    return replace(Snapshot(target=target), entries={BUCKET: {}})
+
+
+def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str, Config]) -> Snapshot:
+    """What applying these to an empty account would leave, whatever rules think of it, beside streams of others."""
+    held = Held(empty(target))
+    for name, config in outside.items():
+        held.stream(name, config)
+    snapshot = held.snapshot()
+    for topology in topologies:
+        plan = _unjudged(topology, snapshot)
+        snapshot = remember(carry_out(snapshot, plan.steps), plan.records)
+        snapshot = remember(snapshot, dict.fromkeys(let_go(topology) - revisions(snapshot).keys()))
+    return snapshot
+
+
+def _unjudged(topology: Topology, snapshot: Snapshot) -> Plan:
+    world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
+    view = View(
+        target=snapshot.target, topology=topology.name, snapshot=snapshot,
+        desired=world.desired, live=world.live, changes=world.changes,
+    )  # fmt: skip
+    return decide(world, view, REGISTRY, Options(today=date.min), already={})

@@ -1,0 +1,145 @@
+"""The battery: everything that clients do with a scene, in an order in which one operation spoils none of the others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from reconciler.changes.effect import Side
+from reconciler.testbed.probes.client import Client
+from reconciler.testbed.probes.keeping import GETS, Gets, deleting, getting, stored
+from reconciler.testbed.probes.publishing import BUCKET, PLAIN, STORE, Publish, publishing
+from reconciler.testbed.probes.reading import (
+    CONTESTS,
+    FRESH,
+    PULLS,
+    Pulls,
+    Waits,
+    contending,
+    later,
+    position,
+    reading,
+    starting,
+    waiting,
+)
+from reconciler.testbed.probes.record import Notes, Record
+from reconciler.testbed.probes.scene import Body, Change, Scene, build, made, settled
+
+PASSES = 1.3
+"""Seconds for which the battery only waits: lifetimes, ages and thresholds of at most a second run out."""
+
+SETTLED = 0.1
+"""Seconds after a change in which the server trims and tells consumers of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Battery:
+    """Which operations are tried."""
+
+    plain: tuple[Publish, ...] = PLAIN
+    bucket: tuple[Publish, ...] = BUCKET
+    store: tuple[Publish, ...] = STORE
+    pulls: Pulls = PULLS
+    gets: Gets = GETS
+    fresh: tuple[tuple[str, Body], ...] = FRESH
+    passes: float = PASSES
+    deletes: bool = True
+    contends: bool = True
+
+    def publishes(self, stream: str) -> tuple[Publish, ...]:
+        return self.bucket if stream.startswith("KV_") else self.store if stream.startswith("OBJ_") else self.plain
+
+
+STANDARD = Battery()
+
+
+async def record(
+    client: Client, scene: Scene, battery: Battery = STANDARD, waits: Waits = MappingProxyType({})
+) -> Record:
+    """What clients of a scene that was built experience; nothing of the scene is worth anything afterwards."""
+    notes = Notes()
+    await _look(client, notes, scene, "at first")
+    await _read(client, notes, scene, battery, waits)
+    async with contending(client, scene, CONTESTS if battery.contends else {}) as contests:
+        await _publish(client, notes, scene, battery)
+        _wait(notes, waits)
+        await asyncio.sleep(battery.passes)
+        _wait(notes, contests)
+    await _after_a_while(client, notes, scene, battery)
+    for stream, subjects in scene.subjects.items() if battery.deletes else ():
+        await deleting(client, notes, stream, subjects[0])
+    return notes.lines
+
+
+async def experience(
+    client: Client, scene: Scene, changes: Iterable[Change] = (), battery: Battery = STANDARD
+) -> Record:
+    """Builds a scene, changes it and records what its clients experience then. Raises Unmade where the server refuses."""
+    await build(client, scene)
+    async with waiting(client, scene) as waits:
+        for endpoint, body in changes:
+            made(await client.ask(endpoint, body))
+        await asyncio.sleep(SETTLED)
+        return await record(client, scene, battery, waits)
+
+
+def _wait(notes: Notes, waits: Waits) -> None:
+    for operation, delivery in waits.items():
+        notes.add(operation, Side.READERS, delivery.brought, "publish ")
+
+
+async def _look(client: Client, notes: Notes, scene: Scene, when: str, *given: str) -> None:
+    for stream, body in scene.streams.items():
+        await stored(client, notes, stream, body, when, *given)
+    for stream, name in scene.consumers:
+        await position(client, notes, stream, name, when, *given, f"stored {when} in {stream}")
+
+
+async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery, waits: Waits) -> None:
+    for stream, subject in scene.gets.items():
+        await getting(client, notes, stream, subject, battery.gets, answers=scene.answers(stream))
+    for stream in scene.subjects:
+        await starting(client, notes, stream, battery.fresh)
+    for (stream, name), body in scene.consumers.items():
+        await reading(client, notes, stream, name, body, battery.pulls, waits)
+
+
+async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        heard = {subject: await stack.enter_async_context(client.listening(subject)) for subject in scene.listen}
+        for stream, subjects in scene.subjects.items():
+            await publishing(client, notes, stream, subjects, battery.publishes(stream), into=_named(scene, stream))
+        await settled(client, scene.streams)
+    for subject, messages in heard.items():
+        bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in messages)
+        notes.add(
+            f"listen on {subject}",
+            Side.COPIES,
+            f"{len(messages)} messages" + (", headers only" if bare else ""),
+            "publish ",
+        )
+    for stream, body in scene.streams.items():
+        await stored(client, notes, stream, body, "after publishing", "publish ", "read ", "stored at first")
+
+
+async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
+    for stream, subjects in scene.subjects.items():
+        await publishing(
+            client, notes, stream, subjects, battery.publishes(stream), is_late=True, into=_named(scene, stream)
+        )
+    for stream, body in scene.streams.items():
+        await stored(client, notes, stream, body, "after a while", "publish ", "read ", "stored a")
+    for (stream, name), body in scene.consumers.items():
+        info = await client.ask(f"CONSUMER.INFO.{stream}.{name}")
+        notes.add(
+            f"position after a while of {stream}/{name}", Side.POSITIONS, info if isinstance(info, str) else "there"
+        )
+        await later(client, notes, stream, name, body, waited=(stream, name) in scene.waits)
+
+
+def _named(scene: Scene, stream: str) -> str:
+    """Where there is only one stream to publish to, nobody need name it."""
+    return stream if len(scene.subjects) > 1 else ""

@@ -1,0 +1,239 @@
+"""A client that publishes, pulls, subscribes and asks, and says in words what it experienced."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import nats.errors
+from nats.aio.client import Client as Connection
+from nats.aio.msg import Msg
+from pydantic_core import from_json
+
+from reconciler.model.resource import Json
+from reconciler.testbed.probes.record import ranges
+
+PATIENCE = 1.5
+"""Seconds that an answer may take."""
+AT_ONCE = 0.6
+"""Seconds after which a pull that does not wait counts as unanswered, as it is on some versions while too much is in flight."""
+QUIET = 0.12
+"""Seconds without a message after which a subscriber has got everything."""
+LONGEST_QUIET = 0.25
+"""On a busy machine, too: less than a short `ack_wait`."""
+WRONG_PIN = "423"
+NO_ANSWER, NO_LISTENER = "no answer", "nothing listens there"
+
+
+@dataclass(slots=True)
+class Delivery:
+    """What one pull or one subscription received."""
+
+    messages: list[Msg] = field(default_factory=list)
+    status: str = ""
+
+    @property
+    def counted(self) -> str:
+        """Without saying which: what is published meanwhile may be gone again before it is delivered."""
+        bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in self.messages)
+        parts = [f"{len(self.messages)} messages", *(["headers only"] if bare else [])]
+        return ", ".join([*parts, *([self.status] if self.status else [])])
+
+    @property
+    def brought(self) -> str:
+        """And whether any of it had been delivered before."""
+        again = any(one.metadata.num_delivered > 1 for one in self.messages)
+        return f"{self.counted}, some of them again" if again else self.counted
+
+    @property
+    def end(self) -> str:
+        """Up to which message: which ones before it, depends on the moment where others wait and the stream trims."""
+        return f"messages up to {sequence(self.messages[-1])}" if self.messages else f"0 messages {self.status}".strip()
+
+    def __str__(self) -> str:
+        again = [one for one in self.messages if one.metadata.num_delivered > 1]
+        bare = [one for one in self.messages if "Nats-Msg-Size" in (one.headers or {})]
+        parts = [f"{len(self.messages)} messages"]
+        parts += [text for found, text in ((self.messages, ""), (again, "again "), (bare, "headers only ")) for text in
+                  ([f"{text}{ranges(map(sequence, found))}"] if found else [])]  # fmt: skip
+        return ", ".join([*parts, *([self.status] if self.status else [])])
+
+
+def sequence(message: Msg) -> int:
+    return int(message.metadata.sequence.stream)
+
+
+class Client:
+    """One connection to a scratch account. On a busy machine it waits so many times as long for everything."""
+
+    def __init__(self, nc: Connection, times: float = 1.0) -> None:
+        self.nc, self._times = nc, times
+        self._patience, self._at_once, self._quiet = times * PATIENCE, times * AT_ONCE, times * QUIET
+        self._pins: dict[tuple[str, str, Json], str] = {}
+        """What the server gave this client to show that it is the one that a group is pinned to."""
+        self.held: dict[tuple[str, str], list[Msg]] = {}
+        """What it got of a consumer and has neither acknowledged nor refused."""
+
+    @cached_property
+    def standby(self) -> Client:
+        """Another client for the same groups, which holds no pin of this one."""
+        return Client(self.nc, self._times)
+
+    async def ask(self, endpoint: str, body: Mapping[str, Json] | None = None) -> Mapping[str, Json] | str:
+        """The API's answer, or in words why there is none."""
+        payload = b"" if body is None else json.dumps(body).encode()
+        reply = await self._request(f"$JS.API.{endpoint}", payload)
+        return reply if isinstance(reply, str) else _answer(reply)
+
+    async def publish(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> str:
+        reply = await self._request(subject, payload, headers)
+        return reply if isinstance(reply, str) else _stored(reply)
+
+    async def publish_fast(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> str:
+        """A fast batch of one message, which its reply subject makes it."""
+        async with self._inbox(f"{self.nc.new_inbox()}.probe.10.ok.1.2.$FI") as (inbox, arrived):
+            await self.nc.publish(subject, payload, reply=inbox, headers=dict(headers) if headers else None)
+            message = await _next(arrived, self._patience)
+        if message is None:
+            return NO_ANSWER
+        return NO_LISTENER if "Status" in (message.headers or {}) else _stored(message)
+
+    async def get(self, subject: str, body: Mapping[str, Json] | None = None) -> str:
+        """A direct get: how many messages came, and which status."""
+        payload = b"" if body is None else json.dumps(body).encode()
+        found: list[str] = []
+        async with self._inbox() as (inbox, arrived):
+            await self.nc.publish(f"$JS.API.DIRECT.GET.{subject}", payload, reply=inbox)
+            while (message := await _next(arrived, self._patience)) is not None:
+                headers = message.headers or {}
+                if "Nats-Sequence" in headers:
+                    found.append(headers["Nats-Sequence"])
+                if "Nats-Sequence" not in headers or "multi_last" not in (body or {}):
+                    break
+        status = "" if message is None else _status(message) if "Nats-Sequence" not in (message.headers or {}) else ""
+        return f"messages {' '.join(found)}" if found else (status or NO_ANSWER)
+
+    async def pull(self, stream: str, consumer: str, asked: Mapping[str, Json]) -> Delivery:
+        """Everything one pull request brings; what it leaves waiting ends with its inbox. A client that is pinned shows its pin
+        unless it gives an id itself, and asks again without one that the server has forgotten."""
+        delivery, place = Delivery(), (stream, consumer, asked.get("group"))
+        request = {"id": self._pins[place], **asked} if place in self._pins else asked
+        expires = request.get("expires", 0) / 1e9
+        async with self._inbox() as (inbox, arrived):
+            payload = json.dumps(request).encode()
+            await self.nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", payload, reply=inbox)
+            wait = self._at_once if request.get("no_wait") else min(expires, 0.1) + self._quiet
+            while len(delivery.messages) < request["batch"] and (message := await _next(arrived, wait)) is not None:
+                if "Status" in (message.headers or {}):
+                    delivery.status = _status(message)
+                    break
+                delivery.messages.append(message)
+                if pin := (message.headers or {}).get("Nats-Pin-Id"):
+                    self._pins[place] = pin
+        if delivery.status.startswith(WRONG_PIN) and request.get("id") == self._pins.get(place, ""):
+            del self._pins[place]
+            return await self.pull(stream, consumer, asked)
+        return delivery
+
+    @contextlib.asynccontextmanager
+    async def waiting(self, stream: str, consumer: str, request: Mapping[str, Json]) -> AsyncIterator[Delivery]:
+        """What one pull request brings meanwhile."""
+        delivery, pin = Delivery(), self._pins.get((stream, consumer, request.get("group")))
+
+        async def arrived(message: Msg) -> None:
+            if "Status" in (message.headers or {}):
+                delivery.status = _status(message)
+            else:
+                delivery.messages.append(message)
+
+        inbox = self.nc.new_inbox()
+        subscription = await self.nc.subscribe(inbox, cb=arrived)
+        payload = json.dumps({**({"id": pin} if pin else {}), **request}).encode()
+        await self.nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", payload, reply=inbox)
+        await self.nc.flush()
+        try:
+            yield delivery
+        finally:
+            await subscription.unsubscribe()
+
+    async def subscribe(self, subject: str, queue: str = "") -> Delivery:
+        """What a subscriber gets until it is quiet: what nobody acknowledges may come again for ever."""
+        delivery, quiet = Delivery(), min(self._quiet, LONGEST_QUIET)
+        given_up = asyncio.get_running_loop().time() + self._patience
+        async with self._inbox(subject, queue) as (_, arrived):
+            while asyncio.get_running_loop().time() < given_up and (message := await _next(arrived, quiet)) is not None:
+                if "Status" not in (message.headers or {}):
+                    delivery.messages.append(message)
+                elif message.reply:
+                    await self.nc.publish(message.reply)  # flow control
+        return delivery
+
+    @contextlib.asynccontextmanager
+    async def listening(self, subject: str) -> AsyncIterator[list[Msg]]:
+        """Collects what is published there meanwhile."""
+        found: list[Msg] = []
+        async with self._inbox(subject) as (_, arrived):
+            yield found
+            while (message := await _next(arrived, self._quiet)) is not None:
+                found.append(message)
+
+    async def answer(self, message: Msg, kind: bytes) -> str:
+        reply = await self._request(message.reply, kind, within=self._patience / 5)
+        return reply if isinstance(reply, str) else "taken"
+
+    async def _request(
+        self, subject: str, payload: bytes, headers: Mapping[str, str] | None = None, within: float | None = None
+    ) -> Msg | str:
+        try:
+            return await self.nc.request(
+                subject, payload, within or self._patience, headers=dict(headers) if headers else None
+            )
+        except nats.errors.NoRespondersError:
+            return NO_LISTENER
+        except (TimeoutError, nats.errors.TimeoutError):
+            return NO_ANSWER
+
+    @contextlib.asynccontextmanager
+    async def _inbox(self, subject: str = "", queue: str = "") -> AsyncIterator[tuple[str, asyncio.Queue[Msg]]]:
+        inbox = subject or self.nc.new_inbox()
+        arrived: asyncio.Queue[Msg] = asyncio.Queue()
+        subscription = await self.nc.subscribe(inbox, queue=queue, cb=arrived.put)
+        try:
+            yield inbox, arrived
+        finally:
+            await subscription.unsubscribe()
+
+
+async def _next(arrived: asyncio.Queue[Msg], within: float) -> Msg | None:
+    try:
+        async with asyncio.timeout(within):
+            return await arrived.get()
+    except TimeoutError:
+        return None
+
+
+def _answer(reply: Msg) -> Mapping[str, Json] | str:
+    if not reply.data:
+        return {}
+    body = from_json(reply.data)
+    error = body.get("error")
+    return body if error is None else f"refused {error.get('err_code')}"
+
+
+def _stored(reply: Msg) -> str:
+    answer = _answer(reply)
+    if isinstance(answer, str):
+        return answer
+    stored = f"stored in {answer.get('stream')}"
+    return f"{stored} already" if answer.get("duplicate") else stored
+
+
+def _status(message: Msg) -> str:
+    headers = message.headers or {}
+    line = headers.get("Description", "").partition("\n")[0]  # nats-py takes what follows an empty one for a part of it
+    words = "".join(letter for letter in line if not letter.isdigit())
+    return f"{headers.get('Status', '')} {words}".strip()

@@ -1,0 +1,113 @@
+"""What publishers try: plain and large messages, ids, expectations, lifetimes, rollups, counters, schedules and batches."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.changes.effect import Side
+from reconciler.testbed.probes.client import NO_ANSWER, Client
+from reconciler.testbed.probes.keeping import FIRST
+from reconciler.testbed.probes.record import Notes
+
+SPARE = "{spare}"
+NUMBER = "Probe"
+"""Header that tells which publish a stored message came from."""
+UNANSWERED = "stored without an answer"
+LARGE = 2_000
+"""Bytes of a large message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publish:
+    """One message to the first of a stream's subjects, or to the one that may lose what it holds."""
+
+    name: str
+    subject: str = FIRST
+    size: int = 10
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_late: bool = False
+    """After the time that the battery lets pass."""
+    is_fast: bool = False
+    """As a fast batch, which servers before 2.14 take for a message like any other."""
+
+
+PLAIN = (
+    Publish(name="small"),
+    Publish(name="large", size=LARGE),
+    Publish(name="with an id", headers={"Nats-Msg-Id": "probe"}),
+    Publish(name="with the same id", headers={"Nats-Msg-Id": "probe"}),
+    Publish(name="with the id of a stored message", headers={"Nats-Msg-Id": "m1"}),
+    Publish(name="with a wrong sequence expected", headers={"Nats-Expected-Last-Subject-Sequence": "999999"}),
+    Publish(name="with a lifetime", subject=SPARE, headers={"Nats-TTL": "1s"}),
+    Publish(name="a rollup", subject=SPARE, headers={"Nats-Rollup": "sub"}),
+    Publish(name="a counter", subject=SPARE, size=0, headers={"Nats-Incr": "+1"}),
+    Publish(name="another counter", size=0, headers={"Nats-Incr": "+1"}),
+    Publish(name="a schedule", subject=SPARE,
+            headers={"Nats-Schedule": "@at 2099-01-01T00:00:00Z", "Nats-Schedule-Target": FIRST}),
+    Publish(name="a batch", headers={"Nats-Batch-Id": "probe", "Nats-Batch-Sequence": "1", "Nats-Batch-Commit": "1"}),
+    Publish(name="a fast batch", is_fast=True),
+    Publish(name="with the same id, later", headers={"Nats-Msg-Id": "probe"}, is_late=True),
+)  # fmt: skip
+BUCKET = (
+    Publish(name="put"),
+    Publish(name="put a large value", size=LARGE),
+    Publish(name="create a key that is there", headers={"Nats-Expected-Last-Subject-Sequence": "0"}),
+    Publish(name="put with a lifetime", subject=SPARE, headers={"Nats-TTL": "1s"}),
+    Publish(name="delete a key", headers={"KV-Operation": "DEL"}, size=0),
+    Publish(name="put again"),
+    Publish(name="purge a key", subject=SPARE, headers={"KV-Operation": "PURGE", "Nats-Rollup": "sub"}, size=0),
+)
+STORE = (
+    Publish(name="put a chunk"),
+    Publish(name="put a large chunk", size=LARGE),
+    Publish(name="put the description of an object", subject=SPARE, headers={"Nats-Rollup": "sub"}),
+    Publish(name="put a link to an object", subject=SPARE, size=100, headers={"Nats-Rollup": "sub"}),
+)
+EACH = tuple(Publish(name=f"message {number}") for number in range(1, 4))
+"""To every subject, for its shape and for what is full."""
+
+
+async def publishing(
+    client: Client,
+    notes: Notes,
+    stream: str,
+    subjects: tuple[str, ...],
+    operations: Iterable[Publish],
+    is_late: bool = False,
+    *,
+    into: str = "",
+) -> None:
+    """In this order, since one connection keeps it; a publisher does not wait for the answer to the message before. `into` is
+    said where there are several streams to publish to."""
+    chosen = [one for one in operations if one.is_late is is_late]
+    sent = [(f"publish {one.name}", one, {FIRST: subjects[0], SPARE: subjects[-1]}) for one in chosen]
+    for subject in () if is_late else subjects:
+        sent += [(f"publish {one.name} to {subject}", one, {FIRST: subject}) for one in EACH]
+    numbers = [f"{'late ' if is_late else ''}{at}" for at in range(len(sent))]
+    answers = await asyncio.gather(
+        *(_publish(client, one, subject_of, number) for (_, one, subject_of), number in zip(sent, numbers, strict=True))
+    )
+    kept = await _kept(client, stream) if NO_ANSWER in answers else frozenset()
+    for (name, _, _), number, answer in zip(sent, numbers, answers, strict=True):
+        experience = UNANSWERED if answer == NO_ANSWER and number in kept else answer
+        notes.add(f"{name} into {into}" if into else name, Side.PUBLISHERS, experience)
+
+
+async def _publish(client: Client, one: Publish, subject_of: Mapping[str, str], number: str) -> str:
+    headers = {**{name: subject_of.get(value, value) for name, value in one.headers.items()}, NUMBER: number}
+    publish = client.publish_fast if one.is_fast else client.publish
+    return await publish(subject_of[one.subject], b"x" * one.size, headers)
+
+
+async def _kept(client: Client, stream: str) -> frozenset[str]:
+    """Which publishes are stored, where nobody is told."""
+    info = await client.ask(f"STREAM.INFO.{stream}")
+    state = {"first_seq": 1, "last_seq": 0} if isinstance(info, str) else info["state"]
+    asked = range(state["first_seq"], state["last_seq"] + 1)
+    found = await asyncio.gather(*(client.ask(f"STREAM.MSG.GET.{stream}", {"seq": one}) for one in asked))
+    headers = [base64.b64decode(one["message"].get("hdrs") or "").decode() for one in found if not isinstance(one, str)]
+    return frozenset(said[1] for one in headers if (said := re.search(rf"^{NUMBER}: (.*?)\r?$", one, re.MULTILINE)))

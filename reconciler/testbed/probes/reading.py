@@ -1,0 +1,222 @@
+"""What readers try: pulls of every size and patience, priority groups, subscriptions, acknowledgements, and waiting for messages
+to come again."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+
+from nats.aio.msg import Msg
+
+from reconciler.changes.effect import Side
+from reconciler.model.resource import Json
+from reconciler.testbed.probes.client import Client, Delivery, sequence
+from reconciler.testbed.probes.record import Notes
+from reconciler.testbed.probes.scene import Body, Scene
+
+MS, HOUR = 1_000_000, 3_600_000_000_000
+AT_ONCE: Mapping[str, Json] = {"no_wait": True}
+GROUP = "{group}"
+"""The group that clients of a consumer know; of one without groups, any."""
+Pulls = tuple[tuple[str, Mapping[str, Json]], ...]
+PULLS: Pulls = (
+    ("one", {"batch": 1, **AT_ONCE}),
+    ("one within 100 ms", {"batch": 1, "expires": 100 * MS}),
+    ("one within an hour", {"batch": 1, "expires": HOUR}),
+    ("one of at most 1 MiB", {"batch": 1, "max_bytes": 1 << 20, **AT_ONCE}),
+    ("one for a group", {"batch": 1, "group": GROUP, **AT_ONCE}),
+    ("one for another group", {"batch": 1, "group": "unknown", **AT_ONCE}),
+    ("one without a pin", {"batch": 1, "group": GROUP, "id": "", **AT_ONCE}),
+    ("one with a wrong pin", {"batch": 1, "group": GROUP, "id": "wrong", **AT_ONCE}),
+    ("one of a long queue", {"batch": 1, "group": GROUP, "min_pending": 1000, "expires": 100 * MS}),
+    ("one of low priority", {"batch": 1, "group": GROUP, "priority": 5, **AT_ONCE}),
+    ("100", {"batch": 100, **AT_ONCE}),
+    ("100 for a group", {"batch": 100, "group": GROUP, **AT_ONCE}),
+    ("1000", {"batch": 1000, **AT_ONCE}),
+)
+ANSWERS = {"one": b"+ACK", "one of at most 1 MiB": b"+TERM", "one for a group": b"+ACK"}
+"""How a reader answers the first message of a pull; what it does not answer stays in flight."""
+FAILS_ON = ("one within 100 ms", "one within an hour", "one of low priority")
+"""Pulls whose message a reader refuses."""
+NAKS = 4
+"""How often a reader refuses the same message."""
+FRESH: tuple[tuple[str, Body], ...] = (
+    ("all", {"deliver_policy": "all"}),
+    ("last of each subject", {"deliver_policy": "last_per_subject", "filter_subject": ">"}),
+    ("with many in flight", {"ack_policy": "explicit", "max_ack_pending": 5000}),
+    ("kept for ten minutes", {"ack_policy": "explicit", "inactive_threshold": 600_000 * MS}),
+)
+"""Readers that somebody starts anew."""
+
+
+FIRST, STANDBY = "", " as a standby"
+"""Which of two clients of a consumer does something."""
+WAITS: Pulls = (
+    ("one", {"batch": 1, "expires": HOUR}),
+    ("two of low priority", {"batch": 2, "expires": HOUR, "priority": 5}),
+    ("two", {"batch": 2, "expires": HOUR}),
+    ("two of a long queue", {"batch": 2, "expires": HOUR, "min_pending": 1000}),
+)
+"""Pulls that wait while something changes."""
+Waits = Mapping[str, Delivery]
+
+
+async def reading(client: Client, notes: Notes, stream: str, name: str, body: Body, pulls: Pulls, waits: Waits) -> None:
+    """By a consumer that was there before; `waits`: what those get who wait on it already."""
+    about = f"by {stream}/{name}"
+    if "deliver_subject" in body:
+        await _subscribing(client, notes, about, body)
+        return await _handing_back(client, notes, stream, name, body, waits)
+    group = (body.get("priority_groups") or ["a"])[0]
+    for words, wanted in pulls:
+        request = {key: group if value == GROUP else value for key, value in wanted.items()}
+        found = await client.pull(stream, name, request)
+        notes.add(f"read {words} {about}", Side.READERS, str(found))
+        if words in ANSWERS and found.messages:
+            await _acknowledging(client, notes, f"{words} {about}", stream, found.messages[0], ANSWERS[words])
+        if words in FAILS_ON and found.messages:
+            await _refusing(client, notes, f"{words} {about}", found.messages[0], stream, name, request)
+    return await _handing_back(client, notes, stream, name, body, waits)
+
+
+Contests = Mapping[str, Mapping[str, Mapping[str, Json]]]
+CONTESTS: Contests = {
+    "pinned_client": {FIRST: {}, STANDBY: {}},
+    "overflow": {FIRST: {}, STANDBY: {"min_pending": 1000}},
+    "prioritized": {FIRST: {"priority": 5}, STANDBY: {"priority": 1}},
+}
+"""What two clients of one priority group ask for, as its policy has it."""
+
+
+@contextlib.asynccontextmanager
+async def waiting(client: Client, scene: Scene) -> AsyncIterator[Waits]:
+    """What clients get that wait meanwhile, each for the group that its consumer has at first."""
+    async with contextlib.AsyncExitStack() as stack:
+        found: dict[str, Delivery] = {}
+        for stream, name in scene.waits:
+            groups = scene.consumers[stream, name].get("priority_groups")
+            for who, puller in ((FIRST, client), (STANDBY, client.standby)):
+                for words, request in WAITS:
+                    asked = {**request, "group": groups[0]} if groups else {"batch": request["batch"], "expires": HOUR}
+                    pull = puller.waiting(stream, name, asked)
+                    found[f"wait for {words}{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
+        yield found
+
+
+@contextlib.asynccontextmanager
+async def contending(client: Client, scene: Scene, contests: Contests) -> AsyncIterator[Waits]:
+    """What two clients get that wait for the same group meanwhile, as the policy has it that they know."""
+    async with contextlib.AsyncExitStack() as stack:
+        found: dict[str, Delivery] = {}
+        for (stream, name), body in scene.consumers.items():
+            for who, request in contests.get(str(body.get("priority_policy")), {}).items():
+                asked = {"batch": 2, "expires": HOUR, "group": body["priority_groups"][0], **request}
+                pull = (client.standby if who is STANDBY else client).waiting(stream, name, asked)
+                found[f"contend for two{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
+        yield found
+
+
+async def later(client: Client, notes: Notes, stream: str, name: str, body: Body, *, waited: bool) -> None:
+    """What comes again after some time, also where others `waited` for the same meanwhile."""
+    about = f"by {stream}/{name}"
+    if "deliver_subject" in body:
+        found = await client.subscribe(str(body["deliver_subject"]), str(body.get("deliver_group", "")))
+    else:
+        group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
+        if body.get("priority_policy") == "pinned_client":
+            taken = await client.pull(stream, name, {"batch": 1, "id": "", **AT_ONCE, **group})
+            notes.add(f"take over a pin after a while {about}", Side.READERS, str(taken))
+        found = await client.pull(stream, name, {"batch": min(100, body.get("max_batch") or 100), **AT_ONCE, **group})
+    again = Delivery([one for one in found.messages if one.metadata.num_delivered > 1], found.status)
+    notes.add(f"read again after a while {about}", Side.READERS, str(again))
+    given = ("publish ", "read ", f"stored after publishing in {stream}")
+    notes.add(f"follow what is published {about}", Side.READERS, found.end if waited else str(found), *given)
+
+
+async def position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:
+    info = await client.ask(f"CONSUMER.INFO.{stream}.{name}")
+    notes.add(
+        f"position {when} of {stream}/{name}",
+        Side.POSITIONS,
+        info if isinstance(info, str) else _position(info),
+        *given,
+    )
+
+
+async def starting(client: Client, notes: Notes, stream: str, readers: Iterable[tuple[str, Body]] = FRESH) -> None:
+    """By consumers that are made for it and deleted again."""
+    for words, config in readers:
+        body = {"stream_name": stream, "config": {"name": "probe", **config}}
+        answer = await client.ask(f"CONSUMER.CREATE.{stream}.probe", body)
+        if isinstance(answer, str):
+            notes.add(f"start to read {words} from {stream}", Side.READERS, answer)
+            continue
+        found = await client.pull(stream, "probe", {"batch": 5, **AT_ONCE})
+        notes.add(f"start to read {words} from {stream}", Side.READERS, str(found), f"stored at first in {stream}")
+        await client.ask(f"CONSUMER.DELETE.{stream}.probe")
+
+
+async def _subscribing(client: Client, notes: Notes, about: str, body: Body) -> None:
+    subject = str(body["deliver_subject"])
+    group = str(body.get("deliver_group") or "queue")
+    for words, queue in (("by subscription", ""), ("by subscription in a group", group)):
+        found = await client.subscribe(subject, queue)
+        notes.add(f"read {words} {about}", Side.READERS, str(found))
+        for message in found.messages[:1]:
+            notes.add(f"answer {words} {about}", Side.READERS, await client.answer(message, b"+ACK"), f"read {words}")
+        for message in found.messages[1:2]:
+            await client.answer(message, b"-NAK")
+    found = await client.subscribe(subject, str(body.get("deliver_group", "")))
+    again = Delivery([one for one in found.messages if one.metadata.num_delivered > 1], found.status)
+    notes.add(f"refuse by subscription {about}", Side.READERS, str(again), f"read by subscription {about}")
+
+
+async def _acknowledging(client: Client, notes: Notes, about: str, stream: str, message: Msg, kind: bytes) -> None:
+    read = f"read {about}"
+    notes.add(f"answer {about}", Side.READERS, await client.answer(message, kind), read)
+    stored = await client.ask(f"STREAM.MSG.GET.{stream}", {"seq": sequence(message)})
+    notes.add(f"look for {about}", Side.STORED, stored if isinstance(stored, str) else "still stored", read)
+
+
+async def _refusing(
+    client: Client, notes: Notes, about: str, message: Msg, stream: str, name: str, request: Mapping[str, Json]
+) -> None:
+    """A reader that fails on the same message again and again."""
+    refused: list[int] = []
+    for _ in range(NAKS):
+        if await client.answer(message, b"-NAK") != "taken":
+            break
+        found = (await client.pull(stream, name, request)).messages
+        if not found:
+            break
+        message = found[0]
+        refused.append(sequence(message))
+    notes.add(f"refuse {about}", Side.READERS, f"came next: {refused}", f"read {about}")
+
+
+async def _handing_back(client: Client, notes: Notes, stream: str, name: str, body: Body, waits: Waits) -> None:
+    """What was in flight all the time is refused, and comes again to whoever waits, or asks next."""
+    for message in client.held.get((stream, name), [])[:1]:
+        answer = await client.answer(message, b"-NAK")
+        if "deliver_subject" in body:
+            found = await client.subscribe(str(body["deliver_subject"]), str(body.get("deliver_group", "")))
+        else:
+            group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
+            found = await client.pull(stream, name, {"batch": 1, **AT_ONCE, **group})
+        here = f" by {stream}/{name}"
+        waited = (one for words, delivery in waits.items() if words.endswith(here) for one in delivery.messages)
+        again = Delivery([one for one in (*found.messages, *waited) if _is_again(one, message)])
+        comes = f"it comes again, {again.counted}" if again.messages else found.status or "it does not come"
+        notes.add(f"refuse what was in flight by {stream}/{name}", Side.READERS, f"{answer}: {comes}")
+
+
+def _is_again(one: Msg, message: Msg) -> bool:
+    """A later delivery of the same message."""
+    return sequence(one) == sequence(message) and one.metadata.num_delivered > message.metadata.num_delivered
+
+
+def _position(info: Mapping[str, Json]) -> str:
+    return (
+        f"{info['num_pending']} to come, {info['num_ack_pending']} in flight, "
+        f"passed {info['delivered']['stream_seq']}, acknowledged up to {info['ack_floor']['stream_seq']}"
+    )

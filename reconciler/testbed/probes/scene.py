@@ -1,0 +1,176 @@
+"""A scene: streams and consumers with messages in them, some of which are in flight, as the operations of a battery find them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from nats.aio.msg import Msg
+
+from reconciler.model.resource import Json
+from reconciler.testbed.probes.client import Client
+
+Body = Mapping[str, Json]
+Change = tuple[str, Body]
+"""A request that changes a scene: endpoint and body."""
+PULLED, ACKNOWLEDGED = 5, 2
+"""Of each consumer's messages, before anything changes."""
+BEGINS = 10
+"""Messages that are there when readers begin, unless a scene says how many; a subscriber gets all of these."""
+SETTLES = 120
+"""Looks at most until no message is under way to a copy."""
+NEVER = -1
+"""How long ago a copy heard from an origin that has not answered yet."""
+
+
+class Unmade(Exception):
+    """The server refuses a part of the scene."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    streams: Mapping[str, Body]
+    """Configurations by name, in the order in which they are made."""
+    consumers: Mapping[tuple[str, str], Body] = field(default_factory=dict)
+    messages: tuple[tuple[str, int], ...] = ()
+    """Subject and size of each."""
+    subjects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Where publishers of a stream publish; the last one holds nothing that has to stay."""
+    waits: tuple[tuple[str, str], ...] = ()
+    """Pull consumers whose clients have got everything, and wait for more while something changes."""
+    since: tuple[Change, ...] = ()
+    """What was changed after all of it was made, and before any client came."""
+    listen: tuple[str, ...] = ()
+    """Subjects to which the server itself publishes."""
+    begins: int = BEGINS
+    """Of the messages, those that are there when readers begin."""
+
+    @property
+    def gets(self) -> Mapping[str, str]:
+        """Streams that clients get messages from directly, with a subject of each: a copy holds what its origin does."""
+        found = {stream: subjects[0] for stream, subjects in self.subjects.items()}
+        for stream, body in self.streams.items():
+            for origin in _origins(body):
+                found |= {stream: found[origin]} if stream not in found and origin in found else {}
+        return found
+
+    def answers(self, stream: str) -> int:
+        """How many streams may answer direct gets of this one: itself, and its mirrors."""
+        mirrors = [name for name, body in self.streams.items() if stream in _origins({"mirror": body.get("mirror")})]
+        return 1 + len(mirrors)
+
+
+def _origins(body: Body) -> Iterator[str]:
+    yield from (one["name"] for one in (body.get("mirror"), *(body.get("sources") or ())) if one)
+
+
+async def build(client: Client, scene: Scene) -> None:
+    """Raises Unmade."""
+    await make(client, scene)
+    await begin(client, scene)
+
+
+async def make(client: Client, scene: Scene) -> None:
+    """Before any client comes. Raises Unmade."""
+    for name, body in scene.streams.items():
+        made(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
+    for (stream, name), body in scene.consumers.items():
+        made(await client.ask(*consumer_request(stream, name, body, "create")))
+    for endpoint, body in scene.since:
+        made(await client.ask(endpoint, body))
+
+
+async def begin(client: Client, scene: Scene) -> None:
+    """Clients come to streams and consumers that are there: messages are stored, and some of them read."""
+    await _fill(client, scene, 0, scene.begins)
+    await _short_lives(scene)
+    for (stream, name), body in scene.consumers.items():
+        await _begin(client, stream, name, body)
+    await _fill(client, scene, scene.begins, len(scene.messages))
+    await _short_lives(scene)
+    for stream, name in scene.waits:
+        await _catch_up(client, stream, name, scene.consumers[stream, name])
+
+
+async def _short_lives(scene: Scene) -> None:
+    """What is stored for less than a second is gone before clients come, and what is in flight or pinned for less is free before
+    they wait for it, so that nobody's haste decides who gets it."""
+    times = [body.get("max_age") for body in scene.streams.values()]
+    times += [scene.consumers[one].get(name) for one in scene.waits for name in ("ack_wait", "priority_timeout")]
+    ages = [int(time or 0) / 1e9 for time in times]
+    if shortest := [age for age in ages if 0 < age < 1]:
+        await asyncio.sleep(2 * max(shortest) + 0.1)
+
+
+def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[str, dict[str, Json]]:
+    config = {"durable_name": name, "name": name, **body}
+    return f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "action": action, "config": config}
+
+
+async def settled(client: Client, streams: Iterable[str], seen: Callable[[], object] = lambda: None) -> None:
+    """Waits until three looks in a row find the same, also at what was `seen` meanwhile, and every copy has heard from its
+    origins."""
+    looks: list[object] = []
+    for _ in range(SETTLES):
+        infos = [await client.ask(f"STREAM.INFO.{name}") for name in streams]
+        looks.append([seen(), *(_position(info) for info in infos)])
+        if looks[-3:] == 3 * looks[-1:] and not any(_is_late(info) for info in infos):
+            return
+        await asyncio.sleep(0.03)
+
+
+def _is_late(info: Mapping[str, Json] | str) -> bool:
+    if isinstance(info, str):
+        return False
+    origins = [*([info["mirror"]] if info.get("mirror") else []), *(info.get("sources") or ())]
+    return any(one.get("active") == NEVER or one.get("lag") for one in origins)
+
+
+async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
+    """One stream after the other, so that what copies several of them holds the same each time. Counters are counted up:
+    they take nothing else."""
+    home = {subject: stream for stream, subjects in scene.subjects.items() for subject in subjects}
+    counting = {stream for stream, body in scene.streams.items() if body.get("allow_msg_counter")}
+    before = None
+    for number, (subject, size) in enumerate(scene.messages[start:end], start + 1):
+        if before is not None and home.get(subject) != home.get(before):
+            await settled(client, scene.streams)
+        headers = {"Nats-Msg-Id": f"m{number}", "Kind": "scene"}
+        if home.get(subject) in counting:
+            size, headers = 0, {**headers, "Nats-Incr": "+1"}  # noqa: PLW2901
+        await client.nc.publish(subject, b"x" * size, headers=headers)
+        before = subject
+    await settled(client, scene.streams)
+
+
+async def _begin(client: Client, stream: str, name: str, body: Body) -> None:
+    """Some messages are acknowledged and some are in flight."""
+    found = await _first(client, stream, name, body)
+    if body.get("ack_policy", "none") != "none":
+        for message in found[:ACKNOWLEDGED]:
+            await client.answer(message, b"+ACK")
+        client.held[stream, name] = found[ACKNOWLEDGED:]
+
+
+async def _catch_up(client: Client, stream: str, name: str, body: Body) -> None:
+    while found := await _first(client, stream, name, body):
+        for message in found if body.get("ack_policy", "none") != "none" else ():
+            await client.answer(message, b"+ACK")
+
+
+async def _first(client: Client, stream: str, name: str, body: Body) -> list[Msg]:
+    if subject := body.get("deliver_subject"):
+        return (await client.subscribe(subject, body.get("deliver_group", ""))).messages
+    group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
+    number = min(PULLED, body.get("max_batch") or PULLED)
+    return (await client.pull(stream, name, {"batch": number, "no_wait": True, **group})).messages
+
+
+def _position(info: Mapping[str, Json] | str) -> object:
+    return info if isinstance(info, str) else (info["state"]["last_seq"], info["state"]["messages"])
+
+
+def made(answer: Mapping[str, Json] | str) -> None:
+    if isinstance(answer, str):
+        raise Unmade(answer)

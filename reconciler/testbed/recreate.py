@@ -1,0 +1,122 @@
+"""An account made again, without its messages, on servers of our own: what was read of it is written there, as raw as it
+was. Whatever a server does not take is named, since nothing that depends on it can be called rehearsed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+
+from reconciler.core.rehearsal import Missing
+from reconciler.model.intents import PREFIX as INTENT
+from reconciler.model.records import BUCKET, PREFIX, decode_owned, encode_owned
+from reconciler.model.resource import Json
+from reconciler.model.wire import Entry, Snapshot
+from reconciler.server.remember import ledger
+from reconciler.server.wire.api import JetStream, NoAnswer, Refusal, Stored, encoded
+
+AT_ONCE = 64
+OF_THE_SERVER = "_nats."
+"""Metadata that servers write themselves."""
+KEPT = (f"{PREFIX}.", f"{INTENT}.")
+"""What of our own bucket belongs to the account; leases and journals belong to runs."""
+
+
+async def recreate(js: JetStream, snapshot: Snapshot) -> list[Missing]:
+    """Streams (origins first), durable consumers, entries; what nobody could read is missing too."""
+    missing = [Missing(scope, why) for scope, why in snapshot.unknown.items()]
+    if BUCKET in snapshot.entries and f"KV_{BUCKET}" not in snapshot.streams:
+        await ledger.ensure(js, snapshot)  # of an account that was only imagined
+    for names in _levels(snapshot):
+        missing += await _all(_stream(js, snapshot, name) for name in names)
+    missing += await _all(
+        _made(js, f"consumer/{stream}/{name}", f"CONSUMER.CREATE.{stream}.{name}", _consumer(stream, info))
+        for stream, own in snapshot.consumers.items()
+        for name, info in own.items()
+        if info["config"].get("durable_name")
+    )
+    missing += await _all(
+        _entry(js, bucket, key, entry) for bucket, own in snapshot.entries.items() for key, entry in own.items()
+    )
+    missing += await _all(_sealed(js, name) for name, info in snapshot.streams.items() if info["config"].get("sealed"))
+    return missing
+
+
+async def _all(work: Iterable[object]) -> list[Missing]:
+    window = asyncio.Semaphore(AT_ONCE)
+
+    async def one(item: object) -> Missing | None:
+        async with window:
+            return await item  # type: ignore[misc, no-any-return]
+
+    return [found for found in await asyncio.gather(*map(one, work)) if found]
+
+
+def _levels(snapshot: Snapshot) -> Iterator[list[str]]:
+    """Streams after the origins they copy from; origins that are not there are made empty, first of all."""
+    needs = {name: set(_origins(info["config"])) for name, info in snapshot.streams.items()}
+    sorter = TopologicalSorter(needs)
+    try:
+        sorter.prepare()
+    except CycleError:
+        yield sorted(needs)
+        return
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
+        yield ready
+        sorter.done(*ready)
+
+
+def _origins(config: Mapping[str, Json]) -> Iterator[str]:
+    for one in (*([config["mirror"]] if config.get("mirror") else []), *(config.get("sources") or ())):
+        if not one.get("external"):
+            yield one["name"]
+
+
+async def _stream(js: JetStream, snapshot: Snapshot, name: str) -> Missing | None:
+    info = snapshot.streams.get(name)
+    if info is None:
+        return await _made(js, f"stream/{name}", f"STREAM.CREATE.{name}", {"name": name})
+    config = {**_plain(info["config"]), "sealed": False}
+    return await _made(js, f"stream/{name}", f"STREAM.CREATE.{name}", config)
+
+
+async def _sealed(js: JetStream, name: str) -> Missing | None:
+    """No server creates a sealed stream."""
+    said = await js.read(f"STREAM.INFO.{name}")
+    if isinstance(said, Refusal | NoAnswer):
+        return None  # its creation was refused, and that is said
+    return await _made(js, f"stream/{name}", f"STREAM.UPDATE.{name}", {**_plain(said["config"]), "sealed": True})
+
+
+def _consumer(stream: str, info: Mapping[str, Json]) -> Mapping[str, Json]:
+    return {"stream_name": stream, "config": _plain(info["config"]), "action": "create"}
+
+
+def _plain(config: Mapping[str, Json]) -> dict[str, Json]:
+    """Without what a server adds."""
+    metadata = {
+        key: value for key, value in (config.get("metadata") or {}).items() if not key.startswith(OF_THE_SERVER)
+    }
+    rest = {name: value for name, value in config.items() if name != "metadata"}
+    return {**rest, "metadata": metadata} if metadata else rest
+
+
+async def _made(js: JetStream, what: str, endpoint: str, body: Mapping[str, Json]) -> Missing | None:
+    said = await js.write(endpoint, body)
+    return Missing(what, str(said)) if isinstance(said, Refusal | NoAnswer) else None
+
+
+async def _entry(js: JetStream, bucket: str, key: str, entry: Entry) -> Missing | None:
+    if entry.deleted or (bucket == BUCKET and not key.startswith(KEPT)):
+        return None
+    value = _as_new(entry) if bucket == BUCKET and key.startswith(f"{PREFIX}.") else entry.value
+    said = await js.put_entry(bucket, key, value, expected_revision=0)
+    return None if isinstance(said, Stored) else Missing(f"entry {bucket}/{key}", str(said))
+
+
+def _as_new(entry: Entry) -> bytes:
+    """A record of ours says which very object it is about; here everything is made anew on purpose."""
+    owned = decode_owned(entry)
+    return entry.value if isinstance(owned, str) else encoded(encode_owned(replace(owned, seen={})))
