@@ -65,6 +65,8 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
     },
     "ST305": {"full": FULL_COPY},
     "CO601": {
+        "one at a time": (lambda case: case.was("max_batch") == 1 and bool(case.scene.waits),
+                          "clients that wait ask for two, and get none"),
         "nothing comes": (lambda case: bool(case.becomes("pause_until")) or case.becomes("filter_subject") == "a.>",
                           "where nothing is delivered no payload is missed"),
     },
@@ -83,6 +85,8 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
     "ST608": {
         "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),
                  "what a full stream or subject refuses is stored under no other name either"),
+        "unwanted": (lambda case: case.was("retention") == "interest" and SHORT in (case.was("consumer_limits") or {}).values(),
+                     "where all consumers vanish an interest stream stores nothing, under whatever name"),
     },
     "CO605": {
         "long": (lambda case: (case.becomes("backoff") or [case.becomes("ack_wait")])[0] == HOUR,

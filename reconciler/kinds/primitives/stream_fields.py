@@ -44,7 +44,9 @@ KEEPS_NEW, KEEPS_OLD = "more is stored, with discard old", "as much is stored, w
 FOLLOW = (Side.READERS, Side.DIRECT_GETS, Side.POSITIONS, Side.COPIES, Side.PUBLISHERS)
 """Who else feels it when messages are removed; publishers where the server restarts and knows the ids of what is stored alone."""
 MORE_IS_KEPT = gain(WIDER, "More is kept, for longer.", Side.STORED, *FOLLOW)
-ASKED_FOR = gain(SET, "Publishers that ask for it get it.", Side.PUBLISHERS, Side.STORED)
+ASKED_FOR = gain(
+    SET, "Publishers that ask for it get it, and readers what comes of it.", Side.PUBLISHERS, Side.STORED, Side.READERS
+)
 OF_A_LIMIT = (
     felt(301, Side.STORED, TIGHTER, REMOVED, KEEPS_NEW, FOLLOW),
     felt(601, Side.PUBLISHERS, TIGHTER, REFUSED, KEEPS_OLD, (Side.COPIES,)),
@@ -231,7 +233,7 @@ class StreamConfig(Terms):
             default=False,
             felt=(
                 felt(602, Side.PUBLISHERS, SET, "Publishers get no answer."),
-                unfelt(UNSET, "Publishers are answered."),
+                gain(UNSET, "Publishers are answered.", Side.PUBLISHERS),
             ),
         ),
     ] = None

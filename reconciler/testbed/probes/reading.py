@@ -52,7 +52,6 @@ FRESH: tuple[tuple[str, Body], ...] = (
 FIRST, STANDBY = "", " as a standby"
 """Which of two clients of a consumer does something."""
 WAITS: Pulls = (
-    ("one", {"batch": 1, "expires": HOUR}),
     ("two of low priority", {"batch": 2, "expires": HOUR, "priority": 5}),
     ("two", {"batch": 2, "expires": HOUR}),
     ("two of a long queue", {"batch": 2, "expires": HOUR, "min_pending": 1000}),
