@@ -49,6 +49,62 @@ def test_a_copy_of_nothing_is_taken_and_stays_empty(account: Account) -> None:
     assert talk(account, work) == 0
 
 
+@shows("XX228")
+@on_every_version
+@pytest.mark.parametrize(
+    ("limits", "refusal"), [({"max_ack_pending": 100}, 10082), ({"inactive_threshold": 9_999_999_999}, 10153)]
+)
+@pytest.mark.parametrize("retention", ["limits", "workqueue"])
+def test_an_origin_whose_limits_forbid_it_feeds_no_copy(
+    account: Account, limits: dict[str, int], refusal: int, retention: str
+) -> None:
+    copying = ({"mirror": {"name": "O"}}, {"sources": [{"name": "O"}]})
+
+    async def work(js: JetStream) -> set[tuple[int, object]]:
+        await make_stream(js, "O", subjects=["o"], retention=retention, consumer_limits=limits)
+        await publish(js, "o")
+        names = ["A", "B"] if retention == "limits" else ["A"]
+        for name, says in zip(names, copying, strict=False):
+            await make_stream(js, name, **says)
+        return {await _fed(js, name) for name in names}
+
+    durably = retention == "workqueue" and account.version >= "2.14"
+    assert talk(account, work) == ({(1, None)} if durably else {(0, refusal)})
+
+
+async def _fed(js: JetStream, name: str, already: int = 0) -> tuple[int, object]:
+    """What a copy holds once it has taken in more or was refused it, and the refusal."""
+    async with asyncio.timeout(60):
+        while True:
+            info = done(await js.read(f"STREAM.INFO.{name}"))
+            error = (info.get("mirror") or info["sources"][0]).get("error", {}).get("err_code")
+            if error or info["state"]["messages"] > already:
+                return info["state"]["messages"], error
+            await asyncio.sleep(0.05)
+
+
+@shows("ST610")
+@pytest.mark.parametrize("minor", ["2.14", "2.15"])
+def test_a_copy_at_work_whose_origin_forbids_it_stops_at_the_next_restart(minor: str) -> None:
+    async def make(js: JetStream) -> None:
+        await make_stream(js, "O", subjects=["o"])
+        await make_stream(js, "M", mirror={"name": "O"})
+        await publish(js, "o")
+        assert await reaches(1, js, "M") == 1
+        await change(js, "O", consumer_limits={"max_ack_pending": 100})
+        await publish(js, "o")
+        assert await reaches(2, js, "M") == 2
+
+    async def look(js: JetStream) -> tuple[int, object]:
+        await publish(js, "o")
+        return await _fed(js, "M", already=2)
+
+    with running(minor) as server:
+        talk(Alone(server), make)
+        server.restart()
+        assert talk(Alone(server), look) == (2, 10082)
+
+
 @shows("XX207")
 @on_every_version
 def test_direct_reads_of_a_mirror_are_as_its_origin_says(account: Account) -> None:

@@ -97,6 +97,8 @@ PRIORITY: Fields = {
                  {"priority_policy": "pinned_client", "priority_groups": ["b"], "priority_timeout": SHORT}),
 }  # fmt: skip
 """Without short waits: whether a message comes again just before a pin ends or after it, haste decides."""
+AGAIN = ("ack_wait", "backoff", "max_deliver")
+"""What changes where messages come again soon: whether anything else shows, haste decides."""
 PUSHED: Fields = {
     **{name: values for name, values in CONSUMER.items()
        if name not in ("max_batch", "max_expires", "max_bytes", "priority")},
@@ -227,6 +229,11 @@ class Case:
         """Whether what is stored has to be older than a short age or window before anything changes."""
         return SHORT in (self.becomes("max_age"), self.becomes("ttl"), self.was("duplicate_window"))
 
+    @property
+    def hurries(self) -> bool:
+        """Whether what is in flight comes again while the battery reads, and haste decides between which reads."""
+        return first_wait(self.before) == SHORT
+
     def __str__(self) -> str:
         changed = ", ".join(f"{name} {self.was(name)} → {self.becomes(name)}" for name in sorted(self.changed))
         others = " and ".join(f"{name} {dict(body)}" for name, body in self.scene.streams.items())
@@ -234,6 +241,12 @@ class Case:
         waits = ", clients wait" if self.scene.waits else ""
         restarts = ", the server restarts" if self.restarts else ""
         return f"{self.address}: {changed}; of {self.before}, with {others}{since}{waits}{restarts}"
+
+
+def first_wait(reader: Body) -> int:
+    """After which a message that was not acknowledged comes again; 0 where none ever does."""
+    waits = reader.get("backoff") or (reader.get("ack_wait"),)
+    return int(waits[0] or 0)
 
 
 PINS = frozenset({"priority_policy", "priority_groups"})
@@ -343,6 +356,10 @@ def _reader_case(
     drawn = {**_base(dice, fields, version), **(kept or {})}
     before = _reader(drawn, stream, version, is_pushed=is_pushed)
     scene = _scene(stream, {("S", "c"): before}, dice)
+    if SHORT in (first_wait(before), before.get("priority_timeout")):
+        scene = replace(scene, waits=())  # which of those that wait gets a message or a pin, haste decides
+    if first_wait(before) == SHORT:
+        fields = {name: fields[name] for name in AGAIN}
     while True:
         after = _reader(_changed(dice, drawn, fields, version), stream, version, is_pushed=is_pushed)
         wishes = {Address.of("stream", "S"): stream, address: after}
@@ -408,9 +425,13 @@ LIMITS = ("max_msgs", "max_bytes", "max_msgs_per_subject", "max_age")
 
 
 def _scene(stream: Body, consumers: Mapping[tuple[str, str], Body], dice: random.Random) -> Scene:
-    """Now and then with a mirror of the stream, where nothing is removed before the mirror has it."""
+    """Now and then with a mirror of the stream, where it is fed and nothing is removed before it has it."""
     copies = {"M": {"mirror": {"name": "S"}, "storage": "memory"}} if dice.random() < 0.2 else {}
-    if stream.get("retention") == "workqueue" or any(stream.get(limit, 0) > 0 for limit in LIMITS):
+    if (
+        stream.get("retention") == "workqueue"
+        or stream.get("consumer_limits")
+        or any(stream.get(limit, 0) > 0 for limit in LIMITS)
+    ):
         copies = {}
     pulled = tuple(names for names, body in consumers.items() if "deliver_subject" not in body)
     return Scene(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reconciler.changes.effect import Side
 from reconciler.kinds.primitives.subjects import collide
 from reconciler.testbed.probes.record import Difference, is_relief, sides
-from tests.probes.drawing import HOUR, LOTS, SHORT, Case
+from tests.probes.drawing import HOUR, LOTS, SHORT, Case, first_wait
 from tests.probes.saying import Said
 
 Excuse = Callable[[Case], bool]
@@ -64,6 +64,9 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
                       "a mirror that has started anew answers for its origin only once it has taken in something more"),
     },
     "ST305": {"full": FULL_COPY},
+    "ST610": {
+        "at work": (lambda case: not case.restarts, "what is at work copies until the server restarts"),
+    },
     "CO601": {
         "one at a time": (lambda case: case.was("max_batch") == 1 and bool(case.scene.waits),
                           "clients that wait ask for two, and get none"),
@@ -88,8 +91,12 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
         "unwanted": (lambda case: case.was("retention") == "interest" and SHORT in (case.was("consumer_limits") or {}).values(),
                      "where all consumers vanish an interest stream stores nothing, under whatever name"),
     },
+    "CO603": {
+        "long": (lambda case: case.hurries and first_wait(case.after) >= HOUR,
+                 "where messages come again soon the battery refuses none, and it does not wait for an hour"),
+    },
     "CO605": {
-        "long": (lambda case: (case.becomes("backoff") or [case.becomes("ack_wait")])[0] == HOUR,
+        "long": (lambda case: first_wait(case.after) >= HOUR,
                  "the battery does not wait for an hour"),
     },
     "CO607": {

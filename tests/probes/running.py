@@ -183,7 +183,9 @@ class _Play:
         for crew in self.crews:
             await crew.rest()
             await crew.start_again()
-        battery = replace(STANDARD, deletes=not self.crews)  # what a queue has not taken in would go with its source
+        calm = not case.hurries
+        # What a queue has not taken in would go with its source.
+        battery = replace(STANDARD, deletes=not self.crews, reads=calm, contends=calm)
         found = await record(self.client, case.scene, battery, self.waits)
         for crew in self.crews:
             await crew.rest()

@@ -123,9 +123,9 @@ class ConsumerConfig(Terms):
                     TIGHTER,
                     "Messages in flight that were delivered so often are never delivered again.",
                     "some are in flight",
-                    (Side.READERS,),
+                    (Side.READERS, Side.POSITIONS),
                 ),
-                gain(WIDER, "What failed is delivered again.", Side.READERS, Side.STORED),
+                gain(WIDER, "What failed is delivered again.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),
     ] = None

@@ -7,8 +7,10 @@ from functools import lru_cache
 
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import View
+from reconciler.kinds.primitives.known import V2_14
 from reconciler.kinds.primitives.stream_settle import canonical
 from reconciler.model.resource import Config
+from reconciler.model.wire import Version
 
 
 def origin_of_mirror(body: Config, context: Context) -> Config | None:
@@ -27,6 +29,15 @@ def taken_subjects(copied: Config) -> list[str]:
     if copied.get("filter_subject"):
         return [copied["filter_subject"]]
     return [one.get("src") or ">" for one in copied.get("subject_transforms") or ()] or [">"]
+
+
+FED_FOR = 10_000_000_000
+"""Nanoseconds without a reader after which the server's own consumer, through which it feeds a copy, goes away."""
+
+
+def is_fed_durably(origin: Config, version: Version) -> bool:
+    """Does the server keep a durable consumer for each copy, so that nothing goes before it was copied?"""
+    return version >= V2_14 and origin.get("retention") in ("interest", "workqueue")
 
 
 Copiers = Mapping[str, list[str]]

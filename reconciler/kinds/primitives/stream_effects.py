@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.changes.diff import Action
 from reconciler.changes.rule import Finding, Outcome
-from reconciler.kinds.primitives import surplus
+from reconciler.kinds.primitives import origins, surplus
 from reconciler.kinds.primitives.dependants import everybody, groups, streams
 from reconciler.kinds.primitives.felt import value_after
 from reconciler.kinds.primitives.foretold import Moved, foretold, note, notes_of
@@ -483,6 +483,42 @@ def consumers_refused(moved: Moved) -> Iterable[Finding]:
         )
 
 
+@foretold(610, "copies-stop")
+def copies_stop(moved: Moved) -> Iterable[Finding]:
+    """`consumer_limits` are given a `max_ack_pending`, which the consumer through which the server copies does not keep: after
+    its next restart, mirrors, sources and elastic groups of this stream take in nothing more.
+
+    The server says so nowhere but in the copy's own state (10082). Versions before 2.12.12 and 2.14.3 refuse the change while
+    a copy is at work. From 2.14 on, work queues and interest streams feed their copies in another way.
+
+    Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`.
+    """
+    before, after = (
+        (value(moved.path) or {}).get("max_ack_pending") or 0 for value in (moved.change.was, moved.change.becomes)
+    )
+    live, stream = moved.change.live, stream_of(moved.change)
+    at_work = sorted(
+        origins.copiers(stream, moved.view).keys() & (moved.view.snapshot.streams if moved.view.snapshot else {}).keys()
+    )
+    if (
+        before > 0
+        or after <= 0
+        or not at_work
+        or live is None
+        or origins.is_fed_durably(live.config, moved.view.target.version)
+    ):
+        return
+    yield Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=f"{moved.path}.max_ack_pending",
+        to=after,
+        message=f"{listed(at_work)} {'copies' if len(at_work) == 1 else 'copy'} this stream, and the consumer through which the "
+        f"server copies keeps no max_ack_pending: after the server's next restart nothing more is copied (10082)",
+        affects=streams(at_work, moved.view),
+        fix="write max_ack_pending into each consumer in place of consumer_limits",
+    )
+
+
 @notes_of(301)
 def limits_to_come(moved: Moved) -> Iterable[Finding]:
     """A limit that removes nothing now does so once it is reached."""
@@ -522,6 +558,7 @@ FAMILIES = (
     listeners_fall_silent,
     stored_elsewhere,
     consumers_refused,
+    copies_stop,
     limits_to_come,
     copies_to_come,
 )

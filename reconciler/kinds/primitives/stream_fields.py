@@ -441,6 +441,13 @@ class StreamConfig(Terms):
                     EVERY,
                     "Consumers that ask for more are refused, and those that say nothing take it over.",
                 ),
+                felt(
+                    610,
+                    Side.COPIES,
+                    SET | SWITCHED,
+                    "Mirrors, sources and groups take in nothing more after the next restart.",
+                    "the consumer that feeds them would not keep the limits",
+                ),
                 gain(
                     OTHER,
                     "Consumers that clients make may ask for more, and copies go on that a limit kept from copying.",

@@ -8,8 +8,7 @@ from dataclasses import replace
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.primitives.dependants import consumers, consuming, streams
-from reconciler.kinds.primitives.known import V2_14
-from reconciler.kinds.primitives.origins import copiers
+from reconciler.kinds.primitives.origins import FED_FOR, copiers, is_fed_durably
 from reconciler.kinds.primitives.subjects import matches
 from reconciler.kinds.primitives.validity import is_since
 from reconciler.kinds.primitives.words import consent_to, in_words
@@ -77,16 +76,15 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _idle_of_copiers(change: Change, version: Version) -> int:
-    return 0 if _is_durable(change, version) else 10_000_000_000
+    return 0 if _is_fed_durably(change, version) else FED_FOR
 
 
 def _pending_of_copiers(change: Change, version: Version) -> int:
-    return 1000 if _is_durable(change, version) else 0
+    return 1000 if _is_fed_durably(change, version) else 0
 
 
-def _is_durable(change: Change, version: Version) -> bool:
-    """Does the server keep a durable consumer for each copy, so that nothing goes before it was copied?"""
-    return version >= V2_14 and change.was("retention") in ("interest", "workqueue")
+def _is_fed_durably(change: Change, version: Version) -> bool:
+    return change.live is not None and is_fed_durably(change.live.config, version)
 
 
 COPIERS_HAVE = {"max_ack_pending": _pending_of_copiers, "inactive_threshold": _idle_of_copiers}

@@ -46,6 +46,8 @@ class Battery:
     gets: Gets = GETS
     fresh: tuple[tuple[str, Body], ...] = FRESH
     passes: float = PASSES
+    reads: bool = True
+    """By consumers that were there before; without, each message comes again once, to whoever looks after a while."""
     deletes: bool = True
     contends: bool = True
 
@@ -103,7 +105,7 @@ async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery, wa
         await getting(client, notes, stream, subject, battery.gets, answers=scene.answers(stream))
     for stream in scene.subjects:
         await starting(client, notes, stream, battery.fresh)
-    for (stream, name), body in scene.consumers.items():
+    for (stream, name), body in scene.consumers.items() if battery.reads else ():
         await reading(client, notes, stream, name, body, battery.pulls, waits)
 
 

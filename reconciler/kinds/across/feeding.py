@@ -1,0 +1,62 @@
+"""What feeds a copy: a consumer that the server makes of the origin, and that the origin's own limits can forbid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.copies import AS_THE_COPY_SAYS, is_new
+from reconciler.kinds.primitives.origins import FED_FOR, is_fed_durably
+from reconciler.kinds.primitives.words import in_words
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
+
+COPYING = (*PREFIXES, "elastic_group")
+PENDING, IDLE = "max_ack_pending", "inactive_threshold"
+WAYS_OUT = {
+    PENDING: f"take {PENDING} out of these consumer_limits, and write it into each consumer",
+    IDLE: f"write {IDLE}: {in_words(FED_FOR, 'duration')} or more into these consumer_limits",
+}
+
+
+@rule("XX228", "copy-not-fed", of=COPYING, needs=("neighbours",), reaction=Reaction.INERT)
+def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
+    """The `consumer_limits` of an origin forbid the consumer through which the server feeds this copy.
+
+    That consumer takes no acknowledgements and lasts for 10 seconds without a reader. A limit of `max_ack_pending`, or of
+    an `inactive_threshold` below 10s, is not for it (10082, 10153). The server says so nowhere but in the state of the copy,
+    which takes in nothing. `ST610` speaks of copies at work. From 2.14 on, work queues and interest streams feed their copies
+    in another way, and these limits harm nothing.
+
+    Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`, and an `inactive_threshold` of 10s or
+    more.
+    """
+    if not is_new(change, *AS_THE_COPY_SAYS):
+        return
+    streams = afterwards(view).streams
+    for copy in copies(stream_name(change.address) or "", config_of(change, view)):
+        for field, value in _forbidding(streams.get(copy.origin, {}), view.target.version).items():
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path="" if change.address.kind == "elastic_group" else copy.path,
+                message=f"nothing is copied: the consumer_limits of stream {copy.origin} have {field} {value}, and the "
+                "consumer through which the server copies is refused",
+                fix=WAYS_OUT[field],
+            )
+
+
+def _forbidding(origin: Config, version: Version) -> Mapping[str, str]:
+    """Limits, in words, that the server's own consumer does not keep."""
+    if is_fed_durably(origin, version):
+        return {}
+    limits = origin.get("consumer_limits") or {}
+    pending, idle = limits.get(PENDING) or 0, limits.get(IDLE) or 0
+    return {
+        **({PENDING: in_words(pending, "count")} if pending > 0 else {}),
+        **({IDLE: in_words(idle, "duration")} if 0 < idle < FED_FOR else {}),
+    }
+
+
+RULES = (copy_not_fed,)
