@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reconciler.changes.events import Finished
-    from reconciler.core.drift import Drift
-    from reconciler.core.saved import Saved
-    from reconciler.documents.load import Loaded
+    from reconciler.documents.read.load import Loaded
+    from reconciler.journeys.drift.drift import Drift
+    from reconciler.journeys.plan.plan import Planned, PlanOptions
+    from reconciler.journeys.saved.saved import Saved
     from reconciler.model.diagnostic import Diagnostic
     from reconciler.model.topology import Topology
     from reconciler.server.connect.options import ConnectOptions
-    from reconciler.workflow.plan import Planned, PlanOptions
 
 __version__ = "0.1.0"
 
@@ -40,55 +40,55 @@ Path_ = str | Path
 
 def load(paths: Sequence[Path_]) -> Loaded:
     """One topology from files and folders, or every problem in them."""
-    from reconciler.workflow import files  # noqa: PLC0415
+    from reconciler.journeys.plan import files  # noqa: PLC0415
 
     return files.load([Path(path) for path in paths])
 
 
 def validate(paths: Sequence[Path_]) -> list[Diagnostic]:
     """Everything wrong with the files that can be known without a server."""
-    from reconciler.workflow import validate as offline  # noqa: PLC0415
+    from reconciler.journeys.plan import validate as offline  # noqa: PLC0415
 
     return offline.validate([Path(path) for path in paths])[1]
 
 
 def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None = None) -> Planned:
     """What would be changed to make the account at `server` as declared. Changes nothing."""
-    from reconciler.workflow import library  # noqa: PLC0415
+    from reconciler.journeys import library  # noqa: PLC0415
 
     return library.plan(topology, server, options)
 
 
 def drift(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None = None) -> Drift:
     """What is live and no longer as it was last applied, and who changed it. Changes nothing."""
-    from reconciler.workflow import library  # noqa: PLC0415
+    from reconciler.journeys import library  # noqa: PLC0415
 
     return library.drift(topology, server, options)
 
 
 def save_plan(planned: Planned, path: Path_) -> None:
     """Keep a plan, to apply exactly this later. Raises OSError where it cannot be written."""
-    from reconciler.workflow import saved  # noqa: PLC0415
+    from reconciler.journeys.saved import plans as saved  # noqa: PLC0415
 
     saved.save(saved.keep(planned), Path(path))
 
 
 def load_plan(path: Path_) -> Saved:
     """A plan that was kept with `save_plan` or `plan --out`; one that was altered since is refused."""
-    from reconciler.workflow import saved  # noqa: PLC0415
+    from reconciler.journeys.saved import plans as saved  # noqa: PLC0415
 
     return saved.read(Path(path))
 
 
 def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool = False) -> Finished:
     """Carry out a plan; one that holds anything refused applies nothing, unless `partial`."""
-    from reconciler.workflow import library  # noqa: PLC0415
+    from reconciler.journeys import library  # noqa: PLC0415
 
     return library.apply(planned, server, partial=partial)
 
 
 def export(server: str | ConnectOptions, topology: str) -> str:
     """The account as YAML whose plan is empty."""
-    from reconciler.workflow import library  # noqa: PLC0415
+    from reconciler.journeys import library  # noqa: PLC0415
 
     return library.export(server, topology)

@@ -5,40 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from keyword import iskeyword
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from reconciler import __version__
 
+
+class Command(NamedTuple):
+    """Where its module is, in a room of `reconciler.cli`, and what it does in one sentence."""
+
+    room: str
+    about: str
+
+
 COMMANDS = {
-    "validate": "Check files alone, without any server.",
-    "plan": "Show what would be changed, and what is refused and why.",
-    "apply": "Show the plan, ask, and make it so.",
-    "drift": "Show what is live and no longer as it was applied, and who changed it.",
-    "review": "Compare two revisions of the files, without an account.",
-    "rehearse": "Carry the plan out on throw-away servers, and see what they answer.",
-    "history": "Show who applied what and when, and what became of it.",
-    "unlock": "Show who is applying, and remove a lease that was left behind.",
-    "permissions": "Print the least permissions of a user who plans or applies a topology.",
-    "export": "Write what is live as YAML.",
-    "adopt": "Record that what is live and declared is ours, without touching it.",
-    "import": "Write files of the nats CLI, Terraform or NACK as YAML.",
-    "upgrade-check": "Say what another server version would lose, refuse or rewrite.",
-    "unpin": "End the pin of a consumer's client, so that another one is served.",
-    "groups": "Partitioned consumer groups: who works, where a key goes, what is wrong.",
-    "fleet": "Many accounts at once, on Spark: what each holds, what strayed, how it developed.",
-    "explain": "Say what a code means and what to do instead.",
-    "schema": "Print the JSON Schema of files, for editors, or of plans or drift.",
-    "dev": "This folder's own embedded server: start, status, stop, wipe.",
-    "demo": "Watch the main job on a throw-away server.",
-    "completion": "Print a completion script for a shell.",
+    "validate": Command("files", "Check files alone, without any server."),
+    "plan": Command("account", "Show what would be changed, and what is refused and why."),
+    "apply": Command("account", "Show the plan, ask, and make it so."),
+    "drift": Command("drift", "Show what is live and no longer as it was applied, and who changed it."),
+    "review": Command("files", "Compare two revisions of the files, without an account."),
+    "rehearse": Command("account", "Carry the plan out on throw-away servers, and see what they answer."),
+    "history": Command("account", "Show who applied what and when, and what became of it."),
+    "unlock": Command("account", "Show who is applying, and remove a lease that was left behind."),
+    "permissions": Command("account", "Print the least permissions of a user who plans or applies a topology."),
+    "export": Command("files", "Write what is live as YAML."),
+    "adopt": Command("account", "Record that what is live and declared is ours, without touching it."),
+    "import": Command("files", "Write files of the nats CLI, Terraform or NACK as YAML."),
+    "upgrade-check": Command("files", "Say what another server version would lose, refuse or rewrite."),
+    "unpin": Command("account", "End the pin of a consumer's client, so that another one is served."),
+    "groups": Command("groups", "Partitioned consumer groups: who works, where a key goes, what is wrong."),
+    "fleet": Command("fleet", "Many accounts at once, on Spark: what each holds, what strayed, how it developed."),
+    "explain": Command("help", "Say what a code means and what to do instead."),
+    "schema": Command("help", "Print the JSON Schema of files, for editors, or of plans or drift."),
+    "dev": Command("help", "This folder's own embedded server: start, status, stop, wipe."),
+    "demo": Command("help", "Watch the main job on a throw-away server."),
+    "completion": Command("help", "Print a completion script for a shell."),
 }
 
 
-def _module(name: str) -> str:
-    return name.replace("-", "_") + ("_" if iskeyword(name) else "")
+def _module(name: str) -> Any:
+    module = name.replace("-", "_") + ("_" if iskeyword(name) else "")
+    return import_module(f"reconciler.cli.{COMMANDS[name].room}.{module}")
 
 
 class _Modules(MutableMapping[str, Any]):
@@ -51,7 +60,7 @@ class _Modules(MutableMapping[str, Any]):
         if name not in COMMANDS:
             raise KeyError(name)
         if name not in self._made:
-            command = typer.main.get_command(import_module(f"reconciler.cli.{_module(name)}").app)
+            command = typer.main.get_command(_module(name).app)
             command.name = name
             self._made[name] = command
         return self._made[name]
@@ -78,7 +87,7 @@ class Commands(TyperGroup):
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, command.about) for name, command in COMMANDS.items()])
 
 
 app = typer.Typer(

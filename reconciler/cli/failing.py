@@ -17,11 +17,11 @@ from typer._click.core import Context  # typer has no public name for it
 from typer.core import TyperGroup
 
 from reconciler.cli.app import app
-from reconciler.cli.common import Misused
-from reconciler.cli.screen import NobodyReads, emit, has_begun, paper, tell
+from reconciler.cli.shared.common import Misused
+from reconciler.cli.shared.screen import NobodyReads, emit, has_begun, paper, tell
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.report.diagnostics import report
 from reconciler.report.formats import FORMATS
+from reconciler.report.words.diagnostics import report
 
 CANNOT_WRITE = "XX902"
 
@@ -75,7 +75,7 @@ def _report(failure: Failure, arguments: Sequence[str]) -> None:
     format_, files = _format(asked), tuple(_files(asked))
     if not (format_ or files):
         return
-    from reconciler.cli.reporting import Reports, document  # noqa: PLC0415 - only for who wants a report
+    from reconciler.cli.shared.reporting import Reports, document  # noqa: PLC0415 - only for who wants a report
 
     found = document(
         command=asked.command_path.removeprefix("reconciler "), topology=failure.topology,
@@ -107,7 +107,7 @@ def _format(asked: Context) -> str | None:
 
 
 def _files(asked: Context) -> Iterator[tuple[str, Path]]:
-    from reconciler.cli.reporting import wanted  # noqa: PLC0415 - as above
+    from reconciler.cli.shared.reporting import wanted  # noqa: PLC0415 - as above
 
     for said in asked.params.get("report") or ():
         with suppress(Misused):

@@ -12,11 +12,11 @@ import typer
 from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError  # typer has no public names for them
 from typer._completion_classes import completion_init
 
-from reconciler.cli import exits
 from reconciler.cli.app import app
-from reconciler.cli.common import Interrupted
 from reconciler.cli.failing import Failure, end
-from reconciler.cli.screen import NobodyReads
+from reconciler.cli.shared import exits
+from reconciler.cli.shared.common import Interrupted
+from reconciler.cli.shared.screen import NobodyReads
 from reconciler.model.diagnostic import CannotContinue
 
 COMPLETING = "_RECONCILER_COMPLETE"

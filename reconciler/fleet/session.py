@@ -38,7 +38,7 @@ def session(
     wanted = {**_everywhere(), **({} if submitted else _here(master or LOCAL)), **(settings or {})}
     with nullcontext() if submitted else _java(master or LOCAL, say):
         spark = _started(wanted)
-    from reconciler.fleet.source import JetStreamSource  # noqa: PLC0415 - needs pyspark, as everything below
+    from reconciler.fleet.accounts.source import JetStreamSource  # noqa: PLC0415 - needs pyspark, as everything below
 
     spark.dataSource.register(JetStreamSource)
     return spark

@@ -2,12 +2,12 @@
 
 from reconciler.changes.kind import Registry
 from reconciler.kinds import across
-from reconciler.kinds.across.bounds import BOUNDS
-from reconciler.kinds.across.ordering import opening, ties
+from reconciler.kinds.buckets.kv_bucket import KV_BUCKET
+from reconciler.kinds.buckets.object_store import OBJECT_STORE
 from reconciler.kinds.consumer import CONSUMER
 from reconciler.kinds.elastic_group import ELASTIC_GROUP
-from reconciler.kinds.kv_bucket import KV_BUCKET
-from reconciler.kinds.object_store import OBJECT_STORE
+from reconciler.kinds.order.bounds import BOUNDS
+from reconciler.kinds.order.ordering import opening, ties
 from reconciler.kinds.static_group import STATIC_GROUP
 from reconciler.kinds.stream import STREAM
 

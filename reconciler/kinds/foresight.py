@@ -11,11 +11,11 @@ from reconciler.changes.effect import Side, Way, way
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Outcome
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.kv_bucket import SHAPE as KV
-from reconciler.kinds.object_store import SHAPE as OB
-from reconciler.kinds.primitives.felt import Felt
-from reconciler.kinds.primitives.known import known
-from reconciler.kinds.primitives.stream_config import FIELDS
+from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
+from reconciler.kinds.buckets.object_store import SHAPE as OB
+from reconciler.kinds.fields.felt import Felt
+from reconciler.kinds.fields.known import known
+from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.resource import Address
 
 ITSELF = frozenset({"609"})

@@ -27,6 +27,8 @@ from reconciler.model.wire import Entry, Version
 
 BUCKET = "reconciler"
 PREFIX = "owned"
+ID_KEY = "id"
+"""Key of the random id that tells this account from every other one, whatever URL leads to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

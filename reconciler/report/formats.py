@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reconciler.report.visible import inert
+from reconciler.report.words.visible import inert
 
 if TYPE_CHECKING:
-    from reconciler.report.document import Document
+    from reconciler.report.document.document import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +20,34 @@ class Format:
     name: str
     about: str
     """For whom, in a few words."""
+    module: str
+    """In `reconciler.report`: renders one document, and joins the texts of several."""
     made_safe: Callable[[str], str] = str
     """Goes over every text, also over those that a report has in a form of its own."""
 
     def __call__(self, document: Document) -> str:
-        render = document.own.get(self.name) or import_module(f"reconciler.report.{self.name}").render
+        render = document.own.get(self.name) or self._module.render
         return self.made_safe(render(document))
 
     def several(self, documents: Sequence[Document]) -> str:
         """Reports of one command about several topologies, as one text."""
         if len(documents) == 1:
             return self(documents[0])
-        return self.made_safe(import_module(f"reconciler.report.{self.name}").joined(documents))
+        return self.made_safe(self._module.joined(documents))
+
+    @property
+    def _module(self) -> Any:
+        return import_module(f"reconciler.report.{self.module}")
 
 
 _ALL = (
-    Format("text", "people at a terminal", inert),
-    Format("json", "tools, by a published schema"),
-    Format("markdown", "one comment on a pull request", inert),
-    Format("github", "annotations of a workflow"),
-    Format("sarif", "code scanning"),
-    Format("junit", "test reports of CI"),
-    Format("html", "a page of its own, with a drawing"),
+    Format("text", "people at a terminal", "text", inert),
+    Format("json", "tools, by a published schema", "codec.json"),
+    Format("markdown", "one comment on a pull request", "markdown.markdown", inert),
+    Format("github", "annotations of a workflow", "github"),
+    Format("sarif", "code scanning", "sarif"),
+    Format("junit", "test reports of CI", "junit"),
+    Format("html", "a page of its own, with a drawing", "html.html"),
 )
 
 FORMATS: Mapping[str, Format] = {one.name: one for one in _ALL}

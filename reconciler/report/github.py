@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reconciler.model.diagnostic import Severity, SourceSpan
-from reconciler.report.document import Document, Finding, findings
-from reconciler.report.headline import heading, totals
-from reconciler.report.judgements import instead, sentence
-from reconciler.report.visible import inert, visible
+from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.headline import heading, totals
+from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.words.visible import inert, visible
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 MOST = 4_000

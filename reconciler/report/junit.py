@@ -14,14 +14,14 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.model.diagnostic import Severity, SourceSpan
-from reconciler.report.blocks import block
-from reconciler.report.document import Document, Finding, findings
-from reconciler.report.entries import Entry, Section, section_of
-from reconciler.report.gfm import shortened
-from reconciler.report.headline import heading, totals
-from reconciler.report.judgements import instead, sentence
-from reconciler.report.paper import Paper
-from reconciler.report.visible import inert, visible
+from reconciler.report.document.blocks import block
+from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.entries import Entry, Section, section_of
+from reconciler.report.document.headline import heading, totals
+from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.markdown.gfm import shortened
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.visible import inert, visible
 
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _WIDE = Paper(width=120)

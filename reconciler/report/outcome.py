@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from reconciler.changes.events import Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire import Call, Step
-from reconciler.report import diagnostics
-from reconciler.report.commands import Commands, of_plan
-from reconciler.report.names import named
-from reconciler.report.paper import Paper
-from reconciler.report.table import table
-from reconciler.report.values import counted, show_seconds, show_side
-from reconciler.report.visible import columns, inert, visible
+from reconciler.report.words import diagnostics
+from reconciler.report.words.commands import Commands, of_plan
+from reconciler.report.words.names import named
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.table import table
+from reconciler.report.words.values import counted, show_seconds, show_side
+from reconciler.report.words.visible import columns, inert, visible
 
 _DEEDS = {
     Call.STREAM_CREATE: "create stream", Call.STREAM_UPDATE: "update stream", Call.STREAM_DELETE: "delete stream",

@@ -14,11 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 from reconciler.model.diagnostic import Severity, SourceSpan
-from reconciler.report.document import Document, Finding, findings
-from reconciler.report.headline import heading
-from reconciler.report.json import json_text
-from reconciler.report.judgements import instead, sentence
-from reconciler.report.visible import visible
+from reconciler.report.codec.json import json_text
+from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.headline import heading
+from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.words.visible import visible
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _ROOT = "%SRCROOT%"

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from reconciler.changes.plan import Plan
-from reconciler.report import diagnostics
-from reconciler.report.blocks import block
-from reconciler.report.document import Document
-from reconciler.report.entries import entries
-from reconciler.report.headline import heading, headline, sums, what_next
-from reconciler.report.names import named
-from reconciler.report.paper import Paper
-from reconciler.report.values import counted
-from reconciler.report.visible import inert, lines_visible, visible
+from reconciler.report.document.blocks import block
+from reconciler.report.document.document import Document
+from reconciler.report.document.entries import entries
+from reconciler.report.document.headline import heading, headline, sums, what_next
+from reconciler.report.words import diagnostics
+from reconciler.report.words.names import named
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import inert, lines_visible, visible
 
 
 def render(document: Document) -> str:
@@ -29,7 +29,7 @@ def render(document: Document) -> str:
 def _felt(document: Document) -> str:
     if document.probe is None:
         return ""
-    from reconciler.report.probe import probe_lines  # noqa: PLC0415 - only a rehearsal plays clients
+    from reconciler.report.document.probe import probe_lines  # noqa: PLC0415 - only a rehearsal plays clients
 
     return "".join(f"{line}\n" for line in probe_lines(document.probe, document.paper))
 

@@ -18,10 +18,11 @@ from reconciler.engine.decide import Options, decide
 from reconciler.engine.misnamed import let_go
 from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives import consumer_config, stream_config
-from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
-from reconciler.kinds.primitives.known import V2_14, Known
-from reconciler.kinds.primitives.stream_settle import DUPLICATE_WINDOW
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
+from reconciler.kinds.fields.known import V2_14, Known
+from reconciler.kinds.stream_config import stream_config
+from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
 from reconciler.model.records import BUCKET, encode_key, encode_owned
 from reconciler.model.resource import Address, Config
 from reconciler.model.topology import Topology

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
-from reconciler.core.rehearsal import Missing
+from reconciler.changes.rehearsal import Missing
 from reconciler.model.intents import PREFIX as INTENT
 from reconciler.model.records import BUCKET, PREFIX, decode_owned, encode_owned
 from reconciler.model.resource import Json

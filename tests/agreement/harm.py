@@ -14,9 +14,9 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import PlanOptions, plan
 from reconciler.server.wire.api import JetStream, Refusal
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import PlanOptions, plan
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.topologies import read

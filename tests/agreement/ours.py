@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.rule import Reaction, Verdict, View
-from reconciler.documents.load import load
+from reconciler.documents.read.load import load
 from reconciler.engine.decide import Options, decide, questions
 from reconciler.engine.reconcile import World, reconcile
 from reconciler.kinds import REGISTRY

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.stream_config import stream_config
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire import Question, Snapshot, Unanswered
 from reconciler.server.read.observe import ask, observe

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.kinds.primitives import consumer_config, stream_config
-from reconciler.kinds.primitives.patch import update_body
+from reconciler.journeys.plan.predict import forms
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.fields.patch import update_body
+from reconciler.kinds.stream_config import stream_config
 from reconciler.model.resource import Config
 from reconciler.model.wire import Call, Snapshot, Step
 from reconciler.server.run.handling import Run
 from reconciler.server.run.steps import carry_out
 from reconciler.server.wire.api import Answer, JetStream
-from reconciler.workflow.predict import forms
 from tests.agreement.ours import Ours, Request, request_for
 
 PLAIN = {

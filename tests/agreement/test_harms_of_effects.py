@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from reconciler.journeys.plan.plan import plan
 from reconciler.server.wire.api import JetStream, NoAnswer, Silence
-from reconciler.workflow.plan import plan
 from tests.agreement.harm import Alone, change, change_consumer, count, gone, publish, pull, refused, shows, status
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import MINORS

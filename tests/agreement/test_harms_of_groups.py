@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from reconciler.journeys.plan.plan import plan
 from reconciler.server.wire.api import JetStream, NoAnswer, Refusal, Silence
-from reconciler.workflow.plan import plan
 from tests.agreement.harm import change, count, publish, refused, shows
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk

@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 
 from nats.aio.client import Client
 
+from reconciler.journeys.plan.files import load
+from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.saved.plans import keep, save
 from reconciler.model.topology import Topology
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.files import load
-from reconciler.workflow.plan import PlanOptions, plan
-from reconciler.workflow.saved import keep, save
 from tests.bench.workload import requests, yaml
 from tests.cli.running import command, environment
 from tests.support.accounts import Account, Pool

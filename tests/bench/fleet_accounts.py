@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 
 import reconciler
-from reconciler.fleet.rendering import rendered
-from reconciler.fleet.rows import rows_of
-from reconciler.fleet.tables import DESIRED, SNAPSHOTS
+from reconciler.fleet.accounts.rows import rows_of
+from reconciler.fleet.drift.rendering import rendered
+from reconciler.fleet.tables.tables import DESIRED, SNAPSHOTS
 from reconciler.model.topology import Topology
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.read.observe import observe

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reconciler.fleet.comparing import compared
-from reconciler.fleet.drift import ARROW, ROWS, batch, drift, parts_for, undisturbed
+from reconciler.fleet.drift.comparing import compared
+from reconciler.fleet.drift.drift import ARROW, ROWS, batch, drift, parts_for, undisturbed
 from reconciler.fleet.session import session
 from tests.bench import fleet_accounts
 

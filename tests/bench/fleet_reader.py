@@ -19,8 +19,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from reconciler.fleet.accounts.source import live
 from reconciler.fleet.session import session
-from reconciler.fleet.source import live
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import accounts_config, connect
 from tests.support.jetstream import make_consumer, make_stream

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reconciler.fleet.candidates import Candidates, Choice, Membership, Partitioning
+from reconciler.fleet.skew.candidates import Candidates, Choice, Membership, Partitioning
 from tests.bench.cores import cores_used
 
 SUBJECTS, PER_FILE, CORES, ALLOWED = 50_000_000, 1_000_000, 2, 3.0
@@ -115,7 +115,7 @@ def timed(work: Any) -> tuple[Took, Any]:
 
 def on_spark(folder: Path) -> tuple[Took, Counts]:
     from reconciler.fleet.session import session
-    from reconciler.fleet.skew import falls, handed_over, loads, moves, owned, skew
+    from reconciler.fleet.skew.skew import falls, handed_over, loads, moves, owned, skew
 
     started = time.perf_counter()
     spark = session(f"local[{CORES}]")

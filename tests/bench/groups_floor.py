@@ -12,12 +12,12 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from reconciler.journeys.groups import groups as asking
+from reconciler.journeys.groups.text import active_text, groups_text
 from reconciler.kinds.groups import data
-from reconciler.report.groups import active_text, groups_text
-from reconciler.report.paper import Paper
+from reconciler.report.words.paper import Paper
 from reconciler.server.read.read_kv import entries
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow import groups as asking
 from tests.groups.making import RECORD, queue
 from tests.support.accounts import Pool
 from tests.support.jetstream import make_bucket, make_consumer, make_stream, talk

@@ -14,7 +14,7 @@ from typing import Any
 from ruamel.yaml.cyaml import CParser
 from ruamel.yaml.events import StreamEndEvent
 
-from reconciler.documents.load import Loaded, load
+from reconciler.documents.read.load import Loaded, load
 from reconciler.kinds import REGISTRY
 
 LINES = 39_000

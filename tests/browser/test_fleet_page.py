@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.report.fleet import html
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.report import report_of
+from reconciler.fleet.report import html
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.report import report_of
 from tests.browser.page import Page
 from tests.browser.test_page import CONTRAST, COUNT
 from tests.report.fleets import everything, hostile, spread

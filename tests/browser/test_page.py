@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.report.document import Document
+from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from tests.browser.page import Page
 from tests.golden.test_formats import showcase

@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.kinds import REGISTRY
 from reconciler.model.pages import PAGES, page
-from reconciler.report.reference import book
+from reconciler.report.words.reference import book
 
 SOURCE = Path(__file__).parents[2] / "reconciler"
 RULES = {rule.code for rule in REGISTRY.rules()}

@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import pytest
 
 from reconciler.changes.events import Failed, Finished
-from reconciler.cli.common import Misused
-from reconciler.cli.reporting import carried_out, reports
+from reconciler.cli.shared.common import Misused
+from reconciler.cli.shared.reporting import carried_out, reports
+from reconciler.journeys.plan.files import load
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.wire import Call, Step
-from reconciler.report.document import Document
+from reconciler.report.codec.outcome_json import outcome_json
+from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.outcome import outcome_text
-from reconciler.report.outcome_json import outcome_json
-from reconciler.workflow.files import load
 from tests.cli.running import Shell
 from tests.cli.test_with_server import SMALL, applied, target
 from tests.report.plans import everything
@@ -152,11 +152,11 @@ def test_a_report_nobody_can_write_is_wrong_usage(shell: Shell) -> None:
 
 
 def test_without_reports_no_format_is_even_imported(shell: Shell) -> None:
-    script = "import sys, reconciler.cli.plan; print(*sys.modules)"
+    script = "import sys, reconciler.cli.account.plan; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=Path(__file__).parents[2]
     ).stdout.split()
-    assert "reconciler.cli.plan" in loaded
+    assert "reconciler.cli.account.plan" in loaded
     assert {f"reconciler.report.{name}" for name in ("html", "sarif", "junit", "markdown", "github")} & {
         *loaded
     } == set()

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.fleet_options import On, Which
-from reconciler.cli.fleet_telling import document_of, following
-from reconciler.cli.screen import emit, say, tell
+from reconciler.cli.fleet.options import On, Which
+from reconciler.cli.fleet.telling import document_of, following
+from reconciler.cli.shared.screen import emit, say, tell
+from reconciler.fleet.report.report import report_of
+from reconciler.journeys.upgrade.text import upgrade_text
 from reconciler.model.wire import Version
-from reconciler.report.fleet.report import report_of
 from reconciler.report.formats import FORMATS
-from reconciler.report.paper import Paper
-from reconciler.report.upgrade import upgrade_text
+from reconciler.report.words.paper import Paper
 from tests.cli.running import Shell
 from tests.report import fleets
 

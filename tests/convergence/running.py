@@ -16,11 +16,15 @@ from reconciler.changes.diff import Action
 from reconciler.changes.events import Done, Finished
 from reconciler.changes.plan import Plan
 from reconciler.changes.rule import View
-from reconciler.documents.write import dump
+from reconciler.documents.write.write import dump
 from reconciler.engine.decide import Options, decide
 from reconciler.engine.reconcile import reconcile
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.export.export import export
+from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.stream_config import stream_config
 from reconciler.memory import remembered
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
@@ -28,9 +32,6 @@ from reconciler.model.wire import Snapshot, Target, Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed import imagined
-from reconciler.workflow.apply import apply
-from reconciler.workflow.export import export
-from reconciler.workflow.plan import Planned, PlanOptions, planned
 from tests.convergence.drawing import Case, Wishes, merged, topology
 from tests.support.accounts import Account
 

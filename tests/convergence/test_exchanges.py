@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives.filters import filters_of
-from reconciler.kinds.primitives.subjects import collide, is_subset
+from reconciler.kinds.subjects.filters import filters_of
+from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Snapshot, Step, Target, Version
 from reconciler.testbed import imagined

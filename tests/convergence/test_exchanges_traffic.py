@@ -14,12 +14,12 @@ from nats.aio.client import Client
 from nats.errors import NoRespondersError, TimeoutError
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import PlanOptions, planned
 from reconciler.kinds import REGISTRY
 from reconciler.model.topology import Topology
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import PlanOptions, planned
 from tests.convergence.running import CONSENTED, TODAY
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reconciler.changes.diff import Action
-from reconciler.workflow.files import load
+from reconciler.journeys.plan.files import load
 from tests.convergence.drawing import Case, drawn, merged, topology
 from tests.convergence.running import Real
 from tests.support.accounts import Account

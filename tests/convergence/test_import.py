@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 from reconciler.changes.diff import Action
+from reconciler.journeys.export.importing import imported
+from reconciler.journeys.plan.files import load
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.files import load
-from reconciler.workflow.importing import imported
 from tests.convergence.drawing import Case, drawn
 from tests.convergence.running import Real
 from tests.convergence.test_export import make

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reconciler.journeys.plan.predict import forms
 from reconciler.model.wire import Call, Step
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.predict import forms
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.versions import on_every_version

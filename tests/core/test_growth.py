@@ -6,8 +6,8 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
+from reconciler.changes.recount import beyond, lost, most
 from reconciler.changes.rule import Outcome, Verdict
-from reconciler.core.growth import beyond, lost, most
 from reconciler.model.resource import Consent
 
 

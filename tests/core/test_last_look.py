@@ -9,7 +9,7 @@ import pytest
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rule import Outcome, Reaction, Verdict
-from reconciler.core.last_look import PLAN_AGAIN, LastLook
+from reconciler.journeys.apply.last_look import PLAN_AGAIN, LastLook
 from reconciler.model.wire import Call, Snapshot, Step, Target, Version
 
 DELETION = Step(id="delete stream/OLD", call=Call.STREAM_DELETE, on=("OLD",), address="stream/OLD")

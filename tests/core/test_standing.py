@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from reconciler.changes.plan import Plan
-from reconciler.core.saved import Place, Saved
-from reconciler.core.standing import Outlook, outlook
 from reconciler.engine.decide import Options, decide
 from reconciler.engine.identity import seen
 from reconciler.engine.reconcile import reconcile
+from reconciler.journeys.saved.saved import Place, Saved
+from reconciler.journeys.saved.standing import Outlook, outlook
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.topology import Topology

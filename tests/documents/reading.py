@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.load import Loaded, load
+from reconciler.documents.read.load import Loaded, load
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.topology import Topology
 from tests.documents.kinds import REGISTRY

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.discover import discover
-from reconciler.documents.files import DISK
+from reconciler.documents.find.discover import discover
+from reconciler.documents.read.files import DISK
 from tests.documents.kinds import REGISTRY
 
 ORDERS = "reconciler: 1\ntopology: orders\n"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.documents.edit import edited
-from reconciler.documents.splices import CannotEdit, plain, texts
-from reconciler.documents.tree import read_tree
+from reconciler.documents.read.tree import read_tree
+from reconciler.documents.write.edit import edited
+from reconciler.documents.write.splices import CannotEdit, plain, texts
 
 BEFORE = """# orders, all of it
 reconciler: 1

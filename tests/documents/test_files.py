@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import date
 
-from reconciler.documents.load import load
+from reconciler.documents.read.load import load
 from tests.documents.kinds import REGISTRY
 from tests.documents.reading import HEAD, STREAM, Folder
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.export.importing import Imported, imported
+from reconciler.journeys.plan.validate import validate
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.workflow.importing import Imported, imported
-from reconciler.workflow.validate import validate
 from tests.support import foreign
 
 AGED = foreign.TERRAFORM.replace('"max_age": 604800', '"max_age": "x"')

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.git_tree import GitTree
-from reconciler.documents.load import load
+from reconciler.documents.find.git_tree import GitTree
+from reconciler.documents.read.load import load
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
 from tests.support.repository import Repository

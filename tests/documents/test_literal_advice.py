@@ -10,10 +10,10 @@ from typing import NamedTuple
 import pytest
 
 from reconciler.changes.kind import Kind
-from reconciler.documents.shape import Shape, shape_of_spec
+from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.journeys.plan.validate import validate
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.workflow.validate import validate
 
 SCALARS = (
     "on", "N", "true", "False", "1.10", "010", "0x1F", "0b11", "1e3", ".nan", "-.inf", ".5", "5.", "-1.5", "+7", "0", "3600",

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.discover import discover
-from reconciler.documents.files import DISK
-from reconciler.documents.values import Filled
+from reconciler.documents.find.discover import discover
+from reconciler.documents.read.files import DISK
+from reconciler.documents.read.values import Filled
+from reconciler.journeys.plan.files import load, read
+from reconciler.journeys.plan.validate import checked_each
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.workflow.files import load, read
-from reconciler.workflow.validate import checked_each
 
 NACK = """\
 apiVersion: jetstream.nats.io/v1beta2

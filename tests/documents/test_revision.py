@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.revision import Origin, identity, origin
+from reconciler.documents.find.revision import Origin, identity, origin
 
 
 def git(folder: Path, *arguments: str) -> str:

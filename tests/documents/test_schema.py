@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.documents.plain import Plain
-from reconciler.documents.schema import topology_schema
-from reconciler.documents.shape import ANYTHING
-from reconciler.documents.tree import read_tree
+from reconciler.documents.read.plain import Plain
+from reconciler.documents.read.shape import ANYTHING
+from reconciler.documents.read.tree import read_tree
+from reconciler.documents.schema.topology import topology_schema
 from reconciler.kinds import REGISTRY as REAL
 from tests.documents.kinds import REGISTRY
 from tests.documents.reading import HEAD, STREAM, Folder

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.files import DISK
-from reconciler.documents.load import Loaded, load
-from reconciler.documents.values import Filled, filled
-from reconciler.documents.write import dump
+from reconciler.documents.read.files import DISK
+from reconciler.documents.read.load import Loaded, load
+from reconciler.documents.read.values import Filled, filled
+from reconciler.documents.write.write import dump
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.documents.plain import Plain
-from reconciler.documents.shape import ANYTHING
-from reconciler.documents.tree import read_tree
-from reconciler.documents.write import dump
+from reconciler.documents.read.plain import Plain
+from reconciler.documents.read.shape import ANYTHING
+from reconciler.documents.read.tree import read_tree
+from reconciler.documents.write.write import dump
 from tests.documents.reading import Folder
 
 HOSTILE = st.sampled_from([

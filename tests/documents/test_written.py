@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from reconciler.changes.kind import Kind, declared_config
-from reconciler.documents.write import dump
+from reconciler.documents.write.write import dump
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo, about
 from reconciler.model.resource import Json, Terms
 from reconciler.model.units import BYTES, parse_bytes, parse_count, parse_duration, show_bytes, show_duration
 from reconciler.model.wire import Version
 from reconciler.model.written import in_units, written
-from reconciler.report.values import show
+from reconciler.report.words.values import show
 from tests.convergence.drawing import drawn_fields
 from tests.documents.reading import HEAD, Folder
 from tests.primitives.bodies import named

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import reconciler
-from reconciler.core.attribution import Attribution
-from reconciler.core.audit import SUBJECT
-from reconciler.core.drift import Drift, Item
+from reconciler.journeys.drift.drift import Drift, Item
+from reconciler.journeys.plan.plan import Planned
 from reconciler.model.topology import Topology
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.wire.api import JetStream, answer
-from reconciler.workflow.plan import Planned
+from reconciler.server.wire.attribution import Attribution
+from reconciler.server.wire.audit import SUBJECT
 from tests.cli.running import EXAMPLES
 from tests.support.accounts import Account
 from tests.support.jetstream import done

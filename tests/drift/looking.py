@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reconciler.core.drift import Drift, FieldDrift, Item, drift
+from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, drift
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address

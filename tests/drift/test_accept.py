@@ -11,13 +11,13 @@ import pytest
 
 import reconciler
 from reconciler.changes.diff import FieldClass
-from reconciler.core.drift import Standing
-from reconciler.report.accepted import accepted_json, accepted_text
-from reconciler.report.paper import Paper
+from reconciler.journeys.drift.accept import Accepted, accept
+from reconciler.journeys.drift.accepted import accepted_json, accepted_text
+from reconciler.journeys.drift.drift import Standing
+from reconciler.journeys.drift.look import looked
+from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.report.words.paper import Paper
 from reconciler.server.read.observe import observe
-from reconciler.workflow.accepting import Accepted, accept
-from reconciler.workflow.drift import looked
-from reconciler.workflow.plan import PlanOptions
 from tests.drift.account import Owner, asking, updating
 from tests.drift.test_watch import fewer
 from tests.support.accounts import Account

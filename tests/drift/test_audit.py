@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.kind import Raw
-from reconciler.core.audit import UNKNOWN, Event, event, who_changed, who_deleted, who_made
+from reconciler.server.wire.audit import UNKNOWN, Event, event, who_changed, who_deleted, who_made
 
 S = Raw("stream", ("S",))
 C = Raw("consumer", ("S", "c"))

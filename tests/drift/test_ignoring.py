@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.load import load
+from reconciler.documents.read.load import load
 from reconciler.kinds import REGISTRY
 from tests.drift.looking import APPLIED, field, item, look
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reconciler.report.metrics import Gauges, metrics_text
+from reconciler.journeys.drift.metrics import Gauges, metrics_text
 from tests.drift.looking import look
 
 SAMPLE = re.compile(r'[a-z_]+\{(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+\} -?\d+(\.\d+)?')

@@ -9,12 +9,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reconciler.core.attribution import Actor, Attribution
-from reconciler.core.drift import Drift, Standing
-from reconciler.report.drift import drift_text
-from reconciler.report.drift_findings import drift_findings
-from reconciler.report.drift_json import drift_json, drift_schema
-from reconciler.report.paper import Paper
+from reconciler.journeys.drift.codec import drift_json, drift_schema
+from reconciler.journeys.drift.drift import Drift, Standing
+from reconciler.journeys.drift.findings import drift_findings
+from reconciler.journeys.drift.text import drift_text
+from reconciler.report.words.paper import Paper
+from reconciler.server.wire.attribution import Actor, Attribution
 from tests.drift.looking import APPLIED, look, seen
 from tests.drift.test_standing import NEW
 from tests.support.topologies import scene

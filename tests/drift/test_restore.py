@@ -9,14 +9,14 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.events import Finished
-from reconciler.core.drift import Standing
-from reconciler.report.commands import of_restoring
+from reconciler.journeys.drift.drift import Standing
+from reconciler.journeys.drift.look import looked
+from reconciler.journeys.drift.restore import restore
+from reconciler.journeys.plan.plan import Planned, PlanOptions
 from reconciler.report.outcome import outcome_text
+from reconciler.report.words.commands import of_restoring
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.drift import looked
-from reconciler.workflow.plan import Planned, PlanOptions
-from reconciler.workflow.restoring import restore
 from tests.drift.account import Owner, asking, updating
 from tests.drift.test_accept import DAY, TEXT, consumer
 from tests.drift.test_watch import fewer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.diff import FieldClass
-from reconciler.core.drift import Standing
+from reconciler.journeys.drift.drift import Standing
 from tests.drift.looking import APPLIED, field, item, look, seen, with_record
 from tests.support.topologies import scene
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.drift import Drift
+from reconciler.journeys.drift.drift import Drift
+from reconciler.journeys.drift.watch import Happening, Lost, Seen, Watch, Wrong
+from reconciler.journeys.permissions.permissions import Purpose, permissions
+from reconciler.journeys.permissions.text import config_block
+from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.report.permissions import config_block
 from reconciler.server.read.reach import Api
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.permissions import Purpose, permissions
-from reconciler.workflow.plan import PlanOptions
-from reconciler.workflow.watch import Happening, Lost, Seen, Watch, Wrong
 from tests.cli.running import command, environment
 from tests.drift.account import Owner, authors, item, updating
 from tests.e2e.someone import login

@@ -17,12 +17,12 @@ from nats.aio.client import Client
 from reconciler.changes.diff import Action
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.predict import forms
 from reconciler.model.topology import Topology
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, PlanOptions, plan
-from reconciler.workflow.predict import forms
 from tests.drill.cases import KEYS, PUBLISHED, STEPS, Case
 from tests.drill.wire import wire
 from tests.support.applying import applying, ended

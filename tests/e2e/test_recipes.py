@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import PlanOptions, plan
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import PlanOptions, plan
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
 from tests.support.topologies import TODAY, read

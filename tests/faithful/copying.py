@@ -10,16 +10,16 @@ from pathlib import Path
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.export.export import export
+from reconciler.journeys.plan.files import load
+from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.validate import offline
+from reconciler.journeys.review.review import Pair, review
 from reconciler.kinds import REGISTRY
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Version
 from reconciler.server.read.observe import observe
-from reconciler.workflow.apply import apply
-from reconciler.workflow.export import export
-from reconciler.workflow.files import load
-from reconciler.workflow.plan import PlanOptions, planned
-from reconciler.workflow.review import Pair, review
-from reconciler.workflow.validate import offline
 from tests.faithful.accounts import Live, On, configurations
 from tests.faithful.drawing import NEIGHBOURS, Drawn
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.journeys.drift.accept import accept
+from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.plan.plan import planned
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot
-from reconciler.workflow.accepting import accept
-from reconciler.workflow.drift import Looked, looked
-from reconciler.workflow.plan import planned
 from tests.faithful.accounts import GROUPS, Live, On, configurations
 from tests.faithful.copying import EXPORTED, OPTIONS, Tally, applied, exported, offences
 from tests.faithful.drawing import Drawn

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
 from reconciler.memory.journal import Run
 from reconciler.memory.lease import Held
 from reconciler.model.topology import Topology
@@ -23,8 +25,6 @@ from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import journal, unlocking
 from reconciler.server.wire.api import NO_STREAM, JetStream, Refusal
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.faults.cluster import Throne, settled
 from tests.faults.kinds import DEPOSING, GOES_ON, PERMANENT, TRANSIENT, Fault, step_type
 from tests.faults.scenes import ALLOWED, Scene, Sections

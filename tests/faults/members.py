@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from nats.aio.msg import Msg
 
-from reconciler.kinds.primitives.partitions import assign
+from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.wire import Entry
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire.api import JetStream

@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, plan
+from reconciler.journeys.plan.predict import forms
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, plan
-from reconciler.workflow.predict import forms
 from tests.faults.case import OPTIONS
 from tests.faults.scenes import REMOVED, Sections
 from tests.support.accounts import Account

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.frames import made
-from reconciler.fleet.tables import DESIRED, DRIFT
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import DESIRED, DRIFT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from reconciler.fleet.frames import made
-from reconciler.fleet.source import followed
-from reconciler.fleet.tables import MESSAGES
+from reconciler.fleet.accounts.source import followed
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import MESSAGES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.frames import made
-from reconciler.fleet.tables import SNAPSHOTS
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import SNAPSHOTS
 from tests.fleet.drift_rows import Row
 
 if TYPE_CHECKING:

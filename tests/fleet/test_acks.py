@@ -6,8 +6,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from reconciler.fleet.acks import acks
-from reconciler.fleet.tables import ACKS
+from reconciler.fleet.events.acks import acks
+from reconciler.fleet.tables.tables import ACKS
 from tests.fleet.told import NOON, event, events, said
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from reconciler.fleet.actors import actors
-from reconciler.fleet.tables import ACTORS
+from reconciler.fleet.events.actors import actors
+from reconciler.fleet.tables.tables import ACTORS
 from tests.fleet.told import audit, events, said
 
 OLD = {"subjects": ["s"], "max_age": 7, "metadata": {"team": "a", "_nats.ver": "2.14.6"}}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.fleet.asked import Unclear, as_declared, candidates
-from reconciler.fleet.candidates import Choice, Membership, Partitioning
+from reconciler.fleet.skew.asked import Unclear, as_declared, candidates
+from reconciler.fleet.skew.candidates import Choice, Membership, Partitioning
 
 
 def choices(*texts: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.fleet.candidates import (
+from reconciler.fleet.skew.candidates import (
     DECLARED,
     FEWEST,
     Candidates,

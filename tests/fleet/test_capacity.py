@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.fleet.capacity import capacity
-from reconciler.fleet.rows import rows_of
+from reconciler.fleet.accounts.rows import rows_of
+from reconciler.fleet.events.capacity import capacity
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.fleet.drift_rows import Row, night

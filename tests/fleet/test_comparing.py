@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.looking import Part, look
-from reconciler.fleet.comparing import compared
-from reconciler.fleet.desired import _rendered
-from reconciler.fleet.rendering import rendered, topology_in
-from reconciler.fleet.rows import rows_of
-from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT
+from reconciler.fleet.accounts.rows import rows_of
+from reconciler.fleet.drift.comparing import compared
+from reconciler.fleet.drift.desired import _rendered
+from reconciler.fleet.drift.rendering import rendered, topology_in
+from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT
+from reconciler.journeys.drift.compare import Part, look
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import encode_key, encode_owned
 from reconciler.model.topology import Topology
-from reconciler.report.json import json_text
+from reconciler.report.codec.json import json_text
 from tests.support.topologies import TODAY, Scene, read, scene
 
 AT = datetime(2026, 6, 1, 3, 0, tzinfo=UTC)
@@ -117,7 +117,7 @@ def test_every_row_is_what_the_look_of_the_command_says(tmp_path: Path) -> None:
 
 
 def scene_with_ledger(found: Scene) -> Any:
-    from reconciler.fleet.rows import snapshot_of
+    from reconciler.fleet.accounts.rows import snapshot_of
 
     return snapshot_of(live(found))
 

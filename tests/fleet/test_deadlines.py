@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from reconciler.fleet.reading import SharedWindow, Stopwatch
+from reconciler.fleet.accounts.reading import SharedWindow, Stopwatch
 
 DEADLINE = 0.1
 T = TypeVar("T")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.fleet.desired import desired, wanted
-from reconciler.fleet.drift import drift
-from reconciler.fleet.frames import made
-from reconciler.fleet.rows import rows_of
-from reconciler.fleet.snapshots import snapshots
-from reconciler.fleet.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED
-from reconciler.fleet.targets import Target
+from reconciler.fleet.accounts.rows import rows_of
+from reconciler.fleet.accounts.snapshots import snapshots
+from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.drift.desired import desired, wanted
+from reconciler.fleet.drift.drift import drift
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED
 from reconciler.server.connect.settings import Settings
 from tests.support.topologies import account as account_of
 from tests.support.topologies import from_files, overlaid

@@ -9,14 +9,14 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reconciler.core.drift import Standing
-from reconciler.fleet.desired import desired, wanted
-from reconciler.fleet.drift import drift
-from reconciler.fleet.fleet_file import load_fleet
-from reconciler.fleet.frames import made
-from reconciler.fleet.snapshots import snapshots
-from reconciler.fleet.source import live
-from reconciler.fleet.tables import WANTED
+from reconciler.fleet.accounts.fleet_file import load_fleet
+from reconciler.fleet.accounts.snapshots import snapshots
+from reconciler.fleet.accounts.source import live
+from reconciler.fleet.drift.desired import desired, wanted
+from reconciler.fleet.drift.drift import drift
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import WANTED
+from reconciler.journeys.drift.drift import Standing
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Json
 from reconciler.server.wire.api import JetStream, Stored

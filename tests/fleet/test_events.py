@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from reconciler.core import audit
-from reconciler.fleet.acks import acks
-from reconciler.fleet.actors import actors
-from reconciler.fleet.events import events
-from reconciler.fleet.pieces import rows
-from reconciler.fleet.pins import pinnings, pins
-from reconciler.fleet.tables import ACKS, ACTORS, EVENTS, MESSAGES, PINNINGS, PINS
+from reconciler.fleet.accounts.pieces import rows
+from reconciler.fleet.events.acks import acks
+from reconciler.fleet.events.actors import actors
+from reconciler.fleet.events.events import events
+from reconciler.fleet.events.pins import pinnings, pins
+from reconciler.fleet.tables.tables import ACKS, ACTORS, EVENTS, MESSAGES, PINNINGS, PINS
 from reconciler.server.read.messages import Message
+from reconciler.server.wire import audit
 from tests.fleet.told import kept, provoke
 from tests.support.accounts import Pool
 from tests.support.binaries import MINORS
@@ -163,7 +163,7 @@ def test_a_client_goes_by_its_name_its_language_or_the_leaf_node_it_came_through
 
 
 def test_rows_of_messages_keep_microseconds() -> None:
-    from reconciler.fleet.pieces import Piece
+    from reconciler.fleet.accounts.pieces import Piece
     from tests.fleet.test_pieces import EAST
 
     page = [Message(sequence=1, time="2026-11-21T06:40:06.728740131Z", subject="s"),

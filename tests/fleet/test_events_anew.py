@@ -12,11 +12,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.cli.run import run
-from reconciler.fleet.events import positions, together, unbroken
-from reconciler.fleet.source import live
-from reconciler.fleet.store import store
-from reconciler.fleet.tables import MESSAGES
-from reconciler.report.fleet.schema import fleet_schema
+from reconciler.fleet.accounts.source import live
+from reconciler.fleet.events.events import positions, together, unbroken
+from reconciler.fleet.report.schema import fleet_schema
+from reconciler.fleet.tables.store import store
+from reconciler.fleet.tables.tables import MESSAGES
 from reconciler.server.wire.api import JetStream, answer
 from tests.fleet.told import Heard, audit, event, events
 from tests.support.accounts import Account

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.fleet import falling
-from reconciler.fleet.candidates import Choice, Partitioning, every_choice
-from reconciler.kinds.primitives.partitions import partition
+from reconciler.fleet.skew import falling
+from reconciler.fleet.skew.candidates import Choice, Partitioning, every_choice
+from reconciler.kinds.subjects.partitions import partition
 
 BY_CUSTOMER = Choice((Partitioning(filter="orders.*.*", wildcards=(1,)),))
 

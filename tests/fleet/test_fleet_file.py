@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reconciler.fleet.fleet_file import fleet_file_schema, load_fleet
-from reconciler.fleet.targets import Fleet
+from reconciler.fleet.accounts.fleet_file import fleet_file_schema, load_fleet
+from reconciler.fleet.accounts.targets import Fleet
 from reconciler.model.diagnostic import CannotContinue
 
 HEADER = "reconciler: 1\nfleet: shops\n"

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.fleet.hashing import Subjects
-from reconciler.kinds.primitives.partitions import fnv1a, hash_key
-from reconciler.kinds.primitives.subjects import matches
+from reconciler.fleet.skew.hashing import Subjects
+from reconciler.kinds.subjects.partitions import fnv1a, hash_key
+from reconciler.kinds.subjects.subjects import matches
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "partition.json").read_text())["vectors"]
 

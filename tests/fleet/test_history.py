@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 
-from reconciler.fleet.history import drift_history
+from reconciler.fleet.drift.history import drift_history
 from tests.fleet.drift_rows import (
     Row,
     field,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from reconciler.fleet.frames import fitted
+from reconciler.fleet.accounts.targets import Fleet
 from reconciler.fleet.runs.look import MOST, Look, collected
-from reconciler.fleet.store import store
-from reconciler.fleet.tables import ACTORS
-from reconciler.fleet.targets import Fleet
+from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.store import store
+from reconciler.fleet.tables.tables import ACTORS
 from tests.fleet.conftest import Silent
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.cli import exits
-from reconciler.cli.fleet_telling import code
+from reconciler.cli.fleet.telling import code
+from reconciler.cli.shared import exits
+from reconciler.fleet.accounts.targets import Target as Asked
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.overview import totals
+from reconciler.fleet.report.seen import Target
 from reconciler.fleet.runs.looking import LOST, each, strayed_of
-from reconciler.fleet.targets import Target as Asked
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.overview import totals
-from reconciler.report.fleet.seen import Target
 from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
 

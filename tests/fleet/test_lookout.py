@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from reconciler.fleet.lookout import Lookout, Offsets, Wanted
-from reconciler.fleet.targets import Target
+from reconciler.fleet.accounts.lookout import Lookout, Offsets, Wanted
+from reconciler.fleet.accounts.targets import Target
 from reconciler.server.wire.api import JetStream
 from tests.fleet.told import Odd, reached
 from tests.support.accounts import Account, accounts_config

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
-from reconciler.fleet.source import live
-from reconciler.fleet.tables import MESSAGES
+from reconciler.fleet.accounts.source import live
+from reconciler.fleet.tables.tables import MESSAGES
 from reconciler.server.wire.api import JetStream, answer
 from tests.fleet.keeping import kept_up
 from tests.support.accounts import Account

@@ -16,12 +16,12 @@ import pyspark
 import pytest
 
 import reconciler
-from reconciler.cli import exits
-from reconciler.cli.fleet_telling import code
+from reconciler.cli.fleet.telling import code
+from reconciler.cli.shared import exits
 from reconciler.fleet import java
-from reconciler.fleet.fleet_file import load_fleet
-from reconciler.report.fleet.json import render
-from reconciler.report.fleet.seen import Target
+from reconciler.fleet.accounts.fleet_file import load_fleet
+from reconciler.fleet.report.json import render
+from reconciler.fleet.report.seen import Target
 from tests.fleet.conftest import SMALL
 from tests.report import fleets
 from tests.support.accounts import Account

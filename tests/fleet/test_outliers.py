@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.fleet.outliers import objects, objects_of, outliers, with_peers
-from reconciler.fleet.rows import rows_of
+from reconciler.fleet.accounts.rows import rows_of
+from reconciler.fleet.accounts.targets import Fleet, Target
+from reconciler.fleet.drift.outliers import objects, objects_of, outliers, with_peers
 from reconciler.fleet.runs.look import Look
 from reconciler.fleet.runs.past import unlike
-from reconciler.fleet.store import store
-from reconciler.fleet.tables import OUTLIERS, SNAPSHOTS
-from reconciler.fleet.targets import Fleet, Target
+from reconciler.fleet.tables.store import store
+from reconciler.fleet.tables.tables import OUTLIERS, SNAPSHOTS
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire import Snapshot
 from reconciler.server.connect.settings import Settings

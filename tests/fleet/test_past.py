@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from reconciler.fleet.accounts.targets import Fleet, Target
+from reconciler.fleet.report import text
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.json import render
+from reconciler.fleet.report.report import report_of
 from reconciler.fleet.runs.look import Look
 from reconciler.fleet.runs.past import report
-from reconciler.fleet.store import Store, store
-from reconciler.fleet.targets import Fleet, Target
-from reconciler.report.fleet import text
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.json import render
-from reconciler.report.fleet.report import report_of
-from reconciler.report.paper import Paper
+from reconciler.fleet.tables.store import Store, store
+from reconciler.report.words.paper import Paper
 from reconciler.server.connect.settings import Settings
 from tests.fleet import drift_rows, snapshot_rows
 from tests.fleet.conftest import Silent

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.fleet import pieces
-from reconciler.fleet.messages import Pieces, shared
-from reconciler.fleet.messages import read as read_all
-from reconciler.fleet.pieces import Piece, batches, planned
-from reconciler.fleet.reading import REQUESTS
-from reconciler.fleet.targets import Target
+from reconciler.fleet.accounts import pieces
+from reconciler.fleet.accounts.messages import Pieces, shared
+from reconciler.fleet.accounts.messages import read as read_all
+from reconciler.fleet.accounts.pieces import Piece, batches, planned
+from reconciler.fleet.accounts.reading import REQUESTS
+from reconciler.fleet.accounts.targets import Target
 from reconciler.server.connect.settings import Settings
 from reconciler.server.read.messages import Unreadable
 from tests.fleet.told import Odd, reached

@@ -6,8 +6,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from reconciler.fleet import pins
-from reconciler.fleet.tables import PINNINGS, PINS
+from reconciler.fleet.events import pins
+from reconciler.fleet.tables.tables import PINNINGS, PINS
 from tests.fleet.told import after, event, events, said
 
 

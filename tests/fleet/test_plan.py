@@ -14,14 +14,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.cli.run import run
-from reconciler.fleet.fleet_file import load_fleet
-from reconciler.report.fleet.plans import TargetPlan, plans_json, plans_report
-from reconciler.report.fleet.schema import fleet_plan_schema
-from reconciler.report.fleet.text import render
-from reconciler.report.paper import Paper
-from reconciler.workflow import fleet_plan
-from reconciler.workflow.fleet_plan import plans
-from reconciler.workflow.plan import PlanOptions
+from reconciler.fleet import plan as fleet_plan
+from reconciler.fleet.accounts.fleet_file import load_fleet
+from reconciler.fleet.plan import plans
+from reconciler.fleet.report.plans import TargetPlan, plans_json, plans_report
+from reconciler.fleet.report.schema import fleet_plan_schema
+from reconciler.fleet.report.text import render
+from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.report.words.paper import Paper
 from tests.fleet.told import Odd
 from tests.support.accounts import Account
 

@@ -6,9 +6,19 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
-from reconciler.fleet.reading import Ask, Columns, Part, SharedWindow, across, configs, read_all, rows_of_part, subjects
-from reconciler.fleet.rows import snapshot_of
-from reconciler.fleet.targets import Target
+from reconciler.fleet.accounts.reading import (
+    Ask,
+    Columns,
+    Part,
+    SharedWindow,
+    across,
+    configs,
+    read_all,
+    rows_of_part,
+    subjects,
+)
+from reconciler.fleet.accounts.rows import snapshot_of
+from reconciler.fleet.accounts.targets import Target
 from reconciler.model.wire import Snapshot
 from reconciler.server.connect.settings import Settings
 from reconciler.server.read.observe import RESERVED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from reconciler.fleet.rows import rows_of, snapshot_of
-from reconciler.fleet.tables import CONFIGS
+from reconciler.fleet.accounts.rows import rows_of, snapshot_of
+from reconciler.fleet.tables.tables import CONFIGS
 from reconciler.model.permissions import Granted
 from reconciler.model.wire import Entry, Snapshot, Target, Version
 

@@ -15,9 +15,9 @@ import pytest
 from nats.aio.client import Client
 from pyspark.sql import functions as F
 
-from reconciler.cli.fleet_options import Format
+from reconciler.cli.fleet.options import Format
 from reconciler.cli.run import run
-from reconciler.fleet.source import live
+from reconciler.fleet.accounts.source import live
 from reconciler.server.wire.api import JetStream
 from tests.fleet.keeping import kept_up
 from tests.support.accounts import User, connect

@@ -9,13 +9,13 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.fleet.messages import shared
-from reconciler.fleet.pieces import Piece
-from reconciler.fleet.reading import REQUESTS, Part, dealt
-from reconciler.fleet.snapshots import heavy
-from reconciler.fleet.source import TargetsReader, split
-from reconciler.fleet.tables import CONFIGS, SUBJECTS
-from reconciler.fleet.targets import HEAVY, Target
+from reconciler.fleet.accounts.messages import shared
+from reconciler.fleet.accounts.pieces import Piece
+from reconciler.fleet.accounts.reading import REQUESTS, Part, dealt
+from reconciler.fleet.accounts.snapshots import heavy
+from reconciler.fleet.accounts.source import TargetsReader, split
+from reconciler.fleet.accounts.targets import HEAVY, Target
+from reconciler.fleet.tables.tables import CONFIGS, SUBJECTS
 from reconciler.server.connect.settings import Settings
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.fleet.candidates import Candidates, Choice, Membership, Partitioning, every_choice
+from reconciler.fleet.skew.candidates import Candidates, Choice, Membership, Partitioning, every_choice
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +25,7 @@ SUBJECTS = [
 
 @pytest.fixture(scope="module")
 def subjects(spark: SparkSession) -> DataFrame:
-    from reconciler.fleet.tables import SUBJECTS as TABLE
+    from reconciler.fleet.tables.tables import SUBJECTS as TABLE
 
     return spark.createDataFrame(SUBJECTS, TABLE)
 
@@ -33,7 +33,7 @@ def subjects(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def fallen(subjects: DataFrame) -> DataFrame:
     """Who the members are changes nothing in it."""
-    from reconciler.fleet.skew import falls
+    from reconciler.fleet.skew.skew import falls
 
     return falls(subjects, candidates()).localCheckpoint()
 
@@ -58,7 +58,7 @@ def test_subjects_fall_where_servers_put_them(fallen: DataFrame) -> None:
 
 
 def test_members_get_what_falls_on_their_partitions(spark: SparkSession, fallen: DataFrame) -> None:
-    from reconciler.fleet.skew import loads, owned
+    from reconciler.fleet.skew.skew import loads, owned
 
     found = loads(fallen, owned(spark, candidates(3, 5)))
     assert rows(found, "membership", "member", "owned", "subjects", "messages") == [
@@ -74,7 +74,7 @@ def test_members_get_what_falls_on_their_partitions(spark: SparkSession, fallen:
 
 
 def test_skew_is_the_largest_by_the_mean(spark: SparkSession, fallen: DataFrame) -> None:
-    from reconciler.fleet.skew import loads, owned, skew
+    from reconciler.fleet.skew.skew import loads, owned, skew
 
     found = skew(fallen, loads(fallen, owned(spark, candidates(3))))
     columns = "membership", "of", "total", "missed", "unowned", "mean", "largest", "where", "ratio", "p99", "empty"
@@ -88,8 +88,8 @@ def test_skew_is_the_largest_by_the_mean(spark: SparkSession, fallen: DataFrame)
 
 
 def test_figures_of_a_part_of_the_subjects_say_why_they_are(spark: SparkSession, subjects: DataFrame) -> None:
-    from reconciler.fleet.skew import falls, loads, owned, skew
-    from reconciler.fleet.tables import SUBJECTS as TABLE
+    from reconciler.fleet.skew.skew import falls, loads, owned, skew
+    from reconciler.fleet.tables.tables import SUBJECTS as TABLE
 
     cut = spark.createDataFrame(
         [("eu", "ORDERS", None, None, "timeout", None), ("us", "O", "o.a.b", 1, None, None)], TABLE
@@ -105,7 +105,7 @@ def test_figures_of_a_part_of_the_subjects_say_why_they_are(spark: SparkSession,
 
 
 def test_what_nobody_owns_is_no_members_load(spark: SparkSession, fallen: DataFrame) -> None:
-    from reconciler.fleet.skew import loads, owned, skew
+    from reconciler.fleet.skew.skew import loads, owned, skew
 
     mapped = Membership(mappings=(("a", (1,)), ("b", (2, 3))))
     wanted = Candidates(choices=(BY_FIRST,), partitions=(4,), memberships=(mapped,))
@@ -114,7 +114,7 @@ def test_what_nobody_owns_is_no_members_load(spark: SparkSession, fallen: DataFr
 
 
 def test_a_filter_that_matches_nothing_says_so(subjects: DataFrame, spark: SparkSession) -> None:
-    from reconciler.fleet.skew import falls, loads, owned, skew
+    from reconciler.fleet.skew.skew import falls, loads, owned, skew
 
     wanted = Candidates(choices=every_choice("x.*")[:1], partitions=(2,), memberships=(Membership.of(2),))
     fallen = falls(subjects, wanted)
@@ -127,7 +127,7 @@ def test_a_filter_that_matches_nothing_says_so(subjects: DataFrame, spark: Spark
 
 def test_what_changes_hands_is_what_falls_on_partitions_that_do(spark: SparkSession, fallen: DataFrame) -> None:
     """From two members to three, of `0 1 | 2 3`: partition 1 goes to m2, 2 to m3, 3 to m1; two would be enough."""
-    from reconciler.fleet.skew import handed_over, moves
+    from reconciler.fleet.skew.skew import handed_over, moves
 
     found = moves(fallen, handed_over(spark, candidates(2, 3)))
     columns = "before", "after", "manner", "partitions_moved", "subjects_moved", "messages_moved", "share"
@@ -139,7 +139,7 @@ def test_what_changes_hands_is_what_falls_on_partitions_that_do(spark: SparkSess
 
 
 def test_keys_from_anywhere_can_be_tried(spark: SparkSession) -> None:
-    from reconciler.fleet.skew import as_subjects, falls
+    from reconciler.fleet.skew.skew import as_subjects, falls
 
     keys = spark.createDataFrame([("o.a.new",), ("o.b.new",), ("o.2.new",)], "subject string")
     found = falls(as_subjects(keys, target="planned", stream="ORDERS"), candidates()).where("messages > 0")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.fleet.asked import as_declared
-from reconciler.fleet.source import live
+from reconciler.fleet.accounts.source import live
+from reconciler.fleet.skew.asked import as_declared
 from reconciler.server.wire.api import JetStream
 from tests.groups.making import RECORD, publish, queue, sourced
 from tests.support.accounts import Account
@@ -35,7 +35,7 @@ async def a_group_with_messages(js: JetStream) -> dict[int, int]:
 def test_subjects_fall_as_the_server_lets_them_fall(
     spark: SparkSession, fleet: Callable[..., Path], account: Account
 ) -> None:
-    from reconciler.fleet.skew import falls
+    from reconciler.fleet.skew.skew import falls
 
     queued = talk(account, a_group_with_messages)
     file = fleet(eu=account, down={"server": "nats://127.0.0.1:1"})

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.fleet.rows import snapshot_of
-from reconciler.fleet.source import live
+from reconciler.fleet.accounts.rows import snapshot_of
+from reconciler.fleet.accounts.source import live
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account

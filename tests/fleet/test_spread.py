@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reconciler.fleet.candidates import Choice, Partitioning
-from reconciler.fleet.falling import falling
+from reconciler.fleet.skew.candidates import Choice, Partitioning
+from reconciler.fleet.skew.falling import falling
 
 REGIONS = ["eu-west", "us-east-1", "ap", "sa", "africa"]
 ROWS = 40_000

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 from pyspark.sql import functions as F
 
-from reconciler.cli.fleet_options import folder_of
-from reconciler.fleet.store import Folder, Store, store, unfit
-from reconciler.fleet.tables import DRIFT
+from reconciler.cli.fleet.options import folder_of
+from reconciler.fleet.tables.store import Folder, Store, store, unfit
+from reconciler.fleet.tables.tables import DRIFT
 from reconciler.model.diagnostic import CannotContinue
 from tests.fleet import drift_rows
 from tests.fleet.drift_rows import frame, look, night
@@ -284,7 +284,7 @@ def test_a_clock_of_ours_that_is_ahead_ends_nobody_else(
 ) -> None:
     lock = tmp_path / ".lock"
     lock.write_text(json.dumps({"host": "another", "pid": 1}), encoding="utf-8")
-    monkeypatch.setattr("reconciler.fleet.lock.datetime", Ahead)
+    monkeypatch.setattr("reconciler.fleet.tables.lock.datetime", Ahead)
     monkeypatch.setattr(time, "time", lambda: Ahead.now(UTC).timestamp())
     with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).alone():
         pass

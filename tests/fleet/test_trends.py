@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.fleet.history import drift_history
-from reconciler.fleet.summary import cells
-from reconciler.fleet.tables import REPAIRS, TREND
-from reconciler.fleet.trends import repairs, trend
+from reconciler.fleet.drift.history import drift_history
+from reconciler.fleet.drift.summary import cells
+from reconciler.fleet.drift.trends import repairs, trend
+from reconciler.fleet.tables.tables import REPAIRS, TREND
 from tests.fleet.drift_rows import Row, field, frame, look, night, unreachable, unremembered, wanted, whole
 
 if TYPE_CHECKING:

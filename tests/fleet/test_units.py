@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.fleet.runs.told import infos
-from reconciler.report.values import show_side
+from reconciler.report.words.values import show_side
 
 
 @pytest.mark.parametrize(

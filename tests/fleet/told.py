@@ -14,9 +14,9 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from pyspark.sql import DataFrame, SparkSession
 
-from reconciler.fleet.frames import made
-from reconciler.fleet.tables import EVENTS
-from reconciler.fleet.targets import Target
+from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import EVENTS
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.settings import Settings
 from reconciler.server.read.messages import Message, Range, last, pages

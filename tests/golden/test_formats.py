@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.report.document import Document
+from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from tests.golden.test_golden import FOLDER, folder, planned, same
 from tests.support.topologies import from_files

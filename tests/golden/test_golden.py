@@ -16,8 +16,8 @@ from ruamel.yaml import YAML
 
 from reconciler.changes.plan import Plan
 from reconciler.model.wire import SubjectCounts
-from reconciler.report.json import plan_json
-from reconciler.report.plan_reading import plan_from_json
+from reconciler.report.codec.json import plan_json
+from reconciler.report.codec.plan_reading import plan_from_json
 from reconciler.report.text import plan_text
 from tests.support.topologies import Scene, account, facts, from_files, ledger_of, overlaid, target
 

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from reconciler.journeys.plan.validate import checked
 from reconciler.model.diagnostic import SourceSpan
-from reconciler.report.document import Document, Finding, findings
+from reconciler.report.document.document import Document, Finding, findings
 from reconciler.report.formats import FORMATS
-from reconciler.workflow.validate import checked
 
 PLACES = Path(__file__).parent / "places"
 

@@ -9,11 +9,11 @@ import pytest
 
 from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
-from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe, Rehearsal, Unshown
-from reconciler.report.document import Document
+from reconciler.changes.rehearsal import Felt, Foresight, Missing, Probe, Rehearsal, Unshown
+from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, shown
+from reconciler.report.document.document import Document
+from reconciler.report.document.probe import said
 from reconciler.report.formats import FORMATS
-from reconciler.report.probe import said
-from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, shown
 from tests.golden.test_golden import FOLDER, folder, planned, same
 from tests.support.topologies import from_files
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from reconciler.journeys.groups.groups import examined
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.server.read import settled
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.groups import examined
 from tests.groups import making
 from tests.groups.making import OWNED, RECORD, queue, source
 from tests.support.accounts import Account

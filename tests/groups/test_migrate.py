@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from reconciler.journeys.groups.migrate import migrate, migrations
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.migrate import migrate, migrations
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
 from tests.groups import making

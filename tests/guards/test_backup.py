@@ -15,6 +15,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.apply.backup import back_up
+from reconciler.journeys.plan.files import load
+from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.memory.lease import Held, found, lease_key
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
@@ -24,10 +28,6 @@ from reconciler.server.read.read_kv import entry
 from reconciler.server.read.snapshot import torn
 from reconciler.server.remember.lease import Terms
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.backup import back_up
-from reconciler.workflow.files import load
-from reconciler.workflow.plan import Planned, plan
 from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.guards.restoring import messages, restore

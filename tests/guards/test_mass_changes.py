@@ -11,8 +11,8 @@ from reconciler.changes.plan import Plan
 from reconciler.changes.rule import Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Severity
-from reconciler.report.json import plan_json
-from reconciler.report.plan_reading import plan_from_json
+from reconciler.report.codec.json import plan_json
+from reconciler.report.codec.plan_reading import plan_from_json
 from tests.support.topologies import Scene, scene
 
 Compare = Callable[..., Scene]

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from nats.aio.msg import Msg
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import plan
 from reconciler.model.wire import Call, Step
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import plan
 from tests.e2e.someone import Someone
 from tests.interop.cg import Cg, Got, Members
 from tests.interop.load import Load, assert_in_order, is_complete

@@ -13,7 +13,7 @@ from reconciler.changes.rule import Reaction, Verdict, View
 from reconciler.engine.judging import judged_all
 from reconciler.engine.reconcile import World, reconcile
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives.consumer_config import update_body
+from reconciler.kinds.consumer_config.consumer_config import update_body
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call, Snapshot, Step

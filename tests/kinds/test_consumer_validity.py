@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from reconciler.kinds.consumer import CONSUMER
-from reconciler.kinds.primitives.subjects import name_problem
+from reconciler.kinds.subjects.subjects import name_problem
 from reconciler.server.wire.api import Answer, JetStream, Refusal
 from tests.kinds.consumer_cases import CASES, EXPLICIT, FLOW_CHANGED, QUEUE_CHANGES, QUEUES, REPLICATED
 from tests.kinds.judging import RULES, Case, Judged, judge

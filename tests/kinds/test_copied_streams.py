@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from reconciler.journeys.export.export import export
+from reconciler.journeys.plan.plan import PlanOptions, plan
 from reconciler.model.wire import Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import Answer, JetStream, Refusal
-from reconciler.workflow.export import export
-from reconciler.workflow.plan import PlanOptions, plan
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.topologies import TODAY, read

@@ -14,12 +14,12 @@ from reconciler.changes.effect import Way
 from reconciler.changes.kind import Kind
 from reconciler.engine.decide import questions
 from reconciler.kinds import ELASTIC_GROUP, REGISTRY, STATIC_GROUP
-from reconciler.kinds.kv_bucket import SHAPE as KV
-from reconciler.kinds.object_store import SHAPE as OB
-from reconciler.kinds.primitives.consumer_config import FIELDS as CONSUMER_FIELDS
-from reconciler.kinds.primitives.felt import Felt
-from reconciler.kinds.primitives.known import Known, known
-from reconciler.kinds.primitives.stream_config import FIELDS
+from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
+from reconciler.kinds.buckets.object_store import SHAPE as OB
+from reconciler.kinds.consumer_config.consumer_config import FIELDS as CONSUMER_FIELDS
+from reconciler.kinds.fields.felt import Felt
+from reconciler.kinds.fields.known import Known, known
+from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.pages import page
 from reconciler.model.resource import Terms
 from tests.support.topologies import scene, view_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives.group_record import Record, canonical, key, patch, read, split_key, write
+from reconciler.kinds.group_records.group_record import Record, canonical, key, patch, read, split_key, write
 from reconciler.model.wire import Entry
 
 ELASTIC: list[tuple[dict[str, Any], str]] = [

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.plan.validate import UNLESS_LIVE, validate
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.workflow.validate import UNLESS_LIVE, validate
 
 FILES = sorted((Path(__file__).parent / "invalid_groups").glob("*.yaml"))
 

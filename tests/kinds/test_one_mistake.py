@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reconciler.changes.rule import Outcome
+from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.validate import nowhere, validate
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire import SUPPORTED, Snapshot
-from reconciler.workflow.plan import PlanOptions, planned
-from reconciler.workflow.validate import nowhere, validate
 
 STREAM = """\
   S{i}:

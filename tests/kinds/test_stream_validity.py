@@ -13,8 +13,8 @@ from reconciler.changes.rule import Outcome, Reaction, Verdict, View
 from reconciler.engine.judging import judged_all
 from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives.patch import update_body
-from reconciler.kinds.primitives.stream_config import unknown_fields
+from reconciler.kinds.fields.patch import update_body
+from reconciler.kinds.stream_config.stream_config import unknown_fields
 from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step, Target
 from tests.convergence.drawing import topology

@@ -7,8 +7,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives.subject_index import SubjectIndex
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subjects import collide
 
 TOKENS = st.sampled_from(["a", "b", "*", "*x", "c"])
 SUBJECTS = st.builds(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from reconciler.kinds.primitives.words import age, consent_to, in_words, size, some
+from reconciler.kinds.fields.words import age, consent_to, in_words, size, some
 from reconciler.model.units import (
     parse_bytes,
     parse_count,

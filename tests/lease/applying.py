@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 from reconciler.changes.events import Finished, Started
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import plan
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.remember.lease import Terms
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import plan
 from tests.support.accounts import connect
 from tests.support.topologies import from_files
 

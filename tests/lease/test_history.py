@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.apply.turn import others
+from reconciler.journeys.plan.plan import plan
 from reconciler.memory.journal import ALL, KEPT, begun_key, chunked, outdated
 from reconciler.memory.lease import lease_key
 from reconciler.server.read.observe import observe
@@ -16,8 +18,6 @@ from reconciler.server.read.read_kv import entry, names
 from reconciler.server.remember import journal, ledger, room
 from reconciler.server.remember.lease import GIVEN_BACK
 from reconciler.server.wire.api import JetStream, Stored
-from reconciler.workflow.plan import plan
-from reconciler.workflow.turn import others
 from tests.cli.running import Ran, Shell
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, start

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.memory.lease import Holder, encode_holder, lease_key
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
@@ -20,8 +22,6 @@ from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import ledger
 from reconciler.server.remember.lease import Leases, Terms, Unavailable, leased
 from reconciler.server.wire.api import JetStream, Stored
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, plan
 from tests.cli.running import environment
 from tests.faults.kinds import TRANSIENT
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire

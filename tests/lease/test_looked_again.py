@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.changes.at_stake import is_at_stake
 from reconciler.changes.events import Finished, Strayed
-from reconciler.core.at_stake import is_at_stake
-from reconciler.core.last_look import LastLook
+from reconciler.journeys.adopt import adoption
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.apply.last_look import LastLook
+from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.predict import forms
 from reconciler.memory.lease import Holder, lease_key
 from reconciler.model.records import BUCKET
 from reconciler.model.wire import Entry
@@ -20,10 +24,6 @@ from reconciler.server.remember import journal
 from reconciler.server.remember.lease import leased
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.adopt import adoption
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, PlanOptions, plan
-from reconciler.workflow.predict import forms
 from tests.cli.running import Shell
 from tests.e2e.someone import Someone, login, start
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire

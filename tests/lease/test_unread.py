@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.plan.plan import plan
 from reconciler.memory import remembered
 from reconciler.model.diagnostic import CannotContinue, Severity
 from reconciler.model.wire import Scope, Snapshot, Target, Version
 from reconciler.server.read.observe import observe
 from reconciler.server.remember import ledger
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.plan import plan
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account, connect
 from tests.support.jetstream import talk

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from reconciler.journeys.permissions.permissions import Purpose, permissions
+from reconciler.journeys.permissions.text import config_block
 from reconciler.kinds import REGISTRY
 from reconciler.model.permissions import Needs
 from reconciler.model.topology import Topology
-from reconciler.report.permissions import config_block
 from reconciler.server.read.reach import Api
-from reconciler.workflow.permissions import Purpose, permissions
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
 

@@ -6,12 +6,12 @@ import io
 from functools import partial
 from pathlib import Path
 
+from reconciler.journeys.permissions.text import config_block
+from reconciler.journeys.plan.plan import plan
 from reconciler.model.permissions import Needs
 from reconciler.model.topology import Topology
-from reconciler.report.permissions import config_block
 from reconciler.server.read.reach import Api
 from reconciler.server.read.snapshot import take
-from reconciler.workflow.plan import plan
 from tests.permissions.scenes import denied, needs, topologies
 from tests.permissions.test_printed_permissions import OPTIONS, applied, some_messages
 from tests.server.test_observe_elsewhere import leaf_and_hub

@@ -13,6 +13,7 @@ import pytest
 from reconciler.changes.rule import View
 from reconciler.engine.decide import Options, decide, questions
 from reconciler.engine.reconcile import reconcile
+from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.permissions import Granted, Need, covers, lacking
@@ -31,7 +32,6 @@ from reconciler.model.wire import (
 )
 from reconciler.server.read import reach
 from reconciler.server.read.reach import Api
-from reconciler.workflow.permissions import Purpose, permissions
 from tests.convergence.drawing import drawn, topology
 from tests.convergence.running import CONSENTED, TODAY, apply_offline, plan_offline
 from tests.support.topologies import scene

@@ -6,16 +6,16 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from reconciler.core.drift import Drift
+from reconciler.journeys.drift.attribute import attributed
+from reconciler.journeys.drift.drift import Drift
+from reconciler.journeys.drift.look import looked
+from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.model.permissions import Needs, covers
 from reconciler.model.topology import Topology
 from reconciler.server.read.messages import Message, last
 from reconciler.server.read.observe import observe
 from reconciler.server.read.reach import Api
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.attribution import attributed
-from reconciler.workflow.drift import looked
-from reconciler.workflow.permissions import Purpose, permissions
 from tests.drift.account import item, updating
 from tests.permissions.scenes import FIRST, denied, published, users
 from tests.permissions.test_printed_permissions import applied, shape, without

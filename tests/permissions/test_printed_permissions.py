@@ -11,16 +11,16 @@ import nats
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.apply.backup import back_up, to_back_up
+from reconciler.journeys.permissions.permissions import Purpose, permissions
+from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.preflight import check, forgetful
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.permissions import Needs, covers
 from reconciler.model.topology import Topology
 from reconciler.server.read.reach import Api
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.backup import back_up, to_back_up
-from reconciler.workflow.permissions import Purpose, permissions
-from reconciler.workflow.plan import PlanOptions, plan
-from reconciler.workflow.preflight import check, forgetful
 from tests.kinds.test_across_harms import until
 from tests.permissions.scenes import CONSENTED, denied, needs, published, topologies, users
 from tests.support.accounts import User

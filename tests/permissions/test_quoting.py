@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from reconciler.journeys.permissions.text import nsc_lines
 from reconciler.model.permissions import Needs
-from reconciler.report.permissions import nsc_lines
 from tests.permissions.scenes import needs, users
 from tests.support.accounts import User
 from tests.support.servers import NatsServer

@@ -15,13 +15,13 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from reconciler.changes.diff import Action
+from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
 from reconciler.kinds.consumer.position import placeholder
 from reconciler.memory.lease import Held
 from reconciler.model.wire import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.remember import unlocking
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.faults.traffic import LOOKING, of_others
 from tests.power.recording import (
     BUCKET,

@@ -16,9 +16,9 @@ from typing import Any
 import nats
 from nats.aio.client import Client
 
+from reconciler.journeys.plan.plan import plan
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.plan import plan
 from tests.faults.cluster import settled
 from tests.faults.scenes import REMOVED, Scene, replaced, replicated
 from tests.faults.wire import Request, wire

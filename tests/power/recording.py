@@ -22,10 +22,10 @@ import nats.errors
 from nats.aio.client import Client
 
 from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
 from reconciler.model.topology import Topology
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.faults.scenes import ALLOWED, Scene, Sections
 from tests.faults.traffic import ACKNOWLEDGED, others
 from tests.faults.wire import Request, wire

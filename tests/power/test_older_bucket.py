@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.plan import PlannedChange
+from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.saved.plans import keep, review
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.plan import PlanOptions, plan
-from reconciler.workflow.saved import keep, review
 from tests.power.recording import BUCKET, OPTIONS, STREAMS, carried_out, connected, frozen_copy
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_stream

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.events import Finished
-from reconciler.workflow.plan import plan
+from reconciler.journeys.plan.plan import plan
 from tests.power.recording import OPTIONS, carried_out, connected
 from tests.support.binaries import MINORS
 from tests.support.servers import running

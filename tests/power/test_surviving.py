@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.workflow.plan import plan
+from reconciler.journeys.plan.plan import plan
 from tests.faults.scenes import ALLOWED, replaced
 from tests.faults.wire import Request, wire
 from tests.power.recording import BUCKET, OPTIONS, STREAMS, carried_out, connected, file, frozen_copy

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives import consumer_config, stream_config
-from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, FIELDS, canonical, settle
-from reconciler.kinds.primitives.sparse import Settled
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, FIELDS, canonical, settle
+from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.stream_config import stream_config
 from tests.primitives.bodies import CONSUMER_GROUPS, RECIPES, Body, bodies, consumer_fields, named
 from tests.primitives.compare import BATCH, PAIRS, Mismatches, as_engine, patched, relaxed
 from tests.primitives.echo import Server

@@ -9,9 +9,9 @@ from itertools import count
 import pytest
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives import stream_config
-from reconciler.kinds.primitives.sparse import Settled
-from reconciler.kinds.primitives.stream_config import FIELD_INFOS, FIELDS, canonical, settle
+from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.stream_config import stream_config
+from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, canonical, settle
 from tests.primitives.bodies import RECIPES, STREAM_GROUPS, Body, bodies, named, stream_fields
 from tests.primitives.compare import BATCH, PAIRS, Mismatches, as_engine, patched
 from tests.primitives.echo import Server

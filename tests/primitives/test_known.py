@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from reconciler.documents.docstrings import described_fields
-from reconciler.kinds.primitives import consumer_config, stream_config
-from reconciler.kinds.primitives.consumer_config import ConsumerConfig
-from reconciler.kinds.primitives.known import Known, Update
-from reconciler.kinds.primitives.patch import update_body
-from reconciler.kinds.primitives.stream_config import StreamConfig
-from reconciler.kinds.primitives.times import utc
+from reconciler.documents.schema.docstrings import described_fields
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.consumer_config.consumer_config import ConsumerConfig
+from reconciler.kinds.fields.known import Known, Update
+from reconciler.kinds.fields.patch import update_body
+from reconciler.kinds.fields.times import utc
+from reconciler.kinds.stream_config import stream_config
+from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.model.wire import Version
 from tests.primitives.echo import Request, Server
 from tests.support.accounts import Account

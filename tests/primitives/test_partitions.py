@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives.partitions import assign, hash_key, partition, rebalance
+from reconciler.kinds.subjects.partitions import assign, hash_key, partition, rebalance
 
 DATA = Path(__file__).parents[1] / "data"
 PARTITIONS = json.loads((DATA / "partition.json").read_text())["vectors"]

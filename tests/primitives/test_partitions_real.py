@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reconciler.kinds.elastic_group.derived import transforms
-from reconciler.kinds.primitives.partitions import partition
+from reconciler.kinds.subjects.partitions import partition
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.kinds.primitives.consumer_config import canonical, settle
-from reconciler.kinds.primitives.sparse import Settled
+from reconciler.kinds.consumer_config.consumer_config import canonical, settle
+from reconciler.kinds.fields.sparse import Settled
 from reconciler.model.wire import Target, Version
 
 S, M = 1_000_000_000, 60_000_000_000

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.kinds.primitives.sparse import Settled
-from reconciler.kinds.primitives.stream_config import canonical, settle
+from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.stream_config.stream_config import canonical, settle
 from reconciler.model.wire import Target, Version
 
 S, M = 1_000_000_000, 60_000_000_000

@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid, matches, name_problem
+from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, matches, name_problem
 from tests.primitives.echo import Server
 from tests.support.accounts import Account
 from tests.support.versions import on_every_version

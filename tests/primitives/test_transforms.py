@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives.transforms import Call, partition_call, problem, worst_problem
+from reconciler.kinds.subjects.transforms import Call, partition_call, problem, worst_problem
 from reconciler.model.wire import Version
 from tests.primitives.compare import BATCH, PAIRS
 from tests.primitives.echo import Body, Server

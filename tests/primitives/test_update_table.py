@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.kinds.primitives import consumer_config, stream_config
-from reconciler.kinds.primitives.known import Known
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.fields.known import Known
+from reconciler.kinds.stream_config import stream_config
 from reconciler.model.wire import Version
 from tests.primitives.bodies import MS, Body, M, S, named
 from tests.primitives.echo import Reply, Server

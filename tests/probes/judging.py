@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from reconciler.changes.effect import Side
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.testbed.probes.record import Difference, is_relief, sides
 from tests.probes.drawing import HOUR, LOTS, SHORT, Case, first_wait
 from tests.probes.saying import Said

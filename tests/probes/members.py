@@ -14,8 +14,8 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from reconciler.changes.effect import Side
-from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, PRIORITY_GROUP
-from reconciler.kinds.primitives.partitions import assign
+from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP
+from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.resource import Address, Json
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.record import Notes, Record, ranges

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import PlanOptions, plan
 from reconciler.kinds import REGISTRY
 from reconciler.model.pages import PLANNING
 from reconciler.model.resource import Address
@@ -18,8 +20,6 @@ from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.reading import Waits, waiting
 from reconciler.testbed.probes.record import Difference, Record, differences
 from reconciler.testbed.probes.scene import Body, Change, Scene, Unmade, begin, made, make
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import PlanOptions, plan
 from tests.convergence.drawing import topology
 from tests.probes.drawing import Case
 from tests.probes.judging import Judged

@@ -10,9 +10,9 @@ from typing import Any
 
 from reconciler.changes.events import Finished
 from reconciler.changes.rule import Verdict
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, PlanOptions, plan
 from tests.support.jetstream import done
 from tests.support.topologies import read
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.kinds.primitives.times import before
+from reconciler.kinds.fields.times import before
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take, times
 from tests.support.accounts import Account

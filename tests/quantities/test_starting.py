@@ -10,8 +10,8 @@ import pytest
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Verdict
+from reconciler.journeys.plan.plan import PlanOptions, plan
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.plan import PlanOptions, plan
 from tests.quantities.losing import applied, publish, take, times
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

@@ -15,13 +15,13 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from reconciler.changes.events import Done, Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.predict import forms
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Step
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, PlanOptions, plan
-from reconciler.workflow.predict import forms
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream
 from tests.support.topologies import read

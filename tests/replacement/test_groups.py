@@ -13,14 +13,14 @@ import pytest
 from reconciler.changes.diff import Action
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, plan
+from reconciler.journeys.plan.predict import forms
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call
 from reconciler.report.outcome import outcome_text
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream, Stored
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, plan
-from reconciler.workflow.predict import forms
 from tests.replacement.consuming import OPTIONS
 from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account

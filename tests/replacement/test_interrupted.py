@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.diff import Action
+from reconciler.journeys.apply.apply import apply
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account, connect

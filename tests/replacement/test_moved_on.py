@@ -10,9 +10,9 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan
+from reconciler.journeys.drift.look import looked
+from reconciler.journeys.export.export import export
 from reconciler.server.read.observe import observe
-from reconciler.workflow.drift import looked
-from reconciler.workflow.export import export
 from tests.replacement.consuming import OPTIONS, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer

@@ -11,14 +11,14 @@ import pytest
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import PlannedChange
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, plan
+from reconciler.journeys.plan.predict import forms
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call, QueuedFrom
 from reconciler.server.read.observe import ask
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned, plan
-from reconciler.workflow.predict import forms
 from tests.replacement.consuming import OPTIONS
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from reconciler.changes.diff import Action
+from reconciler.journeys.export.export import export
+from reconciler.journeys.plan.plan import Planned
 from reconciler.model.records import decode_owned
 from reconciler.model.topology import Topology
-from reconciler.workflow.export import export
-from reconciler.workflow.plan import Planned
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer

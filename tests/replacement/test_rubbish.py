@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan
-from reconciler.core.drift import drift
 from reconciler.engine.reconcile import reconcile
+from reconciler.journeys.apply.turn import others
+from reconciler.journeys.drift.codec import drift_json
+from reconciler.journeys.drift.drift import drift
+from reconciler.journeys.drift.text import drift_text
+from reconciler.journeys.history.diff import difference_json, difference_text
+from reconciler.journeys.history.text import history_json, history_text, run_json, run_text
 from reconciler.kinds import REGISTRY
 from reconciler.memory import journal, remembered
 from reconciler.memory import run_changes as changed
@@ -25,15 +30,10 @@ from reconciler.model.records import encode_key
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Entry, Snapshot, Target, Version
-from reconciler.report.drift import drift_text
-from reconciler.report.drift_json import drift_json
-from reconciler.report.history import history_json, history_text, run_json, run_text
-from reconciler.report.history_diff import difference_json, difference_text
-from reconciler.report.json import plan_json
-from reconciler.report.paper import Paper
+from reconciler.report.codec.json import plan_json
 from reconciler.report.text import plan_text
+from reconciler.report.words.paper import Paper
 from reconciler.testbed import imagined
-from reconciler.workflow.turn import others
 from tests.convergence.running import TODAY, apply_offline, plan_offline
 from tests.support.topologies import read
 

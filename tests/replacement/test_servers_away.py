@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from reconciler.changes.events import Finished, Waiting
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned
+from reconciler.journeys.plan.predict import forms
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call, Step
 from reconciler.server.read.observe import observe
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream, NoAnswer
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import Planned
-from reconciler.workflow.predict import forms
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.seen import Count, Field, Strayed, Target
 from reconciler.model.fields import FieldInfo
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.seen import Count, Field, Strayed, Target
 
 DAY = 86_400.0
 RUNS = ("2026-11-17", "2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21")

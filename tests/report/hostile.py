@@ -5,11 +5,11 @@ from __future__ import annotations
 from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan
+from reconciler.changes.rehearsal import Felt, Foresight, Missing, Probe, Unshown
 from reconciler.changes.rule import Outcome
-from reconciler.core.rehearsal import Felt, Foresight, Missing, Probe, Unshown
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.wire import Target, Version
-from reconciler.report.document import Document
+from reconciler.report.document.document import Document
 from tests.report.plans import create, delete, field, plan, planned, update, verdict
 
 TRICKS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.report.diagnostics import report
+from reconciler.report.words.diagnostics import report
 from tests.report.plans import at
 
 

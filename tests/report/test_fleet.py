@@ -9,17 +9,17 @@ from dataclasses import replace
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.report.fleet import html, markdown, text
-from reconciler.report.fleet import json as as_json
-from reconciler.report.fleet.drift import alike
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.overview import overview, totals
-from reconciler.report.fleet.past import past_part
-from reconciler.report.fleet.pieces import Heat, Tile, Tiles
-from reconciler.report.fleet.report import report_of
-from reconciler.report.fleet.schema import COMMANDS, fleet_schema
-from reconciler.report.fleet.seen import Count
-from reconciler.report.paper import Paper
+from reconciler.fleet.report import html, markdown, text
+from reconciler.fleet.report import json as as_json
+from reconciler.fleet.report.drift import alike
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.overview import overview, totals
+from reconciler.fleet.report.past import past_part
+from reconciler.fleet.report.pieces import Heat, Tile, Tiles
+from reconciler.fleet.report.report import report_of
+from reconciler.fleet.report.schema import COMMANDS, fleet_schema
+from reconciler.fleet.report.seen import Count
+from reconciler.report.words.paper import Paper
 from tests.report import fleets
 from tests.report.golden import same_as_golden
 from tests.report.hostile import TRICKS

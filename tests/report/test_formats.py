@@ -7,12 +7,12 @@ import unicodedata
 
 import pytest
 
-from reconciler.cli.reporting import Format
+from reconciler.cli.shared.reporting import Format
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.report.document import Document
+from reconciler.report.codec.json import json_line, json_text
+from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
-from reconciler.report.json import json_line, json_text
-from reconciler.report.visible import inert
+from reconciler.report.words.visible import inert
 from tests.report.hostile import HUGE, TRICKS, hostile
 from tests.report.plans import create, everything, plan
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.report.groups import active_text, age, group_text, groups_text, place_text, ranges, spread_text
-from reconciler.report.paper import Paper
+from reconciler.journeys.groups.text import active_text, age, group_text, groups_text, place_text, ranges, spread_text
+from reconciler.report.words.paper import Paper
 
 SECOND = 1_000_000_000
 GROUP: dict[str, Any] = {

@@ -16,9 +16,9 @@ from reconciler.changes.diff import Action, Consequence
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
-from reconciler.report.document import Document
+from reconciler.report.document.document import Document
+from reconciler.report.document.picture import MOST_CARDS, picture
 from reconciler.report.formats import FORMATS
-from reconciler.report.picture import MOST_CARDS, picture
 from tests.report.hostile import TRICKS, hostile, many
 from tests.report.plans import create, everything, members_moved, plan, planned, update
 

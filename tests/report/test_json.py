@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from reconciler.changes.diff import Action, Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rule import Outcome, Verdict
+from reconciler.journeys.groups.schema import groups_schema
+from reconciler.journeys.rehearse.schema import rehearsal_schema
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.records import Owned
 from reconciler.model.wire import Call, Step, Target, Version
-from reconciler.report.groups_schema import groups_schema
-from reconciler.report.json import plan_json
-from reconciler.report.outcome_schema import outcome_schema
-from reconciler.report.plan_reading import plan_from_json
-from reconciler.report.plan_schema import plan_schema
-from reconciler.report.rehearsal_schema import rehearsal_schema
+from reconciler.report.codec.json import plan_json
+from reconciler.report.codec.outcome_schema import outcome_schema
+from reconciler.report.codec.plan_reading import plan_from_json
+from reconciler.report.codec.plan_schema import plan_schema
 from tests.report.golden import same_as_golden
 from tests.report.plans import everything, members_moved, plan
 

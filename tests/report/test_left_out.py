@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.core.restoring import narrowed
+from reconciler.journeys.drift.restored import narrowed
+from reconciler.journeys.drift.text import drift_text
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Terms
-from reconciler.report.document import Document
-from reconciler.report.drift import drift_text
-from reconciler.report.fields import field_lines
+from reconciler.report.codec.json import plan_json
+from reconciler.report.codec.plan_reading import plan_from_json
+from reconciler.report.document.document import Document
+from reconciler.report.document.fields import field_lines
 from reconciler.report.formats import FORMATS
-from reconciler.report.json import plan_json
-from reconciler.report.paper import Paper
-from reconciler.report.plan_reading import plan_from_json
-from reconciler.report.values import show_live, show_wanted
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import show_live, show_wanted
 from tests.drift.looking import seen
 from tests.support.topologies import Scene, scene
 

@@ -14,13 +14,13 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.rule import Outcome
-from reconciler.cli.reporting import document
+from reconciler.cli.shared.reporting import document
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address, Declared, Terms
 from reconciler.model.topology import Topology
-from reconciler.report.document import Document
+from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from tests.report.hostile import TRICKS, hostile
 from tests.report.plans import at, create, everything, limit_lowered, plan, planned, policy_switch, update, verdict

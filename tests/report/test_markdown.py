@@ -11,10 +11,10 @@ from markdown_it.token import Token
 
 from reconciler.changes.diff import Action
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.report.document import Document
+from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
-from reconciler.report.gfm import code, prose
-from reconciler.report.markdown import LIMIT
+from reconciler.report.markdown.gfm import code, prose
+from reconciler.report.markdown.markdown import LIMIT
 from tests.report.hostile import HUGE, TRICKS, hostile, many
 from tests.report.plans import create, everything, limit_lowered, plan, planned, policy_switch, update
 

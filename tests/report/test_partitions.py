@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reconciler.report.paper import Paper
-from reconciler.report.partitions import partition_lines
+from reconciler.report.document.partitions import partition_lines
+from reconciler.report.words.paper import Paper
 
 
 def test_a_partition_without_a_member_is_shown_as_nobodys() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.others import capacity_part
-from reconciler.report.fleet.overview import overview
-from reconciler.report.fleet.pieces import Grid, Prose, Tiles
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.others import capacity_part
+from reconciler.fleet.report.overview import overview
+from reconciler.fleet.report.pieces import Grid, Prose, Tiles
 
 Row = dict[str, Any]
 

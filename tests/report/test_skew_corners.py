@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from reconciler.cli import exits
-from reconciler.cli.fleet_telling import code
-from reconciler.report.fleet import text
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.json import render as as_json
-from reconciler.report.fleet.report import report_of
-from reconciler.report.paper import Paper
+from reconciler.cli.fleet.telling import code
+from reconciler.cli.shared import exits
+from reconciler.fleet.report import text
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.json import render as as_json
+from reconciler.fleet.report.report import report_of
+from reconciler.report.words.paper import Paper
 from tests.report import fleets
 
 

@@ -9,8 +9,8 @@ from reconciler.changes.plan import Plan
 from reconciler.changes.rule import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
-from reconciler.report.paper import Paper, coloured
 from reconciler.report.text import plan_text
+from reconciler.report.words.paper import Paper, coloured
 from tests.report.golden import same_as_golden
 from tests.report.plans import (
     AGE,

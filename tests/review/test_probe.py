@@ -14,20 +14,20 @@ import pytest
 from nats.aio.msg import Msg
 
 from reconciler.changes.effect import Side
-from reconciler.core.rehearsal import Felt, Foresight, Probe, Rehearsal
+from reconciler.changes.rehearsal import Felt, Foresight, Probe, Rehearsal
+from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.journeys.rehearse import probe as probing
+from reconciler.journeys.rehearse.probe import LATE, Played, probe
+from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, GOES, MANY, MEMBERS, NEW
+from reconciler.journeys.rehearse.rehearse import rehearse
+from reconciler.journeys.rehearse.schema import rehearsal_schema
+from reconciler.journeys.rehearse.text import rehearsal_json, shown
 from reconciler.kinds import foresight
 from reconciler.model.resource import Json
 from reconciler.model.wire import Snapshot
-from reconciler.report.rehearsal import rehearsal_json, shown
-from reconciler.report.rehearsal_schema import rehearsal_schema
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed.probes.scene import Scene
-from reconciler.workflow import probe as probing
-from reconciler.workflow.plan import PlanOptions
-from reconciler.workflow.probe import LATE, Played, probe
-from reconciler.workflow.probe_scenes import ELSEWHERE, GOES, MANY, MEMBERS, NEW
-from reconciler.workflow.rehearse import rehearse
 from tests.cli.running import Shell
 from tests.review.test_rehearse import filled, program
 from tests.support.accounts import Account

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reconciler.core.rehearsal import Missing
+from reconciler.changes.rehearsal import Missing
+from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, MESSAGES, NEW, Casting, casting
 from reconciler.testbed.probes.scene import Scene
-from reconciler.workflow.probe_scenes import ELSEWHERE, MESSAGES, NEW, Casting, casting
 from tests.support.topologies import scene
 
 

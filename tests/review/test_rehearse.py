@@ -10,17 +10,17 @@ import jsonschema
 import pytest
 
 from reconciler.changes.events import Finished
-from reconciler.core.rehearsal import Rehearsal
+from reconciler.changes.rehearsal import Rehearsal
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.rehearse import rehearse as rehearsing
+from reconciler.journeys.rehearse.rehearse import rehearse
+from reconciler.journeys.rehearse.schema import rehearsal_schema
+from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, shown
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Scope, Snapshot
-from reconciler.report.rehearsal import rehearsal_json, rehearsal_text, shown
-from reconciler.report.rehearsal_schema import rehearsal_schema
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow import rehearse as rehearsing
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import PlanOptions, plan
-from reconciler.workflow.rehearse import rehearse
 from tests.cli.running import Shell
 from tests.support.accounts import Account
 from tests.support.binaries import VERSIONS, binary

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.review.revisions import Reviewed, review_files
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.workflow.revisions import Reviewed, review_files
 from tests.cli.running import Shell
 from tests.support.repository import Repository
 

@@ -19,8 +19,8 @@ from reconciler.changes.rule import Verdict
 from reconciler.cli.app import app
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address
-from reconciler.report.judgements import way_out
-from reconciler.report.paper import Paper
+from reconciler.report.document.judgements import way_out
+from reconciler.report.words.paper import Paper
 from tests.rules.test_rules import FILES, cases, prepared
 
 ENTRY = re.compile(r"\b(allow|moved|removed|forget|guards): \[(.*)\]")

@@ -104,7 +104,7 @@ ORDER = (
     ),
     Act(
         name="the copy handover is out",
-        file="reconciler/kinds/across/copy_handovers.py",
+        file="reconciler/kinds/order/copy_handovers.py",
         before="    if not (giving and taking):",
         after="    if giving or taking:",
         seen_by=("tests/core/test_order.py",),
@@ -193,7 +193,7 @@ REPLACING = (
     ),
     Act(
         name="no backup is taken",
-        file="reconciler/workflow/backup.py",
+        file="reconciler/journeys/apply/backup.py",
         before="return [stream for stream in streams_at_stake(plan) if stream in snapshot.streams]",
         after="return [stream for stream in streams_at_stake(plan) if stream not in snapshot.streams]",
         seen_by=("tests/guards/test_backup.py::test_a_backup_brings_every_message_and_position_back[2.11]",),
@@ -253,7 +253,7 @@ REMEMBERING = (
     ),
     Act(
         name="writes go out without a look at the lease",
-        file="reconciler/workflow/turn.py",
+        file="reconciler/journeys/apply/turn.py",
         before="        guarded = js.writing_unless(leases.hinders)",
         after="        guarded = js",
         seen_by=(
@@ -283,14 +283,14 @@ REMEMBERING = (
     ),
     Act(
         name="a run is not in the history until it ends",
-        file="reconciler/workflow/turn.py",
+        file="reconciler/journeys/apply/turn.py",
         before="        if self.number and self.us and (unwritten := await journal.begin(self.js, self.number, self.us, plan)):",
         after="        if not self.number and self.us and (unwritten := await journal.begin(self.js, self.number, self.us, plan)):",
         seen_by=("tests/lease/test_history.py::test_an_apply_is_in_the_history_with_who_and_how_much[2.11]",),
     ),
     Act(
         name="nobody looks again under the lease",
-        file="reconciler/workflow/apply.py",
+        file="reconciler/journeys/apply/apply.py",
         before="or not (ours.waited or is_at_stake(planned.plan)):",
         after="or not ours.waited or is_at_stake(planned.plan):",
         seen_by=("tests/lease/test_looked_again.py::test_what_another_topology_took_over_since_stays",),
@@ -300,21 +300,21 @@ REMEMBERING = (
 SAVED = (
     Act(
         name="a saved plan is bound to nothing",
-        file="reconciler/workflow/saved.py",
+        file="reconciler/journeys/saved/plans.py",
         before="    if why := elsewhere(saved.place, Place.of(snapshot)):",
         after="    if why := elsewhere(saved.place, saved.place):",
         seen_by=("tests/saved/test_saved_plans.py",),
     ),
     Act(
         name="a saved plan of an account without a name fits every other one",
-        file="reconciler/core/saved.py",
+        file="reconciler/journeys/saved/saved.py",
         before="    return _another(planned, here) if planned.id is None else None",
         after="    return None",
         seen_by=("tests/saved/test_elsewhere.py",),
     ),
     Act(
         name="an edited plan is applied",
-        file="reconciler/report/saved.py",
+        file="reconciler/journeys/saved/codec.py",
         before="    if data[FINGERPRINT] != fingerprint(data):",
         after="    if not data[FINGERPRINT]:",
         seen_by=("tests/saved/test_saved_plans.py",),
@@ -335,21 +335,21 @@ SAVED = (
     ),
     Act(
         name="a saved plan overwrites what somebody changed since",
-        file="reconciler/core/standing.py",
+        file="reconciler/journeys/saved/standing.py",
         before="    if strayed or found.action is not change.action:",
         after="    if found.action is not change.action:",
         seen_by=("tests/core/test_standing.py",),
     ),
     Act(
         name="a saved plan does what has been refused since",
-        file="reconciler/core/standing.py",
+        file="reconciler/journeys/saved/standing.py",
         before="    if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):",
         after="    if blocking := next((verdict for verdict in () if verdict.blocks), None):",
         seen_by=("tests/core/test_standing.py",),
     ),
     Act(
         name="a saved plan loses more than it said",
-        file="reconciler/core/standing.py",
+        file="reconciler/journeys/saved/standing.py",
         before="    if more := next(beyond(change, found, beside.consents(change)), None):",
         after='    if (more := next(beyond(change, found, beside.consents(change)), None)) == "":',
         seen_by=("tests/core/test_standing.py",),

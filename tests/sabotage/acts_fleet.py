@@ -7,28 +7,28 @@ from tests.sabotage.act import Act
 ACTS = (
     Act(
         name="a Spark partition is dropped: a task's targets",
-        file="reconciler/fleet/reading.py",
+        file="reconciler/fleet/accounts/reading.py",
         before="for number in range(tasks))",
         after="for number in range(max(tasks - 1, 1)))",
         seen_by=("tests/fleet/test_shares.py::test_parts_of_one_target_go_to_different_tasks",),
     ),
     Act(
         name="a Spark partition is dropped: the last piece of a stream",
-        file="reconciler/fleet/pieces.py",
+        file="reconciler/fleet/accounts/pieces.py",
         before="        for after in range(first, last, PIECE):",
         after="        for after in range(first, last - PIECE, PIECE):",
         seen_by=("tests/fleet/test_pieces.py",),
     ),
     Act(
         name="a stream is read by no part of its account",
-        file="reconciler/fleet/reading.py",
+        file="reconciler/fleet/accounts/reading.py",
         before="zlib.crc32(str(stream).encode()) % self.of)",
         after="zlib.crc32(str(stream).encode()) % (self.of + 1))",
         seen_by=("tests/fleet/test_reading.py",),
     ),
     Act(
         name="a run is counted twice: a look at some targets leaves what the run had of them",
-        file="reconciler/fleet/store.py",
+        file="reconciler/fleet/tables/store.py",
         before='(F.col("run") == F.lit(run)) & ~is_one)',
         after='F.col("run") == F.lit(run))',
         seen_by=(
@@ -37,14 +37,14 @@ ACTS = (
     ),
     Act(
         name="what was ignored stands in the history of drift",
-        file="reconciler/fleet/history.py",
+        file="reconciler/fleet/drift/history.py",
         before='return F.coalesce("drifted", F.lit(False)) & ~_is_ignored()',
         after='return F.coalesce("drifted", F.lit(False))',
         seen_by=("tests/fleet/test_history.py::test_what_a_few_nights_tell[to be ignored is not to be repaired]",),
     ),
     Act(
         name="subjects are hashed to other partitions than servers put them in",
-        file="reconciler/fleet/hashing.py",
+        file="reconciler/fleet/skew/hashing.py",
         before="        value[:many] ^= byte[:many]\n        value[:many] *= np.uint32(FNV_PRIME)",
         after="        value[:many] *= np.uint32(FNV_PRIME)\n        value[:many] ^= byte[:many]",
         seen_by=("tests/fleet/test_hashing.py",),
@@ -65,14 +65,14 @@ ACTS = (
     ),
     Act(
         name="what could not be read is told as in order",
-        file="reconciler/fleet/reading.py",
+        file="reconciler/fleet/accounts/reading.py",
         before='        await self.tell({"row": ["error"], "error":',
         after='        await self.tell({"row": ["target"], "error":',
         seen_by=("tests/fleet/test_reading.py",),
     ),
     Act(
         name="a target of which something is unknown lacks what it does not show",
-        file="reconciler/fleet/outliers.py",
+        file="reconciler/fleet/drift/outliers.py",
         before='wanted = targets.where("sure").drop(',
         after="wanted = targets.drop(",
         seen_by=(
@@ -81,7 +81,7 @@ ACTS = (
     ),
     Act(
         name="a lock of the fleet's tables ages by the clock of whoever wants it",
-        file="reconciler/fleet/lock.py",
+        file="reconciler/fleet/tables/lock.py",
         before="            return timedelta(milliseconds=self._written(fresh) - self._written(self.place))",
         after="            return timedelta(seconds=datetime.now(UTC).timestamp() - self._written(self.place) / 1000)",
         seen_by=("tests/fleet/test_store.py::test_a_clock_of_ours_that_is_ahead_ends_nobody_else",),
@@ -95,7 +95,7 @@ ACTS = (
     ),
     Act(
         name="sequences beyond what Spark counts to are handed to it",
-        file="reconciler/fleet/lookout.py",
+        file="reconciler/fleet/accounts/lookout.py",
         before="        if found.to.sequence > LARGEST:",
         after="        if found.to.sequence > 1 << 64:",
         seen_by=("tests/fleet/test_lookout.py::test_sequences_that_spark_cannot_count_to_are_told_and_not_read",),

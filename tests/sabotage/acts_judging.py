@@ -14,7 +14,7 @@ RULES = (
     ),
     Act(
         name="a verdict is turned: what a server fixes at creation is a warning",
-        file="reconciler/kinds/primitives/updatability.py",
+        file="reconciler/kinds/stream_config/updatability.py",
         before="outcome=Outcome.REFUSED,",
         after="outcome=Outcome.WARNS,",
         seen_by=(says("CO104"),),
@@ -57,7 +57,7 @@ RULES = (
     ),
     Act(
         name="copies that feel a change are not named",
-        file="reconciler/kinds/primitives/dependants.py",
+        file="reconciler/kinds/effects/dependants.py",
         before="return [*consuming(stream, view), *copies(stream, view)]",
         after="return [*consuming(stream, view)]",
         seen_by=(says("KV607"),),
@@ -92,14 +92,14 @@ RULES = (
     ),
     Act(
         name="a field is known one version too early",
-        file="reconciler/kinds/primitives/known.py",
+        file="reconciler/kinds/fields/known.py",
         before="return [said.path for said in _said(model, config) if version < said.about.since]",
         after="return [said.path for said in _said(model, config) if version[:2] < (2, said.about.since[1] - 1)]",
         seen_by=(says("ST401"),),
     ),
     Act(
         name="a version bound is off by one: from when a mirror may be promoted",
-        file="reconciler/kinds/primitives/stream_fields.py",
+        file="reconciler/kinds/stream_config/stream_fields.py",
         before="MAY_REMOVE_MIRROR = ((V2_11, Update.FIXED), (V2_12, Update.REMOVABLE))",
         after="MAY_REMOVE_MIRROR = ((V2_11, Update.FIXED), (V2_14, Update.REMOVABLE))",
         seen_by=("tests/primitives/test_update_table.py",),
@@ -113,7 +113,7 @@ RULES = (
     ),
     Act(
         name="a version bound is off by one: from when a limit per subject trims at once",
-        file="reconciler/kinds/primitives/surplus.py",
+        file="reconciler/kinds/effects/surplus.py",
         before="TRIMS = Version(2, 14)",
         after="TRIMS = Version(2, 12)",
         seen_by=(says("ST301"),),
@@ -128,7 +128,7 @@ RULES = (
     ),
     Act(
         name="foretold effects are not judged",
-        file="reconciler/kinds/primitives/foretold.py",
+        file="reconciler/kinds/effects/foretold.py",
         before="for found in one.tell(moved) if found.outcome is not Outcome.ALLOWED)",
         after="for found in one.tell(moved) if found.outcome is Outcome.ALLOWED)",
         seen_by=(says("ST605"),),
@@ -142,7 +142,7 @@ RULES = (
     ),
     Act(
         name="a mirror that holds a part begins to answer for its origin, and nobody is told",
-        file="reconciler/kinds/primitives/stream_effects.py",
+        file="reconciler/kinds/effects/stream_effects.py",
         before="if held < all_of_it else []",
         after="if held > all_of_it else []",
         seen_by=(says("ST605"),),
@@ -261,28 +261,28 @@ CONSENT = (
 QUANTITIES = (
     Act(
         name="a lowered limit is no loss",
-        file="reconciler/kinds/primitives/losses.py",
+        file="reconciler/kinds/effects/losses.py",
         before="outcome=Outcome.NEEDS_CONSENT,",
         after="outcome=Outcome.WARNS,",
         seen_by=(says("ST301"),),
     ),
     Act(
         name="a quantity is doubled: the messages beyond a limit",
-        file="reconciler/kinds/primitives/surplus.py",
+        file="reconciler/kinds/effects/surplus.py",
         before="    going = Going(messages=exactly(surplus), before=before)\n",
         after="    going = Going(messages=exactly(2 * surplus), before=before)\n",
         seen_by=(says("ST301"),),
     ),
     Act(
         name="bytes beyond a limit are counted against the number of messages",
-        file="reconciler/kinds/primitives/surplus.py",
+        file="reconciler/kinds/effects/surplus.py",
         before='if not (surplus := _above(change, path, "bytes")):',
         after='if not (surplus := _above(change, path, "messages")):',
         seen_by=(says("ST301"),),
     ),
     Act(
         name="one message too few is said to be too old",
-        file="reconciler/kinds/primitives/surplus.py",
+        file="reconciler/kinds/effects/surplus.py",
         before='sequences = max(0, kept - state.get("first_seq", 1))',
         after='sequences = max(0, kept - 1 - state.get("first_seq", 1))',
         seen_by=(says("ST301"),),
@@ -303,7 +303,7 @@ QUANTITIES = (
     ),
     Act(
         name="a loss that has doubled since the plan is no reason to stop",
-        file="reconciler/core/growth.py",
+        file="reconciler/changes/recount.py",
         before="TWICE = 2",
         after="TWICE = 20",
         seen_by=("tests/core/test_growth.py",),

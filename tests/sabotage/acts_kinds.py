@@ -7,7 +7,7 @@ from tests.sabotage.act import Act, says
 FIELDS = (
     Act(
         name="a field is dropped from a kind",
-        file="reconciler/kinds/primitives/stream_fields.py",
+        file="reconciler/kinds/stream_config/stream_fields.py",
         before="    max_msg_size: Annotated[",
         after="    max_msg_sizes: Annotated[",
         seen_by=("tests/primitives/test_known.py",),
@@ -21,21 +21,21 @@ FIELDS = (
     ),
     Act(
         name="a field is dropped from an export",
-        file="reconciler/workflow/sections.py",
+        file="reconciler/journeys/export/sections.py",
         before="    said = {name: value for name, value in rendered.items() if name in known}",
         after='    said = {name: value for name, value in rendered.items() if name in known and name != "max_deliver"}',
         seen_by=("tests/convergence/test_export.py::test_an_export_read_back_changes_nothing_and_adopts_all[2.11]",),
     ),
     Act(
         name="an object is left out of an export without a word",
-        file="reconciler/workflow/sections.py",
+        file="reconciler/journeys/export/sections.py",
         before="return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))",
         after="return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))[:-1]",
         seen_by=("tests/cli/test_export_into.py::test_each_owner_has_a_file_whose_plan_is_empty",),
     ),
     Act(
         name="an export forgets that something is protected",
-        file="reconciler/workflow/export.py",
+        file="reconciler/journeys/export/export.py",
         before='{"protect": True} for address, record in records.items() if record.protected}',
         after='{"protect": True} for address, record in records.items() if not record}',
         seen_by=("tests/cli/test_export_into.py::test_each_owner_has_a_file_whose_plan_is_empty",),
@@ -49,7 +49,7 @@ FIELDS = (
     ),
     Act(
         name="the first backoff is not taken for the time to acknowledge",
-        file="reconciler/kinds/primitives/consumer_settle.py",
+        file="reconciler/kinds/consumer_config/consumer_settle.py",
         before='        config["ack_wait"] = config["backoff"][0]',
         after='        config["ack_wait"] = config["backoff"][-1]',
         seen_by=("tests/primitives/test_settle_consumers.py",),
@@ -74,7 +74,7 @@ FILES = (
     ),
     Act(
         name="of a key written twice the first counts, and nobody is told",
-        file="reconciler/documents/tree.py",
+        file="reconciler/documents/read/tree.py",
         before="            self._duplicate(key, container.entries[key.text][0])  # type: ignore[union-attr]",
         after="            pass",
         seen_by=("tests/documents/test_traps.py",),
@@ -88,7 +88,7 @@ FILES = (
     ),
     Act(
         name="what is declared and removed at once is removed",
-        file="reconciler/documents/load.py",
+        file="reconciler/documents/read/load.py",
         before="            if there is not where:",
         after="            if there is where:",
         seen_by=("tests/documents/test_files.py",),
@@ -102,7 +102,7 @@ FILES = (
     ),
     Act(
         name="`${name}` without a value stands for nothing, and nobody is told",
-        file="reconciler/documents/values.py",
+        file="reconciler/documents/read/values.py",
         before="            problems.append(_missing(name, values, _span(file, text, found)))\n",
         after="",
         seen_by=("tests/documents/test_values.py",),
@@ -112,7 +112,7 @@ FILES = (
 GROUPS = (
     Act(
         name="the partition hash is off by one",
-        file="reconciler/kinds/primitives/partitions.py",
+        file="reconciler/kinds/subjects/partitions.py",
         before="FNV_OFFSET, FNV_PRIME = 2166136261, 16777619",
         after="FNV_OFFSET, FNV_PRIME = 2166136261, 16777620",
         seen_by=("tests/primitives/test_partitions.py",),
@@ -120,28 +120,28 @@ GROUPS = (
     ),
     Act(
         name="the number of partitions is off by one",
-        file="reconciler/kinds/primitives/partitions.py",
+        file="reconciler/kinds/subjects/partitions.py",
         before="return fnv1a(hash_key(subject, pattern, wildcards).encode()) % partitions",
         after="return fnv1a(hash_key(subject, pattern, wildcards).encode()) % max(partitions - 1, 1)",
         seen_by=("tests/primitives/test_partitions.py",),
     ),
     Act(
         name="another wildcard decides the partition",
-        file="reconciler/kinds/primitives/partitions.py",
+        file="reconciler/kinds/subjects/partitions.py",
         before="tokens[stars[number - 1] if number > 0 else 0]",
         after="tokens[stars[-number] if number > 0 else 0]",
         seen_by=("tests/primitives/test_partitions.py",),
     ),
     Act(
         name="a member's mapping is reversed",
-        file="reconciler/kinds/primitives/partitions.py",
+        file="reconciler/kinds/subjects/partitions.py",
         before="    names = sorted(set(members), key=lambda name: name.encode())[: max(partitions, 0)]",
         after="    names = sorted(set(members), key=lambda name: name.encode(), reverse=True)[: max(partitions, 0)]",
         seen_by=("tests/primitives/test_partitions.py",),
     ),
     Act(
         name="a plan moves more partitions than it must",
-        file="reconciler/kinds/primitives/partitions.py",
+        file="reconciler/kinds/subjects/partitions.py",
         before="    kept = {name: owned[name][: room[name]] for name in names}",
         after="    kept = {name: owned[name][: room[name] - 1] for name in names}",
         seen_by=("tests/primitives/test_partitions.py",),
@@ -162,14 +162,14 @@ GROUPS = (
     ),
     Act(
         name="a record of a group loses what we do not know of",
-        file="reconciler/kinds/primitives/group_record.py",
+        file="reconciler/kinds/group_records/group_record.py",
         before="        if name not in MEMBERSHIP or name in membership\n",
         after='        if name in membership or name in ("max_members", "partitioning_filters", "filters")\n',
         seen_by=("tests/kinds/test_group_record.py",),
     ),
     Act(
         name="a record of a group says `[]` where Go says nothing",
-        file="reconciler/kinds/primitives/group_record.py",
+        file="reconciler/kinds/group_records/group_record.py",
         before='    return {"members": list(config["members"])} if config.get("members") else {}',
         after='    return {"members": list(config.get("members") or ())}',
         seen_by=("tests/kinds/test_group_record.py",),

@@ -9,7 +9,7 @@ OLDER = "tests/power/test_older_bucket.py::"
 ACTS = (
     Act(
         name="a saved plan goes on where the bucket knows less than it did",
-        file="reconciler/core/saved.py",
+        file="reconciler/journeys/saved/saved.py",
         before="    if here.reached >= planned.reached:",
         after="    if here.reached >= 0:",
         seen_by=(OLDER + "test_a_saved_plan_stops_where_the_bucket_knows_less_than_it_did",),
@@ -44,7 +44,7 @@ ACTS = (
     ),
     Act(
         name="a replaced consumer begins where it stood, though its stream lost its end",
-        file="reconciler/kinds/primitives/rewound.py",
+        file="reconciler/kinds/effects/rewound.py",
         before="    return min(point, _first_since(stream, intent, view) or point, point if last is None else last + 1)",
         after="    return point if last is None else min(point, last + 1)",
         seen_by=("tests/power/test_lost_ends.py",),

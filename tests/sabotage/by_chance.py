@@ -25,8 +25,8 @@ FILES = (
     "reconciler/model/selection.py",
     *(f"reconciler/engine/{name}.py" for name in ("guards", "identity", "take_over", "target_check")),
     *(f"reconciler/core/{name}.py" for name in ("at_stake", "growth", "ignoring", "last_look", "saved", "standing")),
-    "reconciler/kinds/primitives/partitions.py",
-    "reconciler/kinds/primitives/surplus.py",
+    "reconciler/kinds/subjects/partitions.py",
+    "reconciler/kinds/effects/surplus.py",
 )
 """Where it is decided what may be done, what is lost and whose it is."""
 TESTS = (

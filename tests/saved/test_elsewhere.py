@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.saved import Place as Seen
-from reconciler.core.saved import elsewhere
+from reconciler.journeys.saved.saved import Place as Seen
+from reconciler.journeys.saved.saved import elsewhere
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone, login
 from tests.server.test_observe_elsewhere import leaf_and_hub

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.changes.plan import Plan
-from reconciler.core.saved import Place, Saved, Terms
-from reconciler.core.standing import Outlook, outlook
 from reconciler.engine.identity import seen
+from reconciler.journeys.saved.codec import saved_from_json, saved_json
+from reconciler.journeys.saved.saved import Place, Saved, Terms
+from reconciler.journeys.saved.standing import Outlook, outlook
 from reconciler.kinds import REGISTRY
 from reconciler.model.intents import intents
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Version
-from reconciler.report.json import plan_json
-from reconciler.report.saved import saved_from_json, saved_json
+from reconciler.report.codec.json import plan_json
 from reconciler.testbed import imagined
 from tests.convergence.drawing import Case, cases, merged
 from tests.convergence.running import CONSENTED, apply_offline, plan_offline

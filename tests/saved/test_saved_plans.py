@@ -13,9 +13,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from reconciler.journeys.saved.plans import read as read_plan
+from reconciler.journeys.saved.plans import save as save_plan
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.saved import read as read_plan
-from reconciler.workflow.saved import save as save_plan
 from tests.cli.running import ROOT, Ran
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, login

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys import files_and_account as both
 from reconciler.server.connect.connection import connection
 from reconciler.server.connect.options import ConnectOptions, resolve
 from reconciler.server.connect.settings import Settings
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow import both
 from tests.cli.running import Ran
 from tests.e2e.here import Here, somebody
 from tests.support.accounts import Account

@@ -22,11 +22,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.documents.files import DISK
+from reconciler.documents.read.files import DISK
+from reconciler.journeys.files_and_account import both
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.connect.options import ConnectOptions, resolve
 from reconciler.server.connect.settings import Settings
-from reconciler.workflow.both import both
 from tests.support.servers import running
 
 WRONG = "reconciler: 1\ntopology: t\nstreams:\n  A: {subjectz: [a]}\n"

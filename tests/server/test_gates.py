@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.events import Event, Finished, Waiting
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.drift.look import looked
+from reconciler.journeys.plan.plan import PlanOptions, plan
 from reconciler.model.wire import Call, Entry
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire.api import JetStream, Refusal
-from reconciler.workflow.apply import apply
-from reconciler.workflow.drift import looked
-from reconciler.workflow.plan import PlanOptions, plan
 from tests.groups.making import SECOND, pull, until, waited_for
 from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_stream, talk

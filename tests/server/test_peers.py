@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.plan.plan import PlanOptions, planned
 from reconciler.model.wire import Peers, Unanswered
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import JetStream, Refusal
-from reconciler.workflow.plan import PlanOptions, planned
 from tests.support.accounts import Account, accounts_config
 from tests.support.binaries import MINORS
 from tests.support.clusters import SYSTEM, cluster

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-import reconciler.cli.apply  # noqa: F401 - the commands are imported when they are needed; here they are forked
+import reconciler.cli.account.apply  # noqa: F401 - the commands are imported when they are needed; here they are forked
 from reconciler.cli.run import run
 
 _PROCESSES = get_context("forkserver")

@@ -16,11 +16,12 @@ from typing import Any
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.rule import View
-from reconciler.documents.load import load
+from reconciler.documents.read.load import load
 from reconciler.engine.decide import Options, decide, remembered
 from reconciler.engine.reconcile import Ledger, World, reconcile
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.primitives import consumer_config, stream_config
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.stream_config import stream_config
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology

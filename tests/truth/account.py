@@ -13,11 +13,11 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
-from reconciler.kinds.primitives.readers import filters
-from reconciler.kinds.primitives.subjects import matches
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.subjects.subjects import matches
 from reconciler.server.wire.api import JetStream
-from reconciler.workflow.apply import apply
-from reconciler.workflow.plan import PlanOptions, plan
 from tests.support.jetstream import done
 from tests.support.topologies import read
 

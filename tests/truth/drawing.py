@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reconciler.kinds.primitives.partitions import assign
+from reconciler.kinds.subjects.partitions import assign
 from tests.support.drawing import drawn
 from tests.truth import measuring
 from tests.truth.account import Work

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from reconciler.changes.rule import Verdict
-from reconciler.kinds.primitives.partitions import assign
-from reconciler.kinds.primitives.readers import filters
-from reconciler.kinds.primitives.subjects import matches
+from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.subjects.partitions import assign
+from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.wire import Entry
 from reconciler.server.read.read_kv import entry
 from tests.support.jetstream import done, make_consumer

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.core.fates import Fate
+from reconciler.journeys.upgrade.check import Checked, checked
+from reconciler.journeys.upgrade.fates import Fate
 from reconciler.model.wire import Version
 from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
-from reconciler.workflow.upgrade_check import Checked, checked
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import talk
 from tests.support.servers import running

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.fleet.acks import acks
-from reconciler.fleet.actors import actors
-from reconciler.fleet.events import events, positions, together, unbroken
-from reconciler.fleet.pins import pinnings, pins
+from reconciler.fleet.events.acks import acks
+from reconciler.fleet.events.actors import actors
+from reconciler.fleet.events.events import events, positions, together, unbroken
+from reconciler.fleet.events.pins import pinnings, pins
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.seen import Target
 from reconciler.fleet.runs.look import Look
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.seen import Target
 
 
 def told(look: Look, stream: str | None = None) -> Found:

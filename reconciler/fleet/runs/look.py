@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
 
-from reconciler.fleet.frames import made
-from reconciler.fleet.source import live
-from reconciler.fleet.tables import SNAPSHOTS
-from reconciler.report.fleet.found import Found, Rows
+from reconciler.fleet.accounts.source import live
+from reconciler.fleet.report.found import Found, Rows
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import SNAPSHOTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from reconciler.fleet.store import Store
-    from reconciler.fleet.targets import Fleet, Target
+    from reconciler.fleet.accounts.targets import Fleet, Target
+    from reconciler.fleet.tables.store import Store
 
 MOST = 20_000
 """Rows of one table that a report takes up; the tables hold all of them."""

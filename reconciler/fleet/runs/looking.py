@@ -8,22 +8,22 @@ from datetime import timedelta
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet import summary
-from reconciler.fleet.desired import desired, wanted
-from reconciler.fleet.drift import drift, parts_for
-from reconciler.fleet.frames import made
+from reconciler.fleet.accounts.snapshots import heavy, snapshots
+from reconciler.fleet.drift import summary
+from reconciler.fleet.drift.desired import desired, wanted
+from reconciler.fleet.drift.drift import drift, parts_for
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.seen import Target
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import MOST, Look, collected
-from reconciler.fleet.snapshots import heavy, snapshots
-from reconciler.fleet.tables import WANTED
-from reconciler.report.fleet.found import Found
-from reconciler.report.fleet.seen import Target
-from reconciler.report.values import counted
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import WANTED
+from reconciler.report.words.values import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from reconciler.fleet.targets import Target as Asked
+    from reconciler.fleet.accounts.targets import Target as Asked
 
 
 def snapshot(look: Look) -> Found:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from reconciler.fleet import summary
-from reconciler.fleet.capacity import capacity
-from reconciler.fleet.history import drift_history
-from reconciler.fleet.outliers import objects, outliers, with_peers
+from reconciler.fleet.drift import summary
+from reconciler.fleet.drift.history import drift_history
+from reconciler.fleet.drift.outliers import objects, outliers, with_peers
+from reconciler.fleet.drift.trends import repairs, trend
+from reconciler.fleet.events.capacity import capacity
+from reconciler.fleet.report.found import Found, Row, Rows
+from reconciler.fleet.report.past import RUNS, TARGETS
 from reconciler.fleet.runs import told
 from reconciler.fleet.runs.look import Look, collected
 from reconciler.fleet.runs.looking import strayed_of, targets
-from reconciler.fleet.trends import repairs, trend
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.report.fleet.found import Found, Row, Rows
-from reconciler.report.fleet.past import RUNS, TARGETS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

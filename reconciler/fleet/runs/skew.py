@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from reconciler.fleet import skew as falling
-from reconciler.fleet.candidates import Candidates
+from reconciler.fleet.report.found import Found
 from reconciler.fleet.runs.look import Look
+from reconciler.fleet.skew import skew as falling
+from reconciler.fleet.skew.candidates import Candidates
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.report.fleet.found import Found
-from reconciler.report.values import counted
+from reconciler.report.words.values import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,10 +9,10 @@ from operator import itemgetter
 from typing import Any
 
 from reconciler.changes.kind import Registry
+from reconciler.fleet.report.seen import UNREMEMBERED, Count, Field, Strayed, Target
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo, about
 from reconciler.model.resource import Json
-from reconciler.report.fleet.seen import UNREMEMBERED, Count, Field, Strayed, Target
 
 Row = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
-from reconciler.kinds.primitives.group_record import BUCKET_SHAPE, ELASTIC_BUCKET, STATIC_BUCKET
+from reconciler.kinds.group_records.group_record import BUCKET_SHAPE, ELASTIC_BUCKET, STATIC_BUCKET
 from reconciler.model.resource import Address, Config, Json, Resource
 
 PREFIXES = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}

@@ -8,8 +8,8 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import RECORDS, Afterwards, afterwards, stream_name
 from reconciler.kinds.across.reservations import V2_12, Need, rooms
-from reconciler.kinds.primitives.account import account_limits
-from reconciler.kinds.primitives.words import size, some
+from reconciler.kinds.fields.account import account_limits
+from reconciler.kinds.fields.words import size, some
 from reconciler.model.resource import Config
 from reconciler.model.wire import Target
 

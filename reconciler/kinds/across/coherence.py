@@ -10,11 +10,11 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Outcome, View, rule
+from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.member_checks import filters, old_priority_group, strangers, templates
 from reconciler.kinds.groups.model import Group, groups
 from reconciler.kinds.groups.queue_checks import replaced, transform
-from reconciler.kinds.primitives.group_record import MEMBERSHIP
 from reconciler.model.resource import Address
 
 LASTING = (old_priority_group, replaced)

@@ -17,11 +17,11 @@ from reconciler.kinds.across.readers import (
     stored_afterwards,
     stored_now,
 )
-from reconciler.kinds.primitives.dependants import streams
-from reconciler.kinds.primitives.group_record import STATIC_BUCKET
-from reconciler.kinds.primitives.readers import going_unread
-from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid
-from reconciler.kinds.primitives.surplus import state_of
+from reconciler.kinds.effects.dependants import streams
+from reconciler.kinds.effects.readers import going_unread
+from reconciler.kinds.effects.surplus import state_of
+from reconciler.kinds.group_records.group_record import STATIC_BUCKET
+from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 from reconciler.model.resource import Address
 
 NAMED = 5

@@ -10,7 +10,7 @@ from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, live_streams, stream_name
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
 from reconciler.kinds.across.readers import downstream
-from reconciler.kinds.primitives.dependants import streams
+from reconciler.kinds.effects.dependants import streams
 from reconciler.model.resource import Config
 
 STREAMS = tuple(PREFIXES)

@@ -13,11 +13,11 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.changes.stages import Opening, Tie
-from reconciler.kinds.primitives.filters import filters_of, gained, is_parked, is_work_queue, lost, written
-from reconciler.kinds.primitives.known import V2_14
-from reconciler.kinds.primitives.parking import is_parking_subject, parking_subject
-from reconciler.kinds.primitives.subjects import collide
-from reconciler.kinds.primitives.words import consent_to, some
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.words import consent_to, some
+from reconciler.kinds.subjects.filters import filters_of, gained, is_parked, is_work_queue, lost, written
+from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
+from reconciler.kinds.subjects.subjects import collide
 
 GIVES = "filter_subject"
 

@@ -11,9 +11,9 @@ from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, 
 from reconciler.kinds.across.readers import stored_afterwards
 from reconciler.kinds.across.stored import is_clear, narrowed
 from reconciler.kinds.across.subjects import captured
-from reconciler.kinds.primitives.dependants import streams
-from reconciler.kinds.primitives.subjects import collide, is_subset
-from reconciler.kinds.primitives.transforms import outcome, transformed
+from reconciler.kinds.effects.dependants import streams
+from reconciler.kinds.subjects.subjects import collide, is_subset
+from reconciler.kinds.subjects.transforms import outcome, transformed
 from reconciler.model.resource import Config
 
 SHAPES_FLOW = ("republish", "subjects", "subject_transform", "mirror", "sources")

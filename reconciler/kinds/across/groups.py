@@ -12,11 +12,11 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import GONE, afterwards
 from reconciler.kinds.across.readers import consuming, static_groups, stored_afterwards
-from reconciler.kinds.primitives.dependants import consumers
-from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
-from reconciler.kinds.primitives.subjects import is_subset
-from reconciler.kinds.primitives.transforms import partition_call
-from reconciler.kinds.primitives.words import consent_to
+from reconciler.kinds.effects.dependants import consumers
+from reconciler.kinds.fields.words import consent_to
+from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
+from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Address, Config
 
 OTHER_NAME = "choose another group or member name"

@@ -7,9 +7,9 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
-from reconciler.kinds import kv_bucket, object_store
-from reconciler.kinds.primitives.bucket import Shape, is_ordinary, own
-from reconciler.kinds.primitives.subjects import name_problem
+from reconciler.kinds.buckets import kv_bucket, object_store
+from reconciler.kinds.buckets.bucket import Shape, is_ordinary, own
+from reconciler.kinds.subjects.subjects import name_problem
 from reconciler.model.resource import Address
 
 SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}

@@ -10,8 +10,8 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
 from reconciler.kinds.across.afterwards import GONE, PREFIXES, Copy, afterwards, live_streams
 from reconciler.kinds.across.stored import Stored
-from reconciler.kinds.primitives.dependants import consumers, streams
-from reconciler.kinds.primitives.subjects import collide, is_subset, meets
+from reconciler.kinds.effects.dependants import consumers, streams
+from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Address, Config
 
 

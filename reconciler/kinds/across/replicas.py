@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.changes.stages import Opening, Tie
-from reconciler.kinds.primitives import peers
+from reconciler.kinds.fields import peers
 from reconciler.model.wire import Unanswered
 
 ALL_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ"

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.kinds.across.afterwards import Copy, copies
-from reconciler.kinds.primitives.subjects import collide, is_subset, is_valid, storable
-from reconciler.kinds.primitives.transforms import outcome, problem, transformed
+from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
+from reconciler.kinds.subjects.transforms import outcome, problem, transformed
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire import SUPPORTED
 

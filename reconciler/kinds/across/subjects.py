@@ -8,8 +8,8 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Outcome, View, rule
 from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, stream_name
-from reconciler.kinds.primitives.subject_index import SubjectIndex
-from reconciler.kinds.primitives.subjects import collide, storable
+from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subjects import collide, storable
 
 
 @rule("XX201", "subject-overlap", needs=("neighbours",), err_code=10065)

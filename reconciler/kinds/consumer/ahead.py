@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
-from reconciler.kinds.primitives.times import moment
-from reconciler.kinds.primitives.words import some
+from reconciler.kinds.fields.times import moment
+from reconciler.kinds.fields.words import some
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire import Snapshot

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reconciler.changes.diff import Change
-from reconciler.kinds.primitives.times import ZERO, between
-from reconciler.kinds.primitives.words import age, some
+from reconciler.kinds.fields.times import ZERO, between
+from reconciler.kinds.fields.words import age, some
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 

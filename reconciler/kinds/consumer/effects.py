@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.rule import Finding, Outcome
-from reconciler.kinds.consumer.around import is_work_queue, stream_of
 from reconciler.kinds.consumer.losses import filter_change
-from reconciler.kinds.consumer.pull_push import pushes
-from reconciler.kinds.primitives.consumer_config import FIELDS
-from reconciler.kinds.primitives.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
-from reconciler.kinds.primitives.felt import value_after
-from reconciler.kinds.primitives.foretold import Effects, Moved, foretold, note, notes_of
-from reconciler.kinds.primitives.readers import behind, filters
-from reconciler.kinds.primitives.times import ZERO, between
-from reconciler.kinds.primitives.words import amount, in_words, listed, some
+from reconciler.kinds.consumer_checks.around import is_work_queue, stream_of
+from reconciler.kinds.consumer_checks.pull_push import pushes
+from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
+from reconciler.kinds.effects.foretold import Effects, Moved, foretold, note, notes_of
+from reconciler.kinds.effects.readers import behind, filters
+from reconciler.kinds.fields.felt import value_after
+from reconciler.kinds.fields.times import ZERO, between
+from reconciler.kinds.fields.words import amount, in_words, listed, some
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 

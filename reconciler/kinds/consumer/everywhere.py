@@ -13,11 +13,12 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
-from reconciler.kinds.consumer import around, position
+from reconciler.kinds.consumer import position
 from reconciler.kinds.consumer.handovers import takers
-from reconciler.kinds.primitives.calls import REPLICAS_TIMEOUT
-from reconciler.kinds.primitives.filters import filters_of, gained, let_go
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.consumer_checks import around
+from reconciler.kinds.stream_config.calls import REPLICAS_TIMEOUT
+from reconciler.kinds.subjects.filters import filters_of, gained, let_go
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.wire import Call, Step, is_heard
 
 

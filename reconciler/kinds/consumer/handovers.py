@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
-from reconciler.kinds.consumer.around import changes_of
 from reconciler.kinds.consumer.position import is_interest
-from reconciler.kinds.primitives.filters import gained, let_go
-from reconciler.kinds.primitives.subject_index import SubjectIndex
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.subjects.filters import gained, let_go
+from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 
 

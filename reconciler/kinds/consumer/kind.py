@@ -9,8 +9,8 @@ from reconciler.kinds.consumer import losses, position, replacement, starting
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps
-from reconciler.kinds.primitives.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
-from reconciler.kinds.primitives.texts import NAME
+from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
+from reconciler.kinds.fields.texts import NAME
 from reconciler.model.resource import Address, Declared, Json, Resource, Terms
 from reconciler.model.wire import Snapshot
 

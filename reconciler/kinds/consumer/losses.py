@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.consumer.around import changes_of
 from reconciler.kinds.consumer.handovers import switches
-from reconciler.kinds.primitives.readers import behind, filters
-from reconciler.kinds.primitives.subjects import collide, is_subset, meets
-from reconciler.kinds.primitives.words import amount, consent_to, listed, some
+from reconciler.kinds.consumer_checks.around import changes_of
+from reconciler.kinds.effects.readers import behind, filters
+from reconciler.kinds.fields.words import amount, consent_to, listed, some
+from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire import MessagesFrom, Question
 

@@ -16,9 +16,9 @@ from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import Finding, Outcome, View
 from reconciler.engine.bindings import after_ack_floor
-from reconciler.kinds.primitives import rewound
-from reconciler.kinds.primitives.consumer_config import FIELDS
-from reconciler.kinds.primitives.words import amount, some
+from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.effects import rewound
+from reconciler.kinds.fields.words import amount, some
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Json, Resource
 from reconciler.model.wire import Question, Snapshot

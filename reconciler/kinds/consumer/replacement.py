@@ -16,7 +16,8 @@ from reconciler.engine.bindings import Bind
 from reconciler.engine.replacement import started
 from reconciler.kinds.consumer import position
 from reconciler.kinds.consumer.everywhere import everywhere, staying
-from reconciler.kinds.primitives import calls, rewound
+from reconciler.kinds.effects import rewound
+from reconciler.kinds.stream_config import calls
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import BUCKET

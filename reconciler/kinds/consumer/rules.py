@@ -6,23 +6,23 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, falling_on, rule
 from reconciler.kinds.consumer.clients import quantities, who_suffers
 from reconciler.kinds.consumer.effects import EFFECTS
-from reconciler.kinds.consumer.filters import RULES as FILTERS
-from reconciler.kinds.consumer.flow import RULES as FLOW
-from reconciler.kinds.consumer.limits import RULES as LIMITS
 from reconciler.kinds.consumer.losses import RULES as LOSSES
 from reconciler.kinds.consumer.position import instead_of_refusing
-from reconciler.kinds.consumer.priority import RULES as PRIORITY
-from reconciler.kinds.consumer.pull_push import RULES as PULL_PUSH
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.starting import RULES as STARTING
-from reconciler.kinds.consumer.validity import RULES as VALIDITY
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
-from reconciler.kinds.primitives import dependants
-from reconciler.kinds.primitives.consumer_config import FIELDS, unknown_fields, unknown_values
-from reconciler.kinds.primitives.reserved import reserved_metadata
-from reconciler.kinds.primitives.updatability import Fixed, updatability_rules
-from reconciler.kinds.primitives.versions import too_young
-from reconciler.kinds.primitives.words import consent_to
+from reconciler.kinds.consumer_checks.filters import RULES as FILTERS
+from reconciler.kinds.consumer_checks.flow import RULES as FLOW
+from reconciler.kinds.consumer_checks.limits import RULES as LIMITS
+from reconciler.kinds.consumer_checks.priority import RULES as PRIORITY
+from reconciler.kinds.consumer_checks.pull_push import RULES as PULL_PUSH
+from reconciler.kinds.consumer_checks.validity import RULES as VALIDITY
+from reconciler.kinds.consumer_config.consumer_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.effects import dependants
+from reconciler.kinds.fields.reserved import reserved_metadata
+from reconciler.kinds.fields.versions import too_young
+from reconciler.kinds.fields.words import consent_to
+from reconciler.kinds.stream_config.updatability import Fixed, updatability_rules
 
 SECOND = "declare a second consumer with the wanted setting and move the clients to it"
 AT_CREATION = "The server fixes it at creation."

@@ -9,10 +9,10 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.consumer.losses import number_of, retention_of
-from reconciler.kinds.primitives.made_again import is_made_again, recorded
-from reconciler.kinds.primitives.readers import filters
-from reconciler.kinds.primitives.times import moment
-from reconciler.kinds.primitives.words import consent_to, some
+from reconciler.kinds.effects.made_again import is_made_again, recorded
+from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.fields.times import moment
+from reconciler.kinds.fields.words import consent_to, some
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import MessagesFrom, Question
 

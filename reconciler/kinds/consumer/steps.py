@@ -8,10 +8,10 @@ from dataclasses import replace
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
 from reconciler.kinds.consumer.everywhere import staying, taking
-from reconciler.kinds.primitives import calls
-from reconciler.kinds.primitives.filters import is_parked, is_work_queue, lost, parks, somebody_takes
-from reconciler.kinds.primitives.known import V2_14
-from reconciler.kinds.primitives.sparse import SECOND
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.sparse import SECOND
+from reconciler.kinds.stream_config import calls
+from reconciler.kinds.subjects.filters import is_parked, is_work_queue, lost, parks, somebody_takes
 from reconciler.model.wire import Call, Step
 
 TOUCHES_THE_PIN = ("priority_policy", "priority_groups")

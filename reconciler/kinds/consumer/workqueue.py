@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.consumer.around import consumers_of, filters_of, first_but, is_work_queue, stream_of
-from reconciler.kinds.primitives.checks import ALL, WRITES, Check, codes, is_new, objections
-from reconciler.kinds.primitives.consumer_config import FIELDS
-from reconciler.kinds.primitives.known import V2_14
-from reconciler.kinds.primitives.origins import copiers
-from reconciler.kinds.primitives.subjects import collide
+from reconciler.kinds.consumer_checks.around import consumers_of, filters_of, first_but, is_work_queue, stream_of
+from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.fields.checks import ALL, WRITES, Check, codes, is_new, objections
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.stream_config.origins import copiers
+from reconciler.kinds.subjects.subjects import collide
 
 FILTERS = ("filter_subject", "filter_subjects")
 

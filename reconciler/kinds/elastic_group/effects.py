@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.effect import Side
 from reconciler.changes.rule import Finding, Outcome
+from reconciler.kinds.effects.foretold import Effects, Moved, foretold
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import moving, owners
-from reconciler.kinds.primitives.felt import EVERY, UNSET, felt
-from reconciler.kinds.primitives.foretold import Effects, Moved, foretold
-from reconciler.kinds.primitives.group_rules import is_current
-from reconciler.kinds.primitives.group_spec import FIELDS
-from reconciler.kinds.primitives.known import Known
-from reconciler.kinds.primitives.words import listed, some
+from reconciler.kinds.fields.felt import EVERY, UNSET, felt
+from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.words import listed, some
+from reconciler.kinds.group_records.group_rules import is_current
+from reconciler.kinds.group_records.group_spec import FIELDS
 
 MEMBERS = (
     felt(

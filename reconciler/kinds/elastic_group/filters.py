@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
-from reconciler.kinds.primitives.group_record import MEMBERSHIP
-from reconciler.kinds.primitives.subjects import collide, is_valid
+from reconciler.kinds.group_records.group_record import MEMBERSHIP
+from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.resource import Json
 from reconciler.model.wire import Version
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reconciler.changes.diff import Change
 from reconciler.kinds.elastic_group.replicas import REPLICAS
-from reconciler.kinds.primitives.group_spec import not_membership
+from reconciler.kinds.group_records.group_spec import not_membership
 
 QUEUE = "queue_stream"
 """Not a field of any file: `missing` when the record stands without its work-queue stream (an interrupted create),

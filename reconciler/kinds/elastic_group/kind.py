@@ -14,8 +14,9 @@ from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MES
 from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import members_back, members_gone
 from reconciler.kinds.elastic_group.rules import RULES
-from reconciler.kinds.primitives import calls, group_record, group_steps
-from reconciler.kinds.primitives.group_spec import (
+from reconciler.kinds.fields.known import Known
+from reconciler.kinds.group_records import group_record, group_steps
+from reconciler.kinds.group_records.group_spec import (
     FIELDS,
     OURS,
     GroupSpec,
@@ -24,8 +25,8 @@ from reconciler.kinds.primitives.group_spec import (
     render_mappings,
     with_membership_left,
 )
-from reconciler.kinds.primitives.group_start import beginning
-from reconciler.kinds.primitives.known import Known
+from reconciler.kinds.group_records.group_start import beginning
+from reconciler.kinds.stream_config import calls
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import intents
 from reconciler.model.resource import Address, Declared, Resource, Spec, text_like

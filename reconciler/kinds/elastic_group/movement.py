@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import View
 from reconciler.kinds.elastic_group.derived import stream_name
-from reconciler.kinds.primitives.group_record import MEMBERSHIP
-from reconciler.kinds.primitives.group_rules import is_current
-from reconciler.kinds.primitives.partitions import assign, by_owner
-from reconciler.kinds.primitives.words import some
+from reconciler.kinds.fields.words import some
+from reconciler.kinds.group_records.group_record import MEMBERSHIP
+from reconciler.kinds.group_records.group_rules import is_current
+from reconciler.kinds.subjects.partitions import assign, by_owner
 from reconciler.model.resource import Config
 from reconciler.model.wire import Question, Scope, SubjectCounts, Unanswered
 

@@ -7,7 +7,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.elastic_group import derived, recreate, recreation, still_stored
 from reconciler.kinds.elastic_group.fixed import fixed
-from reconciler.kinds.primitives.words import amount, consent_to, some
+from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.model.resource import Config
 
 

@@ -14,10 +14,12 @@ from reconciler.changes.diff import Change
 from reconciler.changes.kind import Replacement
 from reconciler.changes.rule import View
 from reconciler.engine.bindings import Bind
+from reconciler.kinds.effects import rewound
 from reconciler.kinds.elastic_group import derived
 from reconciler.kinds.elastic_group.members import members_gone
 from reconciler.kinds.elastic_group.still_stored import gone
-from reconciler.kinds.primitives import calls, group_record, group_steps, rewound
+from reconciler.kinds.group_records import group_record, group_steps
+from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire import Call, Question, Step
 

@@ -11,8 +11,8 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import View
 from reconciler.engine.bindings import told_of_source
 from reconciler.kinds.elastic_group import recreate
-from reconciler.kinds.primitives.times import moment
-from reconciler.kinds.primitives.words import amount, in_words, some
+from reconciler.kinds.fields.times import moment
+from reconciler.kinds.fields.words import amount, in_words, some
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
 

@@ -12,10 +12,10 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import View
 from reconciler.kinds.elastic_group.derived import stream_name
-from reconciler.kinds.primitives import group_record
-from reconciler.kinds.primitives.calls import replicas_current
-from reconciler.kinds.primitives.stream_config import required_level
-from reconciler.kinds.primitives.words import size, some
+from reconciler.kinds.fields.words import size, some
+from reconciler.kinds.group_records import group_record
+from reconciler.kinds.stream_config.calls import replicas_current
+from reconciler.kinds.stream_config.stream_config import required_level
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire import Call, Snapshot, Step, is_moving
 

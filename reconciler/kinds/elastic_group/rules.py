@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, View, falling_on, rule
+from reconciler.kinds.effects import dependants
 from reconciler.kinds.elastic_group import derived, recreate, recreation
 from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
 from reconciler.kinds.elastic_group.fixed import fixed
 from reconciler.kinds.elastic_group.queue_rules import group_resuming, queue_differs, queue_outlives_source
-from reconciler.kinds.primitives import dependants, group_steps
-from reconciler.kinds.primitives import group_rules as shared
-from reconciler.kinds.primitives import membership_rules as membership
-from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET
+from reconciler.kinds.group_records import group_rules as shared
+from reconciler.kinds.group_records import group_steps
+from reconciler.kinds.group_records import membership_rules as membership
+from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET
 from reconciler.model.resource import Address
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from reconciler.kinds.fields.words import some
+from reconciler.kinds.group_records.group_bucket import hindrance
+from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, key
 from reconciler.kinds.groups import member_checks, queue_checks, record_checks
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import BUCKETS, Group
-from reconciler.kinds.primitives.group_bucket import hindrance
-from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, key
-from reconciler.kinds.primitives.transforms import partition_call
-from reconciler.kinds.primitives.words import some
+from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire import Snapshot

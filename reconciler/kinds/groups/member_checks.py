@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from reconciler.kinds.elastic_group.derived import GO
+from reconciler.kinds.fields.words import in_words, some
+from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.model import Group, Member
 from reconciler.kinds.groups.record_checks import is_of_joiners
 from reconciler.kinds.groups.writer import of_record
-from reconciler.kinds.primitives.group_record import PRIORITY_GROUP
-from reconciler.kinds.primitives.words import in_words, some
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reconciler.kinds.elastic_group.movement import Owners, moving, owners
-from reconciler.kinds.primitives.partitions import rebalance
+from reconciler.kinds.subjects.partitions import rebalance
 from reconciler.model.resource import Config
 
 

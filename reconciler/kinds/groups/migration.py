@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.kinds.elastic_group.derived import folded, transforms
+from reconciler.kinds.fields.words import some
+from reconciler.kinds.group_records import group_record
+from reconciler.kinds.group_records.group_record import LEGACY_KEYS
 from reconciler.kinds.groups.model import Group
-from reconciler.kinds.primitives import group_record
-from reconciler.kinds.primitives.group_record import LEGACY_KEYS
-from reconciler.kinds.primitives.transforms import partition_call
-from reconciler.kinds.primitives.words import some
+from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Config, Json
 
 KNOWN = LEGACY_KEYS | {

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from reconciler.kinds.elastic_group.derived import stream_name
-from reconciler.kinds.primitives import group_record
-from reconciler.kinds.primitives.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
-from reconciler.kinds.primitives.partitions import assign
-from reconciler.kinds.primitives.times import ZERO
+from reconciler.kinds.fields.times import ZERO
+from reconciler.kinds.group_records import group_record
+from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
+from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import Scope, Snapshot
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reconciler.kinds.groups.model import Group
-from reconciler.kinds.primitives.partitions import fnv1a, hash_key, partition
-from reconciler.kinds.primitives.subjects import matches
-from reconciler.kinds.primitives.transforms import partition_call
+from reconciler.kinds.subjects.partitions import fnv1a, hash_key, partition
+from reconciler.kinds.subjects.subjects import matches
+from reconciler.kinds.subjects.transforms import partition_call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

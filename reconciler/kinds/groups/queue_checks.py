@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.kinds.elastic_group.derived import NET, deviations, replicas_behind
+from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.model import Group
 from reconciler.kinds.groups.places import patterns
 from reconciler.kinds.groups.writer import of_queue, wanted_sources
-from reconciler.kinds.primitives.stream_config import FIELD_INFOS
-from reconciler.kinds.primitives.subjects import is_subset
-from reconciler.kinds.primitives.words import in_words, some
+from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
+from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 

@@ -11,14 +11,15 @@ from typing import Annotated
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context, Kind, Place, Raw, declared_config
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
-from reconciler.kinds.primitives import calls, group_record, group_steps
-from reconciler.kinds.primitives import group_rules as shared
-from reconciler.kinds.primitives import membership_rules as membership
-from reconciler.kinds.primitives.felt import fixed
-from reconciler.kinds.primitives.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
-from reconciler.kinds.primitives.group_start import beginning
-from reconciler.kinds.primitives.known import Known
-from reconciler.kinds.primitives.texts import Subject
+from reconciler.kinds.fields.felt import fixed
+from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.texts import Subject
+from reconciler.kinds.group_records import group_record, group_steps
+from reconciler.kinds.group_records import group_rules as shared
+from reconciler.kinds.group_records import membership_rules as membership
+from reconciler.kinds.group_records.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
+from reconciler.kinds.group_records.group_start import beginning
+from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
 from reconciler.model.wire import Snapshot, Step
 

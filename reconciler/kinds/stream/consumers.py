@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.primitives.dependants import consumers, consuming, streams
-from reconciler.kinds.primitives.origins import FED_FOR, copiers, is_fed_durably
-from reconciler.kinds.primitives.subjects import matches
-from reconciler.kinds.primitives.validity import is_since
-from reconciler.kinds.primitives.words import consent_to, in_words
+from reconciler.kinds.effects.dependants import consumers, consuming, streams
+from reconciler.kinds.fields.words import consent_to, in_words
+from reconciler.kinds.stream_config.origins import FED_FOR, copiers, is_fed_durably
+from reconciler.kinds.stream_config.validity import is_since
+from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import Version

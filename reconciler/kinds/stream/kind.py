@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context, Kind, Place, Raw, declared_config
 from reconciler.changes.rule import View
-from reconciler.kinds.primitives import calls
-from reconciler.kinds.primitives.origins import origin_of_mirror
-from reconciler.kinds.primitives.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
-from reconciler.kinds.primitives.texts import NAME
+from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import EFFECTS, RULES
+from reconciler.kinds.stream_config import calls
+from reconciler.kinds.stream_config.origins import origin_of_mirror
+from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, settle
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.model.wire import Snapshot, Step
 

@@ -8,16 +8,17 @@ from functools import lru_cache
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.primitives import dependants, losses, peers, sources_changed, surplus
-from reconciler.kinds.primitives.lagging import lagging
-from reconciler.kinds.primitives.losses import limit_lowered
-from reconciler.kinds.primitives.made_again import made_again
-from reconciler.kinds.primitives.one_way import to_copy
-from reconciler.kinds.primitives.readers import SOME, Going, behind, going_unread, unread, unread_consumers
-from reconciler.kinds.primitives.sources_changed import copied_again, left_behind
-from reconciler.kinds.primitives.subject_index import SubjectIndex
-from reconciler.kinds.primitives.subjects import collide, is_subset, matches
-from reconciler.kinds.primitives.words import amount, consent_to, listed, size, some
+from reconciler.kinds.effects import dependants, losses, sources_changed, surplus
+from reconciler.kinds.effects.lagging import lagging
+from reconciler.kinds.effects.losses import limit_lowered
+from reconciler.kinds.effects.made_again import made_again
+from reconciler.kinds.effects.one_way import to_copy
+from reconciler.kinds.effects.readers import SOME, Going, behind, going_unread, unread, unread_consumers
+from reconciler.kinds.effects.sources_changed import copied_again, left_behind
+from reconciler.kinds.fields import peers
+from reconciler.kinds.fields.words import amount, consent_to, listed, size, some
+from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire import Question, SubjectCounts, Unanswered, Version
 from reconciler.model.written import quoted

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change, FieldChange
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.primitives.copies import CHECKS as COPIES
-from reconciler.kinds.primitives.doomed import doomed_live
-from reconciler.kinds.primitives.fixed_fields import fixed_fields, seal_at_creation
-from reconciler.kinds.primitives.foretold import Effects
-from reconciler.kinds.primitives.one_way import one_way_change
-from reconciler.kinds.primitives.ranges import CHECKS as RANGES
-from reconciler.kinds.primitives.reserved import reserved_metadata
-from reconciler.kinds.primitives.rewriting import CHECKS as REWRITING
-from reconciler.kinds.primitives.stream_config import FIELDS, unknown_fields, unknown_values
-from reconciler.kinds.primitives.stream_effects import FAMILIES
-from reconciler.kinds.primitives.updatability import updatability_rules
-from reconciler.kinds.primitives.validity import stamped
-from reconciler.kinds.primitives.versions import too_young
-from reconciler.kinds.primitives.words import in_words
+from reconciler.kinds.effects.doomed import doomed_live
+from reconciler.kinds.effects.foretold import Effects
+from reconciler.kinds.effects.one_way import one_way_change
+from reconciler.kinds.effects.stream_effects import FAMILIES
+from reconciler.kinds.fields.reserved import reserved_metadata
+from reconciler.kinds.fields.versions import too_young
+from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream.consumers import RULES as CONSUMERS
 from reconciler.kinds.stream.losses import RULES as LOSSES
 from reconciler.kinds.stream.subjects import RULES as SUBJECTS
 from reconciler.kinds.stream.validity import CHECKS as FIELDS_TOGETHER
+from reconciler.kinds.stream_config.copies import CHECKS as COPIES
+from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_creation
+from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
+from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
+from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.stream_config.updatability import updatability_rules
+from reconciler.kinds.stream_config.validity import stamped
 from reconciler.model.resource import Config, Json
 
 NEW_STREAM = "declare a second stream that sources this one, and move publishers and consumers to it"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.diff import Change
 from reconciler.changes.rule import Finding, Outcome, View, rule
-from reconciler.kinds.primitives.subjects import collide, is_valid, storable
+from reconciler.kinds.subjects.subjects import collide, is_valid, storable
 
 
 @rule("ST542", "invalid-subject", err_code=10052)

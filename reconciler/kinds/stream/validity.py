@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from reconciler.changes.rule import Finding, Outcome, Reaction
-from reconciler.kinds.primitives.known import V2_12
-from reconciler.kinds.primitives.stream_config import FIELDS
-from reconciler.kinds.primitives.subjects import reserved
-from reconciler.kinds.primitives.validity import Sent, is_since, objection, validity
+from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.stream_config.stream_config import FIELDS
+from reconciler.kinds.stream_config.validity import Sent, is_since, objection, validity
+from reconciler.kinds.subjects.subjects import reserved
 from reconciler.model.resource import Config
 from reconciler.model.wire import Version
 

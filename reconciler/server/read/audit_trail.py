@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from reconciler.core.audit import SUBJECT, Event, event
 from reconciler.model.resource import Json
 from reconciler.model.wire import Snapshot
 from reconciler.server.read.read_kv import STALL, ends, is_unbroken
 from reconciler.server.wire.api import JetStream, NoAnswer, encoded
+from reconciler.server.wire.audit import SUBJECT, Event, event
 from reconciler.server.wire.pipeline import Reply
 
 BATCH = 2_000

@@ -15,12 +15,12 @@ from nats.aio.msg import Msg
 from pydantic_core import from_json
 
 from reconciler.changes.kind import Raw
-from reconciler.core.audit import SUBJECT, Event, client_of, event
-from reconciler.core.audit import Client as Speaker
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.server.read.reach import ADVISORIES, HEARD
 from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.audit import SUBJECT, Event, client_of, event
+from reconciler.server.wire.audit import Client as Speaker
 
 MOST = 5_000
 """Changes that are remembered, to say who made them."""

@@ -10,9 +10,8 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 
-from reconciler.core.saved import ID_KEY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.records import BUCKET, Owned, decode_key, encode_key, encode_owned
+from reconciler.model.records import BUCKET, ID_KEY, Owned, decode_key, encode_key, encode_owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire import Snapshot, Target
 from reconciler.server.read import settled

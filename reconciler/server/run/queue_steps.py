@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.core.growth import most
+from reconciler.changes.recount import most
 from reconciler.engine.bindings import BINDS, Bind, passed, sourced, told_of_source
 from reconciler.model.resource import Json
 from reconciler.model.wire import Step

@@ -1,0 +1,1 @@
+"""Commands that plan for an account, or change it."""

@@ -1,0 +1,92 @@
+"""`reconciler apply`: shows the plan, asks, carries it out, and says what was done and what was not."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.account.applying import Manner, Run
+from reconciler.cli.account.backing import Backup
+from reconciler.cli.account.planning import Selection, selection
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.reporting import Gathered, Reports, reports
+from reconciler.cli.shared.screen import paper, say
+from reconciler.cli.shared.several import over
+from reconciler.cli.shared.sharing import takes
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.report.codec.json import json_list
+
+app = common.app()
+
+
+@app.command(name="apply")
+@takes(connection)
+@takes(selection)
+@takes(reports)
+def apply_(
+    paths: common.AnyPaths,
+    reports: Reports,
+    selection: Selection,
+    connection: Connection,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Apply what does not depend on anything refused or unknown.")
+    ] = False,
+    backup: Backup = None,
+    format_: Annotated[
+        common.Format, typer.Option("--format", help="What was done, for people, or for tools.")
+    ] = common.Format.TEXT,
+    verbose: common.Verbose = False,
+    no_color: common.NoColor = False,
+) -> int:
+    """Show the plan, ask for confirmation, and make it so. PATHS may be one plan saved with `plan --out plan.json`."""
+    if not yes and not sys.stdin.isatty():
+        raise common.Misused(
+            "There is no terminal to ask on. Look first with `reconciler plan "
+            f"{selection.arguments(paths, connection)}`, then add --yes to apply without being asked."
+        )
+    look = paper(verbose=verbose, no_color=no_color)
+    manner = Manner(yes=yes, partial=partial, format=format_, paper=look, reports=reports, backup=backup)
+    if paths[0].suffix == ".json":
+        from reconciler.cli.account.apply_saved import SavedRun  # noqa: PLC0415 - only for who saved a plan
+
+        _alone(paths, selection)
+        return asyncio.run(SavedRun(manner, paths[0], connection).through())
+    options, together = connection.options(), replace(manner, reports=Gathered(wanted=reports.wanted), data=[])
+
+    def one(files: Sequence[Path]) -> int:
+        run = Run(manner if files is paths else together)
+        return asyncio.run(run.through(files, options, selection, lambda chosen: chosen.arguments(files, connection)))
+
+    return _one_by_one(over(paths, one, *selection.of_one, (backup, "--backup")), together)
+
+
+def _one_by_one(runs: Iterator[int | CannotContinue], together: Manner) -> int:
+    """Where one failed, those that come after it are not begun: they may stand on it."""
+    codes: list[int] = []
+    try:
+        for made in runs:
+            codes.append(made if isinstance(made, int) else together.stopped(made))
+            if codes[-1] in (exits.FAILED, exits.INTERRUPTED):
+                break
+    finally:
+        if together.data:
+            say(json_list(together.data))
+    return exits.worst(codes)
+
+
+def _alone(paths: Sequence[Path], selection: Selection) -> None:
+    if len(paths) > 1:
+        raise common.Misused(f"{paths[0]} is a saved plan; apply it alone, without files beside it.")
+    if selection != Selection(only=(), exclude=(), allow=(), take_over=()):
+        raise common.Misused(
+            f"{paths[0]} is a saved plan; --only, --exclude, --allow, --take-over, --revision and --value belong to "
+            "the `plan` that saves it."
+        )

@@ -1,0 +1,256 @@
+"""One apply once it is planned: shown, asked about, carried out, and told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import typer
+
+from reconciler.changes.events import Event, Finished, Started, Waiting
+from reconciler.changes.plan import Plan
+from reconciler.cli.account.backing import backed_up, unused
+from reconciler.cli.account.planning import Made, Selection, making
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.reporting import Reports, carried_out
+from reconciler.cli.shared.screen import NobodyReads, Progress, paper, say, tell
+from reconciler.cli.shared.several import stopped
+from reconciler.journeys.apply.apply import apply as run_plan
+from reconciler.journeys.plan.plan import Planned
+from reconciler.journeys.saved.plans import Reviewed
+from reconciler.journeys.saved.standing import REFUSALS
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.report.codec.outcome_json import outcome_json
+from reconciler.report.document.document import Document
+from reconciler.report.document.headline import where
+from reconciler.report.formats import FORMATS
+from reconciler.report.outcome import outcome_text, progress, waiting
+from reconciler.report.words.commands import of_plan
+from reconciler.report.words.diagnostics import report
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import visible
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.wire.api import JetStream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a run asks, what it leaves out, and how it tells."""
+
+    yes: bool
+    partial: bool
+    format: common.Format
+    paper: Paper
+    reports: Reports
+    backup: Path | None = None
+    """Where to write down first what loses something."""
+    data: list[str] | None = None
+    """For tools, where one document tells of several topologies."""
+
+    @property
+    def again(self) -> str | None:
+        """The folder of backups, as a next command names it: another one where this run has begun to fill it, since no
+        backup is ever written over."""
+        return str(unused(self.backup)) if self.backup else None
+
+    def shows(self, document: Document) -> bool:
+        """Before anything is changed; for tools, what was done is all there is to say."""
+        self.reports.write(document, so=common.NOTHING_CHANGED)
+        if self.format is common.Format.JSON:
+            return True
+        try:
+            say(FORMATS["text"](document))
+        except NobodyReads:
+            tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
+            return False
+        return True
+
+    def tools(self, data: str) -> None:
+        """What was done, once."""
+        if self.data is None:
+            say(data)
+        else:
+            self.data.append(data)
+
+    def stopped(self, problem: CannotContinue) -> int:
+        """One of several that could not be planned, or begun."""
+        told = stopped("apply", problem, self.paper)
+        if self.format is common.Format.JSON:
+            self.tools(FORMATS["json"](told))
+        tell(report(problem.diagnostics, paper(sys.stderr)))
+        self.reports.write(told)
+        return exits.INTERRUPTED if isinstance(problem, common.Interrupted) else exits.FAILED
+
+    def goes_ahead(self, plan: Plan) -> bool:
+        if plan.exit_code != exits.FINE and not self.partial:
+            return False
+        return bool(plan.steps or plan.records)
+
+    def nothing_done(self, plan: Plan, as_wanted: tuple[str, ...] = ()) -> int:
+        return self._said(Finished(), plan, plan.exit_code, as_wanted)
+
+    def declined(self, plan: Plan) -> int:
+        tell("Nothing was changed.\n")
+        return self._said(Finished(stopped="not confirmed"), plan, exits.FAILED)
+
+    def _said(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
+        if self.format is common.Format.JSON:
+            self.tools(outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=as_wanted))
+        return code
+
+
+class Run:
+    """One apply from reading the account to the last line."""
+
+    def __init__(self, manner: Manner) -> None:
+        self._manner = manner
+
+    async def through(
+        self, paths: Sequence[Path], options: ConnectOptions, chosen: Selection, arguments: Callable[[Selection], str]
+    ) -> int:
+        async with making(paths, options, chosen, arguments) as (made, js):
+            return await self.offered(made, js)
+
+    async def offered(self, made: Made, js: JetStream) -> int:
+        """Shown, asked about, and carried out."""
+        plan, manner = made.planned.plan, self._manner
+        document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
+        if not manner.shows(document):
+            return exits.FAILED
+        if not manner.goes_ahead(plan):
+            return manner.nothing_done(plan)
+        if not manner.yes and not confirmed(plan):
+            return manner.declined(plan)
+        agreed = Agreed(what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner)
+        return await agreed.carried_out(js)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreed:
+    """What was shown and agreed to, carried out and told: of a plan just made, and of one that was saved."""
+
+    what: Planned | Reviewed
+    plan: Plan
+    """As it was shown."""
+    shown: Document
+    arguments: str
+    """What the next command repeats."""
+    manner: Manner
+    as_wanted: tuple[str, ...] = ()
+
+    async def carried_out(self, js: JetStream) -> int:
+        began = time.monotonic()
+        try:
+            finished = await followed(self.what, js, backup=self.manner.backup)
+        except asyncio.CancelledError:
+            look = (self.shown.commands or of_plan(self.arguments)).look
+            message = "Stopped at once; what was sent may have been done."
+            raise common.Interrupted.because("XX923", "interrupted", message, fix=f"Next: {look}") from None
+        code = exit_of(finished, self.plan)
+        self._tell(finished, code, time.monotonic() - began)
+        return code
+
+    def _tell(self, finished: Finished, code: int, seconds: float) -> None:
+        plan, manner = self.plan, self.manner
+        told = partial(
+            outcome_text, finished, arguments=self.arguments, backup=manner.again, seconds=seconds,
+            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, Reviewed), commands=self.shown.commands,
+        )  # fmt: skip
+        data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
+        with contextlib.suppress(NobodyReads):  # the exit code tells it all the same, and so do the reports
+            if manner.format is common.Format.JSON:
+                manner.tools(data)
+            else:
+                say("\n" + told(manner.paper))
+        manner.reports.write(carried_out(self.shown, finished, told(), data))
+
+
+def exit_of(finished: Finished, plan: Plan) -> int:
+    """What only consent is missing for is refused, not failed."""
+    if finished.stopped == "interrupted":
+        return exits.INTERRUPTED
+    if finished.is_success:
+        return plan.exit_code
+    reasons = {*(one.reason.code for one in finished.failed), *(one.code for one in finished.left_alone)}
+    is_refused = reasons and reasons <= REFUSALS and not finished.in_doubt and finished.stopped is None
+    return exits.REFUSED if is_refused and plan.exit_code != exits.FAILED else exits.FAILED
+
+
+def confirmed(plan: Plan) -> bool:
+    what = counted(len(plan.steps), "step") if plan.steps else "no step, only records of what is ours"
+    return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
+
+
+async def followed(what: Planned | Reviewed, js: JetStream, *, backup: Path | None = None) -> Finished:
+    """The run with a line of progress; Ctrl-C ends it in good order, a second one at once."""
+    plan = what.outlook.plan if isinstance(what, Reviewed) else what.plan
+    shown, finished = _Line(len(plan.steps)), None
+    stop = asyncio.Event()
+    kept = partial(backed_up, folder=backup) if backup else None
+    with _interruptible(stop):
+        async for event in run_plan(what, js, stop=stop, tell=_wait, backup=kept):
+            shown.follow(event)
+            if isinstance(event, Finished):
+                finished = event
+    assert finished is not None, "every run ends with Finished"
+    return finished
+
+
+def _wait(whom: str) -> None:
+    tell(visible(whom) + "\n")
+
+
+@contextlib.contextmanager
+def _interruptible(stop: asyncio.Event) -> Iterator[None]:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def interrupt() -> None:
+        if stop.is_set() and task:
+            task.cancel()
+        else:
+            stop.set()
+            tell("\nInterrupted: waiting for the answers to what was sent …\n")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+class _Line:
+    """Progress, at most twenty times a second."""
+
+    def __init__(self, total: int) -> None:
+        self._progress, self._total, self._settled, self._next = Progress(), total, 0, 0.0
+        self._told: set[str] = set()
+
+    def follow(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self._progress.clear()
+            return
+        if isinstance(event, Waiting):
+            self._wait(event)
+            return
+        self._settled += not isinstance(event, Started)
+        if self._progress.is_watched and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.05
+            self._progress.show(progress(self._settled, self._total, event.step, self._progress.width))
+
+    def _wait(self, event: Waiting) -> None:
+        """Whoever reads a log later wants to know what took so long, once for each step."""
+        if self._progress.is_watched:
+            self._progress.show(waiting(self._settled, self._total, event.text, self._progress.width))
+        elif event.step.id not in self._told:
+            self._told.add(event.step.id)
+            tell(f"{visible(event.text)} …\n")

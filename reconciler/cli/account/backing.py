@@ -1,0 +1,64 @@
+"""`apply --backup DIR`: what is at stake is written down first, and said with how to bring it back."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common
+from reconciler.cli.shared.common import NOTHING_CHANGED
+from reconciler.cli.shared.screen import Progress, tell
+from reconciler.journeys.apply.backup import back_up, to_back_up
+from reconciler.journeys.plan.plan import Planned
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import visible
+from reconciler.server.wire.api import JetStream
+
+
+def _named(folder: str | Path | None) -> Path | None:
+    """Most often a variable that is not set: then nobody would know where the backups are."""
+    if folder == "":
+        raise common.Misused("--backup: name a folder, for example --backup backups/today.")
+    return Path(folder) if folder is not None else None
+
+
+Backup = Annotated[
+    Path | None,
+    typer.Option(
+        "--backup", metavar="DIR", parser=_named,
+        help="First write down streams that lose something, as `nats` restores them.",
+    ),
+]  # fmt: skip
+
+
+def unused(folder: Path) -> Path:
+    """This one, or `DIR-2` and so on where there is something of that name."""
+    named = folder if folder.name else folder / "backup"
+    others = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
+    return next(one for one in itertools.chain([folder], others) if not one.exists())
+
+
+async def backed_up(planned: Planned, js: JetStream, folder: Path) -> None:
+    """Before the first step. Raises CannotContinue where not all of it can be had: then nothing is changed."""
+    if not (streams := to_back_up(planned.plan, planned.snapshot)):
+        tell("Nothing here destroys anything, so nothing was backed up.\n")
+        return
+    progress = Progress()
+    try:
+        async for one in back_up(js, streams, folder, seen=lambda name, size: _seen(progress, name, size)):
+            progress.clear()
+            what = f"{counted(one.messages, 'message')}, {one.size:_} bytes"
+            tell(visible(f"Backed up {one.stream} ({what}); `nats stream restore {shlex.quote(str(one.folder))}` "
+                         "brings it back.") + "\n")  # fmt: skip
+    except OSError as error:
+        raise common.cannot_write(Path(error.filename or folder), error, NOTHING_CHANGED) from None
+    finally:
+        progress.clear()
+
+
+def _seen(progress: Progress, name: str, size: int) -> None:
+    progress.show(visible(f"backing up {name}: {size >> 20:_} MiB …"))

@@ -1,0 +1,93 @@
+"""`reconciler permissions`: the least a user needs to plan, apply or watch a topology. Asks no server."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.screen import emit, tell
+from reconciler.cli.shared.sharing import takes
+from reconciler.journeys.permissions import text as report
+
+if TYPE_CHECKING:
+    from reconciler.server.read.reach import Api
+
+app = common.app()
+
+
+class Purpose(StrEnum):
+    PLAN = "plan"
+    APPLY = "apply"
+    DRIFT = "drift"
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    NSC = "nsc"
+
+
+@app.command(name="permissions")
+@takes(connection)
+@takes(values)
+def permissions_(
+    purpose: Annotated[Purpose, typer.Argument(help="What the user is to do.", show_default=False)],
+    paths: common.Paths,
+    connection: Connection,
+    values: Values,
+    allow: common.Allow = None,
+    backup: Annotated[bool, typer.Option("--backup", help="Also for `apply --backup`.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Also for `drift --watch`.")] = False,
+    format_: Annotated[
+        Format, typer.Option("--format", help="For nats-server's configuration, for tools, or as an nsc command.")
+    ] = Format.TEXT,
+    for_: Annotated[str, typer.Option("--name", metavar="USER", help="The user in the nsc command.")] = "ci",
+) -> int:
+    """Print the least permissions of a user who plans, applies or watches this topology, in whatever state the account is.
+
+    What deletes or replaces is part of them only where `removed:`, `allow:` or --allow says so. Of drift they tell who did it
+    where the stream of audit events is declared here; one declared elsewhere takes $JS.API.DIRECT.GET.NAME too. Of the
+    connection only --js-domain, --js-api-prefix and --inbox-prefix matter, also as a context has them; no server is asked. A
+    server that is itself of the domain judges the plain subjects: leave out --js-domain for its users.
+    """
+    from reconciler.journeys.permissions import permissions as asking  # noqa: PLC0415
+    from reconciler.journeys.plan.files import load, topology_of  # noqa: PLC0415
+    from reconciler.report.words.diagnostics import report as problems  # noqa: PLC0415 - only for who needs it
+
+    _check_meant(purpose, backup=backup, watch=watch)
+    consents = common.consents(allow)
+    loaded = load(paths, values.tree())
+    topology = topology_of(loaded)
+    tell(problems(loaded.diagnostics))
+    for_what = asking.Purpose(purpose.value)
+    needs = asking.permissions(topology, for_what, _api(connection), allow=consents, backup=backup, watch=watch)
+    title = f"to {_DOES[purpose]} topology {topology.name}"
+    if format_ is Format.JSON:
+        emit(report.permissions_json(needs, topology.name, purpose.value))
+    elif format_ is Format.NSC:
+        emit(report.nsc_lines(needs, title, for_))
+    else:
+        emit(report.config_block(needs, title))
+    return exits.FINE
+
+
+def _check_meant(purpose: Purpose, *, backup: bool, watch: bool) -> None:
+    for said, name, of in ((backup, "--backup", Purpose.APPLY), (watch, "--watch", Purpose.DRIFT)):
+        if said and purpose is not of:
+            raise common.Misused(f"{name} belongs to `reconciler {of}`: write `reconciler permissions {of} {name} …`.")
+
+
+_DOES = {Purpose.PLAN: "plan", Purpose.APPLY: "plan and apply", Purpose.DRIFT: "look for drift of"}
+
+
+def _api(connection: Connection) -> Api:
+    from reconciler.server.connect.options import ConnectOptions  # noqa: PLC0415
+    from reconciler.server.read.reach import Api  # noqa: PLC0415
+
+    options = ConnectOptions() if connection.dev else connection.options()
+    return Api.of(options.js_domain, options.js_api_prefix, options.inbox_prefix)

@@ -1,0 +1,74 @@
+"""`reconciler unlock`: shows who holds leases, and removes those that were left behind, after asking."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.screen import say, tell
+from reconciler.cli.shared.sharing import takes
+from reconciler.journeys.history import history as asking
+from reconciler.memory.lease import Held
+from reconciler.report.words.visible import visible
+
+app = common.app()
+
+
+@app.command()
+@takes(connection)
+@takes(values)
+def unlock(
+    connection: Connection,
+    values: Values,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Files of the topology; left out: every lease.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> int:
+    """Show who holds the lease of a topology, and remove it after confirmation. Whoever applies under it still stops
+    writing when its next renewal fails, within 5 seconds."""
+    values.need(paths)
+    return asyncio.run(_unlock(connection, _topology(paths or [], values), yes=yes))
+
+
+def _topology(paths: list[Path], values: Values) -> str | None:
+    from reconciler.journeys.plan.files import read  # noqa: PLC0415 - only for who names files
+
+    return read(paths, values.tree()).name if paths else None
+
+
+async def _unlock(connection: Connection, topology: str | None, *, yes: bool) -> int:
+    async with connection.open() as js:
+        held = await asking.leases(js, topology)
+        if not held:
+            say("Nobody is applying here: no lease is held.\n")
+        if yes and len(held) > 1:
+            names = ", ".join(visible(one.holder.topology) for one in held)
+            raise common.Misused(
+                f"Several leases are held ({names}): name the files of one topology, or leave out --yes."
+            )
+        for one in held:
+            say(visible(f"topology {one.holder.topology} is being applied by {one.holder}") + "\n")
+            if not (yes or _confirmed(one)):
+                tell("It was left alone.\n")
+                return exits.FAILED
+            await asking.unlock(js, one)
+            say("Its lease is removed. If that apply still runs, it stops writing within 5 seconds; wait that long.\n")
+    return exits.FINE
+
+
+def _confirmed(one: Held) -> bool:
+    if not sys.stdin.isatty():
+        raise common.Misused("There is no terminal to ask on; add --yes to remove the lease without being asked.")
+    try:
+        return typer.confirm(f"Remove the lease of topology {visible(one.holder.topology)}?", default=False, err=True)
+    except typer.Abort:  # another one may be removed already
+        tell("\n")
+        return False

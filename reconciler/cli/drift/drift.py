@@ -1,0 +1,220 @@
+"""`reconciler drift`: what is not as it was last applied. Writes nothing, needs to read only."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.account.applying import Manner
+from reconciler.cli.drift.exposing import address, write_file
+from reconciler.cli.drift.settling import accepting, restoring
+from reconciler.cli.drift.watching import Outlets, Teller, through
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.filling import NO_VALUES, Values, values
+from reconciler.cli.shared.reporting import ChosenFormat, Format, Reports, document, reports
+from reconciler.cli.shared.screen import Progress, paper
+from reconciler.cli.shared.several import over, stopped
+from reconciler.cli.shared.sharing import takes
+from reconciler.journeys.drift.attribute import attributed
+from reconciler.journeys.drift.codec import drift_json
+from reconciler.journeys.drift.findings import drift_findings
+from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.drift.metrics import Gauges, metrics_text
+from reconciler.journeys.drift.text import drift_text, place, sums
+from reconciler.journeys.drift.watch import Watch
+from reconciler.journeys.files_and_account import both
+from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.report.document.document import Document
+from reconciler.report.words.commands import of_restoring
+from reconciler.report.words.paper import Paper
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.options import seconds as seconds_of
+
+app = common.app()
+EVERY = "15m"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Which addresses this is about."""
+
+    only: tuple[str, ...]
+    exclude: tuple[str, ...]
+    allow: tuple[str, ...] = ()
+    """For what is put back."""
+    values: Values = NO_VALUES
+    """Of names that stand in the files."""
+
+    def options(self) -> PlanOptions:
+        return PlanOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
+
+    def arguments(self, paths: Sequence[Path], connection: Connection, *, consents: bool = False) -> str:
+        options = (("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow if consents else ()))
+        return connection.arguments(*self.values.files(paths), options=options)
+
+
+@takes(values)
+def part(
+    values: Values,
+    only: common.Only = None,
+    exclude: common.Exclude = None,
+    allow: common.Allow = None,
+) -> Part:
+    common.consents(allow)
+    return Part(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), values=values)
+
+
+@app.command(name="drift")
+@takes(connection)
+@takes(part)
+@takes(reports)
+def drift_(
+    paths: common.AnyPaths,
+    reports: Reports,
+    part: Part,
+    connection: Connection,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Write the live values into the files; comments and layout stay.")
+    ] = False,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Put back what strayed, and nothing else: a plan, asked about.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --restore: do not ask.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="With --restore: put back what does not depend on anything refused.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Stay, and tell what changes as soon as it does. Ctrl-C ends it.")
+    ] = False,
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="TIME", help="While watching, look at everything this often. [15m]")
+    ] = None,
+    metrics: Annotated[
+        Path | None, typer.Option("--metrics", metavar="FILE.prom", help="Write Prometheus metrics into this file.")
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option("--listen", metavar="HOST:PORT", help="While watching, serve them under /metrics.")
+    ] = None,
+    format_: ChosenFormat = Format.TEXT,
+    verbose: common.Verbose = False,
+    no_color: common.NoColor = False,
+) -> int:
+    """Show what is live and no longer as it was last applied: exit 3. What is merged and not applied yet is no drift."""
+    in_words = format_ in (Format.TEXT, Format.JSON) and not reports.wanted
+    common.never(
+        (accept + restore + watch > 1, "--accept, --restore and --watch are different things to do; choose one of them."),
+        (listen and not watch, "--listen serves metrics while watching; add --watch, or write a file with --metrics."),
+        (every and not watch, "--every says how often --watch looks at everything; add that, or leave it out."),
+        ((accept or restore or watch) and not in_words,
+         "--accept, --restore and --watch tell what happens as text, or with --format json."),
+        (accept and part.values.given,
+         "--accept writes live values into the files, and these are filled with others elsewhere; edit them by hand."),
+        (part.allow and not restore, "--allow is consent to what --restore changes; add that, or leave it out."),
+        (yes and not restore, "--yes answers what --restore asks; add that, or leave it out."),
+        (partial and not restore, "--partial is about what --restore puts back; add that, or leave it out."),
+        (metrics and (accept or restore),
+         "--metrics tells what was seen, and --accept and --restore change that; write it by a look afterwards."),
+    )  # fmt: skip
+    if restore:
+        manner = _manner(yes, partial, format_, paper(verbose=verbose, no_color=no_color))
+        return _restore(paths, part, connection, manner)
+    if watch:
+        outlets = Outlets(file=metrics, listen=address(listen) if listen else None)
+        teller = Teller(as_json=format_ is Format.JSON, outlets=outlets)
+        at, often, tree = connection.options(), _seconds(every or EVERY), part.values.tree()
+        watched = Watch(paths=paths, connecting=at, options=part.options(), every=often, tell=teller, tree=tree)
+        return through(watched, teller)
+    options, look = connection.options(), paper(verbose=verbose, no_color=no_color)
+
+    def one(files: Sequence[Path]) -> tuple[Looked, float, str]:
+        made: list[tuple[Looked, float]] = []
+        asyncio.run(_look(made, files, options, part))
+        return *made[0], part.arguments(files, connection)
+
+    of_one = ((accept, "--accept"), (metrics, "--metrics"), (part.only, "--only"), (part.exclude, "--exclude"))
+    with _down_where_nothing_is_seen(metrics):
+        found = [*over(paths, one, *of_one)]
+    told, codes = [], []
+    for seen in found:
+        if isinstance(seen, CannotContinue):
+            told.append(stopped("drift", seen, look))
+            codes.append(exits.FAILED)
+            continue
+        looked_, seconds, said = seen
+        if accept:
+            as_json = format_ is Format.JSON
+            return accepting(looked_, paths, part.options(), look=look, arguments=said, as_json=as_json)
+        if metrics:
+            write_file(metrics, metrics_text(Gauges(drift=looked_.drift, at=time.time(), seconds=seconds)))
+        told.append(_document(looked_, look, said, seconds))
+        codes.append(looked_.drift.exit_code)
+    reports.say(format_, *told)
+    return exits.worst(codes)
+
+
+@contextmanager
+def _down_where_nothing_is_seen(metrics: Path | None) -> Iterator[None]:
+    """Metrics of an earlier look must not pass for those of now."""
+    try:
+        yield
+    except CannotContinue as problem:
+        if metrics:
+            write_file(metrics, metrics_text(Gauges(drift=None, up=False, topology=problem.topology, looks=0)))
+        raise
+
+
+def _manner(yes: bool, partial: bool, format_: Format, look: Paper) -> Manner:
+    told = common.Format.JSON if format_ is Format.JSON else common.Format.TEXT
+    return Manner(yes=yes, partial=partial, format=told, paper=look, reports=Reports())
+
+
+def _restore(paths: Sequence[Path], part: Part, connection: Connection, manner: Manner) -> int:
+    arguments = part.arguments(paths, connection)
+    if not manner.yes and not sys.stdin.isatty():
+        raise common.Misused(
+            f"There is no terminal to ask on. Look first with `reconciler drift {arguments}`, then add --yes to put it "
+            "back without being asked."
+        )
+    commands = of_restoring(arguments, part.arguments(paths, connection, consents=True))
+    return restoring(paths, connection.options(), part.options(), manner, arguments, part.values.tree(), commands)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return seconds_of(text)
+    except CannotContinue:
+        raise common.Misused(f"--every {text}: write for example 15m, 1h or 30s.") from None
+
+
+def _document(found: Looked, look: Paper, arguments: str, seconds: float) -> Document:
+    drift = found.drift
+    own = {
+        "text": lambda d: drift_text(drift, d.paper, arguments=arguments, seconds=seconds),
+        "json": lambda _: drift_json(drift),
+    }
+    return document(
+        command="drift", topology=drift.topology, diagnostics=drift_findings(drift), declared=found.topology,
+        summary=f"{place(drift)}: {sums(drift)}", arguments=arguments, seconds=seconds, paper=look, own=own,
+    )  # fmt: skip
+
+
+async def _look(into: list[tuple[Looked, float]], paths: Sequence[Path], options: ConnectOptions, part: Part) -> None:
+    progress, began = Progress(), time.monotonic()
+    progress.show("reading files and account …")
+    try:
+        async with both(paths, options, part.values.tree()) as here:
+            found = await attributed(looked(here.topology, here.snapshot, part.options()), here.js)
+            whole = replace(found.drift, diagnostics=(*here.loaded.diagnostics, *found.drift.diagnostics))
+            into.append((replace(found, drift=whole), time.monotonic() - began))
+    finally:
+        progress.clear()

@@ -1,0 +1,87 @@
+"""Metrics where others fetch them: a file that is never half written, and a page on a port of this machine."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from reconciler.cli.shared import common
+from reconciler.documents.write.whole import write_whole
+from reconciler.journeys.drift.metrics import CONTENT_TYPE
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+
+
+def write_file(path: Path, text: str) -> None:
+    """Whoever reads meanwhile gets the old file or the new one; a collector takes only names that end in `.prom`."""
+    try:
+        write_whole({path: text.encode()})
+    except OSError as error:
+        raise common.cannot_write(path, error) from None
+
+
+_ADDRESS = re.compile(r"(\[(?P<six>[^\[\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-9]{1,5})")
+
+
+def address(said: str) -> tuple[str, int]:
+    """`127.0.0.1:9099`, `:9099`, `[::1]:9099`"""
+    found = _ADDRESS.fullmatch(said)
+    if not found or int(found["port"]) > 65_535:
+        raise common.Misused(f"--listen {said}: write HOST:PORT, for example 127.0.0.1:9099 or [::1]:9099.")
+    return found["six"] or found["host"] or "127.0.0.1", int(found["port"])
+
+
+@contextmanager
+def page(at: tuple[str, int], text: Callable[[], str]) -> Iterator[str]:
+    """Served while the block lasts; its URL. Port 0 takes a free one."""
+
+    class Page(BaseHTTPRequestHandler):
+        timeout = 5.0
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            is_there = self.path.partition("?")[0] in ("/metrics", "/")
+            body = text().encode() if is_there else b"Only /metrics is here.\n"
+            self.send_response(200 if is_there else 404)
+            self.send_header("Content-Type", CONTENT_TYPE if is_there else "text/plain; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None:
+            """Who fetches metrics is no news."""
+
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
+        daemon_threads = True
+
+    try:
+        server = Server(at, Page)
+    except (OSError, TypeError) as error:  # the latter for what can be no name of a host
+        raise CannotContinue(_taken(at, error)) from None
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{_shown(at[0], server.server_port)}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _taken(at: tuple[str, int], error: OSError | TypeError) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code="DR112", name="cannot-listen",
+        message=f"Cannot listen on {_shown(*at)}: {(getattr(error, 'strerror', None) or str(error)).lower()}.",
+        fix="Choose another port, or end what uses it.",
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""`drift --accept` and `drift --restore`: what strayed goes into the files, or back to what was applied."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reconciler.changes.events import Finished
+from reconciler.cli.account.applying import Manner, Run
+from reconciler.cli.account.planning import Made
+from reconciler.cli.shared import exits
+from reconciler.cli.shared.common import Format
+from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.documents.read.files import Tree
+from reconciler.journeys.drift.accept import accept
+from reconciler.journeys.drift.accepted import accepted_json, accepted_text
+from reconciler.journeys.drift.drift import Standing
+from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.drift.restore import restore
+from reconciler.journeys.drift.text import drift_text
+from reconciler.journeys.files_and_account import both
+from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.report.codec.outcome_json import outcome_json
+from reconciler.report.words.commands import Commands
+from reconciler.report.words.diagnostics import report
+from reconciler.report.words.paper import Paper
+from reconciler.server.connect.options import ConnectOptions
+
+
+def accepting(
+    found: Looked, paths: Sequence[Path], options: PlanOptions, *, look: Paper, arguments: str, as_json: bool
+) -> int:
+    """0: all of it is in the files now; 3: something is left that no file can take; 1: a file could not be edited."""
+    made = accept(found, paths, options)
+    if as_json:
+        left = made.left.drift
+        say(accepted_json(made.written, replace(left, diagnostics=(*left.diagnostics, *made.refused))))
+    else:
+        say(accepted_text(made.written, made.left.drift, look, arguments=arguments))
+    if made.refused:
+        tell(report(made.refused, paper()))
+    return exits.FAILED if made.refused else made.left.drift.exit_code
+
+
+def restoring(
+    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree,
+    commands: Commands,
+) -> int:  # fmt: skip
+    return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree, commands))
+
+
+async def _restored(
+    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree,
+    commands: Commands,
+) -> int:  # fmt: skip
+    """As an apply: shown, asked about, carried out. What is not ours to put back stays drift."""
+    began = time.monotonic()
+    async with both(paths, connecting, tree) as here:
+        found = looked(here.topology, here.snapshot, options)
+        theirs = [item for item in found.drift.drifted if item.standing is Standing.FOREIGN]
+        if found.drift.is_partial or len(theirs) == len(found.drift.drifted):
+            _say_nothing_done(found, manner, arguments)
+            return found.drift.exit_code
+        planned = await restore(found, here.js, options)
+        made = Made(
+            planned=planned, topology=here.topology, arguments=arguments, seconds=time.monotonic() - began,
+            commands=commands,
+        )  # fmt: skip
+        code = await Run(manner).offered(made, here.js)
+        return exits.DRIFT if code == exits.FINE and theirs else code
+
+
+def _say_nothing_done(found: Looked, manner: Manner, arguments: str) -> None:
+    drift = found.drift
+    if manner.format is Format.JSON:
+        say(outcome_json(Finished(), topology=drift.topology, exit_code=drift.exit_code))
+    else:
+        say(drift_text(drift, manner.paper, arguments=arguments, goes_on=True))

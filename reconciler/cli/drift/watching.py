@@ -1,0 +1,144 @@
+"""`reconciler drift --watch`: stays, tells what changes as soon as it does, and keeps metrics up to date."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconciler.cli.drift.exposing import page, write_file
+from reconciler.cli.shared import exits
+from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.journeys.drift.drift import Drift
+from reconciler.journeys.drift.metrics import Gauges, metrics_text
+from reconciler.journeys.drift.watch import Happening, Lost, Seen, Watch, Wrong
+from reconciler.journeys.drift.watch_text import Line, changes, line_json, line_text, wrong
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.units import show_duration
+from reconciler.report.words.diagnostics import report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlets:
+    """Where the metrics go."""
+
+    file: Path | None = None
+    listen: tuple[str, int] | None = None
+
+
+@dataclass(slots=True)
+class Teller:
+    """Says what is different, and keeps the metrics."""
+
+    as_json: bool
+    outlets: Outlets
+    watch: Watch | None = None
+    drift: Drift | None = None
+    gauges: Gauges = field(default_factory=lambda: Gauges(drift=None, up=False, looks=0))
+    looks: int = 0
+    is_lost: bool = False
+
+    def __call__(self, what: Happening) -> None:
+        """The metrics first: whoever hears of something finds it there."""
+        lines = [*self._lines(what)]
+        if isinstance(what, Seen):
+            self.drift, self.is_lost, self.looks = what.drift, False, self.looks + 1
+        self.is_lost = self.is_lost or isinstance(what, Lost)
+        self._measure(what)
+        for line in lines:
+            say((line_json if self.as_json else line_text)(line, time.time()))
+
+    def _lines(self, what: Happening) -> Iterator[Line]:
+        if isinstance(what, Wrong):
+            tell(report(what.diagnostics, paper()))
+            yield from self._wrong(what.diagnostics)
+        elif isinstance(what, Seen):
+            if self.is_lost:
+                yield Line("back", "connected again", {})
+            if self.drift is None or self.drift.diagnostics != what.drift.diagnostics:
+                tell(report(what.drift.diagnostics, paper()))
+            yield from changes(self.drift, what.drift)
+        elif not self.is_lost:
+            yield Line("lost", f"{what.why.rstrip('.')}; connecting again", {"why": what.why})
+
+    def _wrong(self, found: Sequence[Diagnostic]) -> Iterator[Line]:
+        """People read it where errors stand."""
+        if self.as_json:
+            yield wrong(found)
+
+    def ended(self, problem: CannotContinue) -> None:
+        """Not even the first look succeeded."""
+        for line in self._wrong(problem.diagnostics):
+            say(line_json(line, time.time()))
+
+    def _measure(self, what: Happening) -> None:
+        seen = what if isinstance(what, Seen) else None
+        self.gauges = Gauges(
+            drift=self.drift, up=not self.is_lost, looks=self.looks,
+            topology=self.watch.topology.name if self.watch and self.watch.topology else "",
+            at=time.time() if seen else self.gauges.at, seconds=seen.seconds if seen else self.gauges.seconds,
+            advisories=self.watch.advisories if self.watch else 0,
+            reconnects=self.watch.reconnects if self.watch else 0,
+        )  # fmt: skip
+        try:
+            self.write()
+        except CannotContinue as problem:  # a full disk must not end a watch
+            tell(report(problem.diagnostics, paper()))
+
+    def write(self) -> None:
+        if self.outlets.file:
+            write_file(self.outlets.file, self.page())
+
+    def page(self) -> str:
+        return metrics_text(self.gauges)
+
+
+def through(watch: Watch, teller: Teller) -> int:
+    """Until somebody ends it: 130 after Ctrl-C, as ever; 0 after SIGTERM, which is how services are stopped."""
+    teller.watch = watch
+    teller.write()  # whoever names a file that cannot be written is to hear it now
+    with ExitStack() as open_:
+        if teller.outlets.listen:
+            url = open_.enter_context(page(teller.outlets.listen, teller.page))
+            tell(f"Metrics are at {url}.\n")
+        tell(
+            f"Everything is looked at every {show_duration(round(watch.every * 1e9))}, and whenever something changes.\n"
+        )
+        try:
+            return asyncio.run(_run(watch))
+        except CannotContinue as problem:
+            teller.ended(problem)
+            raise
+
+
+async def _run(watch: Watch) -> int:
+    with _ending(watch.stop) as ended:
+        await watch.run()
+    return exits.INTERRUPTED if ended == [signal.SIGINT] else exits.FINE
+
+
+@contextlib.contextmanager
+def _ending(stop: asyncio.Event) -> Iterator[list[signal.Signals]]:
+    """The first signal ends it in good order, another one at once."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    came: list[signal.Signals] = []
+
+    def end(number: signal.Signals) -> None:
+        if came and task:
+            task.cancel()
+        came[:] = came or [number]
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end, number)
+    try:
+        with contextlib.suppress(asyncio.CancelledError):
+            yield came
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,47 @@
+"""`reconciler import`: files of other tools, as a topology. Asks no server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.screen import emit, paper, tell
+from reconciler.cli.shared.writing import Overwrite, write
+from reconciler.journeys.export.importing import imported
+from reconciler.report.words.diagnostics import report
+from reconciler.report.words.values import counted
+
+app = common.app()
+
+
+@app.command(name="import")
+def import_(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="SOURCES...", help="Files and folders of other tools.", show_default=False)
+    ],
+    topology: Annotated[str, typer.Option("--topology", metavar="NAME", help="Name of the topology.")] = "imported",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file, instead of stdout.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> int:
+    """Write a topology from files of the `nats` CLI, of Terraform's JetStream provider, or of NACK.
+
+    Read are `nats stream info --json` and `nats consumer info --json`, backups (backup.json), a terraform.tfstate of
+    version 4, and manifests of jetstream.nats.io/v1beta2. What cannot be carried over is named with its place.
+    """
+    common.never(
+        (overwrite and output is None, "--overwrite is about a file; name it with --output, or leave it out."),
+    )
+    found = imported(sources, topology)
+    if output is None:
+        emit(found.text)
+    else:
+        write({output: found.text}, overwrite=overwrite)
+        tell(f"Wrote {counted(found.count, 'resource')} to {output}. Next: reconciler validate {output}\n")
+    tell(report(found.problems, paper(sys.stderr)))
+    return exits.FAILED if any(one.is_error for one in found.problems) else exits.FINE

@@ -1,0 +1,91 @@
+"""`reconciler upgrade-check`: what another nats-server version would make of an account, or of files. Changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.sharing import takes
+from reconciler.journeys.upgrade.check import Checked, check_account, check_files
+from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
+from reconciler.model.wire import Version
+from reconciler.report.words import diagnostics
+from reconciler.report.words.paper import Paper
+from reconciler.server.connect.session import session
+
+app = common.app()
+NEWEST_PATCH = 999
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command(name="upgrade-check")
+@takes(connection)
+@takes(values)
+def upgrade_check(
+    connection: Connection,
+    values: Values,
+    server_version: Annotated[
+        str, typer.Option("--server-version", metavar="VERSION", help="The nats-server to come, for example 2.14.6.")
+    ],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATHS...]", help="Files alone, without a server.", show_default=False),
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
+    verbose: common.Verbose = False,
+    no_color: common.NoColor = False,
+) -> int:
+    """Say what another server version would lose, refuse or rewrite of everything live, or of files."""
+    after = _version(server_version)
+    values.need(paths)
+    found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
+    if found.diagnostics:
+        tell(diagnostics.report(found.diagnostics))
+    say(_json(found) if format_ is Format.JSON else _text(found, paths, paper(verbose=verbose, no_color=no_color)))
+    return _code(found)
+
+
+async def _account(connection: Connection, after: Version) -> Checked:
+    async with session(connection.options()) as js:
+        return await check_account(js, after)
+
+
+def _version(text: str) -> Version:
+    """A minor stands for the newest of its patches: nobody upgrades to the oldest."""
+    try:
+        parsed = Version.parse(text)
+        return parsed if text.count(".") > 1 else parsed._replace(patch=NEWEST_PATCH)
+    except ValueError as error:
+        raise common.Misused(f"--server-version: {error}.") from None
+
+
+def _text(found: Checked, paths: list[Path] | None, paper: Paper) -> str:
+    place = " ".join(map(str, paths)) if paths else "account"
+    title = head(found.before, found.after, found.read, place)
+    return upgrade_text(
+        title, found.findings, found.news, found.after, paper, of_files=bool(paths), unknown=found.unknown
+    )
+
+
+def _json(found: Checked) -> str:
+    return upgrade_json(
+        found.findings, found.news, found.before, found.after, read=dict(found.read), unknown=dict(found.unknown)
+    )
+
+
+def _code(found: Checked) -> int:
+    if found.unknown:
+        return exits.FAILED
+    return exits.REFUSED if any(one.fate.hurts for one in found.findings) else exits.FINE

@@ -1,0 +1,98 @@
+"""`reconciler demo --fleet`: the fleet commands themselves, on servers with accounts that live as long as the story."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from reconciler.cli.shared import exits
+from reconciler.cli.shared.screen import paper, say
+from reconciler.fleet import demo as story
+from reconciler.fleet.accounts.fleet_file import load_fleet
+from reconciler.fleet.accounts.targets import Fleet
+from reconciler.journeys.demo import example
+from reconciler.report.words.values import counted
+from reconciler.testbed import binary
+from reconciler.testbed.node import Node
+
+SKEW = (
+    "skew",
+    "--stream",
+    "ORDERS",
+    "--filter",
+    "orders.*.*",
+    "--partitions",
+    "6,12",
+    "--members",
+    "3,4",
+    "--target",
+    "eu-1",
+)
+
+
+def play(page: Path) -> int:
+    """`page`: where the report is written."""
+    page = page.absolute()
+    with _shops() as (nodes, fleet):
+        where = f"{counted(len(fleet.targets), 'account')} on {counted(len(nodes), 'nats-server')} of their own"
+        say(f"{where}; the files are examples/fleet.\n")
+        targets = {one.name: one for one in fleet.targets}
+        codes = [_told("What would be made on each of them? This needs no Spark.", "plan")]
+        _heading("Make it so, on all of them.")
+        asyncio.run(story.apply_to_all(fleet.targets))
+        say(f"{counted(len(targets), 'account')} applied, as `reconciler apply` does it for one.\n")
+        for number, day in enumerate(story.DAYS, 1):
+            _heading(day.told)
+            asyncio.run(story.live(day, targets, number))
+            if number == len(story.DAYS):
+                nodes[story.LOST.partition("-")[0]].kill()
+            codes.append(
+                _told(f"Night {number}: what strayed?", "drift", "--run", f"night-{number}", expected=_nightly(number))
+            )
+        codes.append(_told("How would the customers fall on partitions and members?", *SKEW))
+        codes.append(_told("What did the servers tell about acknowledgements, and about who changed what?", "events"))
+        codes.append(_told("All of it, on one page.", "report", "--report", f"html={page}", expected=exits.DRIFT))
+    say(f"\nThe servers are gone with everything on them. The page is {page}\n")
+    return exits.FINE if all(codes) else exits.FAILED
+
+
+def _nightly(number: int) -> int:
+    return exits.FINE if number == 1 else exits.DRIFT
+
+
+@contextmanager
+def _shops() -> Iterator[tuple[Mapping[str, Node], Fleet]]:
+    """Servers, and a folder that is the current one for a while: with the topology and a fleet.yaml that names them."""
+    home, program = Path.cwd(), binary.find(os.environ)
+    with tempfile.TemporaryDirectory(prefix="reconciler-fleet-", ignore_cleanup_errors=True) as name:
+        nodes = story.servers(program)
+        os.environ[story.VARIABLE] = story.PASSWORD
+        os.chdir(name)
+        try:
+            Path("shop.yaml").write_text((example("fleet") / "shop.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+            Path("fleet.yaml").write_text(story.fleet_yaml(nodes), encoding="utf-8")
+            yield nodes, load_fleet(Path("fleet.yaml"))
+        finally:
+            os.chdir(home)
+            for node in nodes.values():
+                node.close()
+
+
+def _told(heading: str, *command: str, expected: int = exits.FINE) -> bool:
+    """Whether it ended as the story has it."""
+    from reconciler.cli.run import run  # noqa: PLC0415 - it knows all commands, this one too
+
+    _heading(heading)
+    line: Sequence[str] = ("fleet", command[0], "fleet.yaml", *command[1:])
+    say(paper().paint(f"$ reconciler {' '.join(line)}", "head") + "\n")
+    ended = run(line)
+    say(paper().paint(f"exit {ended}", "quiet") + "\n")
+    return ended == expected
+
+
+def _heading(text: str) -> None:
+    say("\n" + paper().paint(f"── {text}", "head") + "\n\n")

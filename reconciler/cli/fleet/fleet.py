@@ -1,0 +1,104 @@
+"""`reconciler fleet`: many accounts at once, every night, with history. Nothing here writes to an account."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconciler.cli.fleet import plan as fleet_plan
+from reconciler.cli.fleet import questions as fleet_questions
+from reconciler.cli.fleet.options import As, Format, On, Which, on, which
+from reconciler.cli.fleet.telling import Work, run
+from reconciler.cli.shared import common
+from reconciler.cli.shared.reporting import Reports, reports
+from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.sharing import takes
+from reconciler.fleet.report.found import Found
+
+if TYPE_CHECKING:
+    from reconciler.fleet.runs.look import Look
+
+app = common.app(no_args_is_help=True)
+app.add_typer(fleet_plan.app)
+
+
+@app.callback()
+def fleet() -> None:
+    """Many accounts at once: what each holds, what strayed, how it developed. Tables are kept between runs."""
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def snapshot(
+    which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False
+) -> int:
+    """Read what every target holds, and keep it as this run's."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.snapshot"))
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def drift(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+    """Show what is live and no longer as it was applied, on every target: exit 3. Looks at them, and keeps this run."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def history(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+    """Show how drift came and went over the runs that are kept, how long repairs took, and what will be full when."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.history"))
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def outliers(
+    which: Which,
+    on: On,
+    reports: Reports,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            metavar="LABEL",
+            help="Targets with the same value of this label are peers. Repeatable. Default: all labels.",
+        ),
+    ] = None,
+    format_: As = Format.TEXT,
+    no_color: common.NoColor = False,
+) -> int:
+    """Show what is otherwise than at most targets with the same labels, whether declared or not."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.unlike", by=tuple(by or ())))
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def report(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+    """Show all that is kept on one page: try --report html=fleet.html. Asks no target."""
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
+
+
+def _work(name: str, **said: Any) -> Work:
+    """What does it, imported when Spark runs: pyspark is for these commands alone."""
+    module, _, function = name.partition(".")
+
+    def work(look: Look) -> Found:
+        found: Found = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(look, **said)
+        return found
+
+    return work
+
+
+app.add_typer(fleet_questions.app)

@@ -1,0 +1,156 @@
+"""What fleet commands have in common: the file, which targets, where tables are kept, which Spark, and how to tell it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
+
+import typer
+
+from reconciler.cli.shared import common
+from reconciler.cli.shared.screen import Progress, tell
+
+if TYPE_CHECKING:
+    from reconciler.fleet.accounts.targets import Fleet
+    from reconciler.fleet.runs.look import Look
+
+STORE = "fleet-data"
+"""Beside fleet.yaml, with a folder for each fleet's name, unless somebody says where."""
+
+
+class Format(StrEnum):
+    """What a report about a fleet can be told in."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+As = Annotated[Format, typer.Option("--format", help="For people, for tools, for a comment, for a browser.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FLEET.yaml", help="The accounts, and what each is to hold.", show_default=False)
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Which:
+    """The fleet, or part of it."""
+
+    file: Path
+    patterns: tuple[str, ...] = ()
+
+    def fleet(self) -> Fleet:
+        from reconciler.fleet.accounts.fleet_file import load_fleet  # noqa: PLC0415 - `--help` needs none of it
+
+        whole = load_fleet(self.file)
+        fits = {one.name: self._fits(one.name, one.labels) for one in whole.targets}
+        chosen, others = (tuple(one for one in whole.targets if fits[one.name] is wanted) for wanted in (True, False))
+        if not chosen:
+            raise common.Misused(
+                f"--target {' '.join(self.patterns)}: no target of {self.file} has that name or label."
+            )
+        return replace(whole, targets=chosen, others=others)
+
+    def _fits(self, name: str, labels: dict[str, str] | object) -> bool:
+        if not self.patterns:
+            return True
+        known = labels if isinstance(labels, dict) else {}
+        said = [name, *(f"{key}={value}" for key, value in known.items())]
+        return any(fnmatchcase(one, pattern) for one in said for pattern in self.patterns)
+
+    def arguments(self) -> str:
+        """What a next command line repeats."""
+        return shlex.join([str(self.file), *(part for one in self.patterns for part in ("--target", one))])
+
+
+def which(
+    file: File,
+    target: Annotated[
+        list[str] | None,
+        typer.Option("--target", metavar="PATTERN", help="Only these targets, by name (eu-*) or label (env=prod)."),
+    ] = None,
+) -> Which:
+    return Which(file=file, patterns=tuple(target or ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class On:
+    """Which Spark, which tables, which run of them."""
+
+    master: str | None
+    store: str | None
+    run: str | None
+
+    def arguments(self) -> list[str]:
+        """What a next command line repeats: the same tables, by the same Spark."""
+        pairs = (("--store", self.store), ("--master", self.master))
+        return [part for name, value in pairs if value for part in (name, value)]
+
+    def look(self, which: Which, fleet: Fleet | None = None) -> Look:
+        """Everything a command works with; takes the time a JVM needs to start."""
+        fleet, say = fleet or which.fleet(), Saying()
+        from reconciler.fleet.runs.look import Look  # noqa: PLC0415
+        from reconciler.fleet.session import session  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.tables.store import store  # noqa: PLC0415
+
+        began, today = time.monotonic(), datetime.now(UTC).date()
+        spark = session(self.master, say=say)
+        where = self.store or str(which.file.parent / STORE / folder_of(fleet.name))
+        return Look(
+            spark=spark, fleet=fleet, store=store(spark, where), run=self.run or today.isoformat(), day=today, say=say,
+            is_named=self.run is not None, began=began,
+        )  # fmt: skip
+
+
+def folder_of(fleet: str) -> str:
+    """A name may hold anything; a folder's begins with a letter or a digit, and holds nothing that is more than a name."""
+    return re.sub("^[^A-Za-z0-9%]", lambda first: f"%{ord(first[0]):02X}", quote(fleet, safe=""))
+
+
+def on(
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="Spark's master; left out: this machine, all cores.")
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="WHERE",
+            help="Folder of the tables, or table:CATALOG.SCHEMA. [fleet-data/NAME OF THE FLEET beside FLEET.yaml]",
+        ),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="NAME", help="Name of this look; said again, it is replaced. [today, UTC]"),
+    ] = None,
+) -> On:
+    return On(master=master, store=store, run=run)
+
+
+class Saying:
+    """What takes its time: a line on stderr, written over where somebody watches."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+
+    def __call__(self, text: str) -> None:
+        if self._progress.is_watched:
+            self._progress.show(text)
+        else:
+            tell(f"{text}\n")
+
+    def often(self, text: str) -> None:
+        """What is told again and again, and of no use in a log."""
+        self._progress.show(text)
+
+    def clear(self) -> None:
+        self._progress.clear()

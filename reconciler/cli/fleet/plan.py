@@ -1,0 +1,100 @@
+"""`reconciler fleet plan`: a plan for every target, several at a time. The one fleet command that needs no Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconciler.cli.fleet.options import As, Format, Saying, Which, which
+from reconciler.cli.fleet.telling import check, document_of, say
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.reporting import Reports, reports
+from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.sharing import takes
+from reconciler.fleet.report.plans import TargetPlan, plans_json, plans_report
+from reconciler.report.words.values import counted
+
+if TYPE_CHECKING:
+    from reconciler.fleet.accounts.targets import Fleet, Target
+
+app = common.app()
+
+
+@app.command()
+@takes(which)
+@takes(reports)
+def plan(
+    which: Which,
+    reports: Reports,
+    only: common.Only = None,
+    exclude: common.Exclude = None,
+    allow: common.Allow = None,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, max=64, help="So many targets side by side.")] = 8,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
+    format_: As = Format.TEXT,
+    no_color: common.NoColor = False,
+) -> int:
+    """Plan every target's topology, several at a time. Changes nothing, needs no Spark; each is applied by itself."""
+    from reconciler.fleet.plan import plans  # noqa: PLC0415 - `--help` needs none of it
+    from reconciler.journeys.plan.plan import PlanOptions  # noqa: PLC0415
+
+    check(reports)
+    options = PlanOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.consents(allow))
+    chosen, saying, began = which.fleet(), Saying(), time.monotonic()
+    of = counted(sum(bool(one.topology) for one in chosen.targets), "target")
+    saying.often(f"Planning {of} …")
+    try:
+        made = asyncio.run(
+            plans(chosen.targets, options, at_once, lambda done: saying.often(f"Planned {done} of {of} …"))
+        )
+    finally:
+        saying.clear()
+    name, seconds, look = chosen.name, time.monotonic() - began, paper(no_color=no_color)
+    asked = [("--only", only), ("--exclude", exclude), ("--allow", allow)]
+    following = tuple(_following(chosen, made, [(option, one) for option, said in asked for one in said or ()]))
+    say(
+        reports, format_,
+        document_of("plan", name, lambda: plans_report(name, made, seconds, following), lambda: plans_json(name, made), look),
+    )  # fmt: skip
+    return _code(made, pending=exit_code)
+
+
+def _following(fleet: Fleet, made: Iterable[TargetPlan], asked: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """How one of them is applied: each by itself, by somebody who looks; `asked`: which part of it, and with what consent."""
+    ready = {one.target for one in made if one.plan and one.plan.exit_code == exits.FINE and not one.plan.is_empty}
+    first = next((one for one in fleet.targets if one.name in ready), None)
+    if first:
+        yield f"Each is applied by itself, for example {first.name}: `reconciler apply {_arguments(first, asked)}`{_secret(first)}"
+
+
+def _arguments(target: Target, asked: Sequence[tuple[str, str]]) -> str:
+    """Never a password or a token: they are said in NATS_PASSWORD and NATS_TOKEN, which `_secret` reminds of."""
+    said = target.settings
+    options: list[tuple[str, str | None]] = [("--value", f"{name}={value}") for name, value in target.values.items()]
+    options += [*asked]
+    options += [("--context", said.context), ("--server", said.url), ("--creds", said.creds), ("--nkey", said.nkey)]
+    options += [("--user", said.user), ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix)]
+    options += [("--tlscert", said.cert), ("--tlskey", said.key), ("--tlsca", said.ca)]
+    options += [("--inbox-prefix", said.inbox_prefix), ("--timeout", said.timeout)]
+    parts = [*map(str, target.topology), *(part for name, value in options if value for part in (name, value))]
+    flags = [("--no-context", said.no_context), ("--tlsfirst", said.tls_first)]
+    return shlex.join([*parts, *(name for name, is_said in flags if is_said)])
+
+
+def _secret(target: Target) -> str:
+    said = {"NATS_PASSWORD": target.settings.password, "NATS_TOKEN": target.settings.token}
+    wanted = " and ".join(name for name, value in said.items() if value)
+    return f" (with {wanted} set)" if wanted else ""
+
+
+def _code(made: Iterable[TargetPlan], *, pending: bool) -> int:
+    """What could not be planned goes before what is refused, as for one target."""
+    codes = {one.plan.exit_code if one.plan else exits.FAILED for one in made}
+    if worst := next((code for code in (exits.FAILED, exits.REFUSED) if code in codes), None):
+        return worst
+    return exits.PENDING if pending and any(one.plan and not one.plan.is_empty for one in made) else exits.FINE

@@ -1,0 +1,108 @@
+"""`reconciler fleet skew` and `fleet events`: what takes more data than one account's plan looks at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconciler.cli.fleet.options import As, Format, On, Which, on, which
+from reconciler.cli.fleet.telling import run
+from reconciler.cli.shared import common
+from reconciler.cli.shared.reporting import Reports, reports
+from reconciler.cli.shared.screen import paper
+from reconciler.cli.shared.sharing import takes
+from reconciler.fleet.report.found import Found
+
+if TYPE_CHECKING:
+    from reconciler.fleet.runs.look import Look
+
+app = common.app()
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def skew(
+    which: Which,
+    on: On,
+    reports: Reports,
+    stream: Annotated[str, typer.Option("--stream", metavar="NAME", help="The stream whose subjects are the keys.")],
+    filters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="FILTER",
+            show_default=False,
+            help="Candidate: 'orders.*.*' for every set of its `*`, 'orders.*.* by 2' for one, `;` between several filters of "
+            "a group. [the whole subject]",
+        ),
+    ] = None,
+    partitions: Annotated[
+        str, typer.Option("--partitions", metavar="N,…", help="How many, several to compare.")
+    ] = "6,12,24",
+    members: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--members",
+            metavar="N,… | NAME,…",
+            help="How many, or their names, in the order they follow one another. [3,4]",
+        ),
+    ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option("--keys", metavar="FILE", help="Keys from Parquet or CSV with a column `subject` instead."),
+    ] = None,
+    format_: As = Format.TEXT,
+    no_color: common.NoColor = False,
+) -> int:
+    """How evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
+    from reconciler.fleet.skew.asked import Unclear, candidates  # noqa: PLC0415
+
+    try:
+        asked = candidates(filters or [">"], _numbers("--partitions", partitions, least=1), members or ["3,4"])
+    except Unclear as unclear:
+        raise common.Misused(f"{unclear}.") from None
+
+    def work(look: Look) -> Found:
+        from reconciler.fleet.runs.skew import Keys, skew  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return skew(look, Keys(stream=stream, file=keys), asked)
+
+    return run(which, on, reports, format_, paper(no_color=no_color), work)
+
+
+def _numbers(option: str, said: str, *, least: int) -> tuple[int, ...]:
+    try:
+        numbers = tuple(map(int, said.split(",")))
+    except ValueError:
+        numbers = (least - 1,)
+    if min(numbers) < least:
+        raise common.Misused(f"{option} {said}: write numbers from {least} on, with commas between, for example 6,12.")
+    return numbers
+
+
+@app.command()
+@takes(which)
+@takes(on)
+@takes(reports)
+def events(
+    which: Which,
+    on: On,
+    reports: Reports,
+    stream: Annotated[
+        str | None,
+        typer.Option("--stream", metavar="NAME", help="The stream that captures them. [every one that does]"),
+    ] = None,
+    format_: As = Format.TEXT,
+    no_color: common.NoColor = False,
+) -> int:
+    """Pins that change hands, acknowledgements that take long, and who changed what, as the servers told it."""
+
+    def work(look: Look) -> Found:
+        from reconciler.fleet.runs.events import told  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        return told(look, stream)
+
+    return run(which, on, reports, format_, paper(no_color=no_color), work)

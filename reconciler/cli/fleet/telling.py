@@ -1,0 +1,89 @@
+"""Runs one fleet command on Spark and tells what it found, in one of the formats there are, with the right exit code."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reconciler.cli.fleet.options import Format, On, Which
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.reporting import Format as AnyFormat
+from reconciler.cli.shared.reporting import Reports, document
+from reconciler.fleet.report import html, markdown, text
+from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.json import render as as_json
+from reconciler.fleet.report.pieces import Report
+from reconciler.fleet.report.report import report_of
+from reconciler.report.document.document import Document
+from reconciler.report.words.paper import Paper
+
+if TYPE_CHECKING:
+    from reconciler.fleet.runs.look import Look
+
+Work = Callable[["Look"], Found]
+
+
+def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, work: Work) -> int:
+    check(reports)
+    look = on.look(which)
+    from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+    try:
+        with reasons(), look.store.alone():
+            found = work(look)
+    finally:
+        look.say.clear()
+    found = replace(found, following=(*found.following, *following(found, which, on)))
+    say(
+        reports,
+        format_,
+        document_of(found.command, found.fleet, lambda: report_of(found), lambda: as_json(found), paper),
+    )
+    return code(found)
+
+
+def following(found: Found, which: Which, on: On) -> Iterator[str]:
+    """What to run next."""
+    if found.drifted_by_target:
+        yield f"What an apply would do about it: `reconciler fleet plan {which.arguments()}`"
+    if found.command in ("drift", "snapshot"):
+        line = shlex.join(
+            ["reconciler", "fleet", "report", str(which.file), *on.arguments(), "--report", "html=fleet.html"]
+        )
+        yield f"All that is kept, as a page: `{line}`"
+
+
+def code(found: Found) -> int:
+    """Drift goes before what could not be read, which has a row of its own and is named in the report. A snapshot has done
+    its work when it says what it could not read, unless that is everything."""
+    if found.drifted_by_target:
+        return exits.DRIFT
+    if found.targets and len(found.unread) == len(found.targets):
+        return exits.FAILED
+    asks_all = found.command in ("drift", "skew")
+    return exits.FAILED if asks_all and (found.unread or found.unknown) else exits.FINE
+
+
+def document_of(
+    command: str, fleet: str, report: Callable[[], Report], data: Callable[[], str], paper: Paper
+) -> Document:
+    """In the four formats there are; what nobody asks for is not made."""
+    own = {
+        "text": lambda one: text.render(report(), one.paper),
+        "json": lambda _: data(),
+        "markdown": lambda _: markdown.render(report()),
+        "html": lambda _: html.render(report()),
+    }
+    return document(command=f"fleet {command}", topology=fleet, paper=paper, own=own)
+
+
+def say(reports: Reports, format_: Format, told: Document) -> None:
+    reports.say(AnyFormat(format_), told)
+
+
+def check(reports: Reports) -> None:
+    """Fleets are told in fewer formats than plans."""
+    if wrong := [name for name, _ in reports.wanted if name not in [*Format]]:
+        raise common.Misused(f"--report {wrong[0]}: a fleet is told as {', '.join(Format)}.")

@@ -1,0 +1,1 @@
+"""Commands about partitioned consumer groups."""

@@ -1,0 +1,169 @@
+"""`reconciler groups plan-members` and `migrate`: other members, looked at before a file is edited; records in today's form."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.screen import paper, say, tell
+from reconciler.cli.shared.sharing import takes
+from reconciler.documents.read.files import Tree
+from reconciler.journeys.files_and_account import both
+from reconciler.journeys.groups.members import Preview, preview, preview_offline, write
+from reconciler.journeys.groups.members_text import members_data, members_text
+from reconciler.journeys.groups.migrate import described, migrate, migrations
+from reconciler.journeys.groups.migration_text import migrations_text
+from reconciler.journeys.plan.files import read
+from reconciler.kinds.groups.membership import Wish
+from reconciler.report.codec.json import json_text
+from reconciler.report.words.values import counted
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+
+app = common.app()
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command(name="plan-members")
+@takes(connection)
+@takes(values)
+def plan_members(
+    connection: Connection,
+    values: Values,
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")],
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATHS...", help="Files that declare it; left out: as it is live.")
+    ] = None,
+    add: Annotated[
+        list[str] | None, typer.Option("--add", metavar="NAME", help="Members that join, a,b or repeated.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option("--drop", metavar="NAME", help="Members that leave.")] = None,
+    exactly: Annotated[list[str] | None, typer.Option("--set", metavar="NAMES", help="All members, a,b,c.")] = None,
+    mapped: Annotated[
+        bool | None,
+        typer.Option("--mappings/--members", help="Say who owns what so that least moves, or plain members. [as now]"),
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="From the files alone: as if the group lived as declared; asks no server.")
+    ] = False,
+    write_: Annotated[bool, typer.Option("--write", help="Edit the file; comments and layout stay.")] = False,
+    format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
+) -> int:
+    """What would move with other members: partitions, what is queued on them, what is delivered again. Sends nothing."""
+    wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
+    _check(wish, write=write_, offline=offline, paths=paths, values=values)
+    made: list[Preview] = []
+    asyncio.run(_look(made, group, wish, paths or (), values.tree(), None if offline else connection.options()))
+    _show(made[0], format_, offline=offline)
+    if write_:
+        place = write(made[0])
+        tell(f"Wrote {place}. Next: reconciler plan {connection.arguments(*map(str, paths or ()))}\n")
+    change = made[0].change
+    return exits.REFUSED if change and change.is_blocked else exits.FINE
+
+
+def _names(said: list[str] | None) -> Sequence[str]:
+    return [name.strip() for one in said or () for name in one.split(",") if name.strip()]
+
+
+def _check(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, values: Values) -> None:
+    values.need(paths)
+    if wish.exactly and (wish.add or wish.drop):
+        raise common.Misused("--set says all members; leave out --add and --drop.")
+    if not (wish.exactly or wish.add or wish.drop or wish.mapped is not None):
+        raise common.Misused("Say what shall be different: --add, --drop, --set, --mappings or --members.")
+    if write and values.given:
+        raise common.Misused(
+            "--write edits files, and these are filled with other values elsewhere; edit them by hand."
+        )
+    if write and not paths:
+        raise common.Misused("--write edits the files that declare the group; name them.")
+    if offline and not paths:
+        raise common.Misused("--offline looks at the files that declare the group; name them.")
+
+
+async def _look(
+    into: list[Preview], group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
+) -> None:
+    if options is None:
+        into.append(await preview_offline(read(paths, tree), group, wish))
+    elif paths:
+        async with both(paths, options, tree) as here:
+            into.append(await preview(here.js, here.snapshot, group, wish, here.topology))
+    else:
+        async with session(options) as js:
+            into.append(await preview(js, await observe(js), group, wish, None))
+
+
+def _show(made: Preview, format_: Format, *, offline: bool) -> None:
+    shown: dict[str, Any] = {
+        "address": str(made.address), "membership": made.membership, "moved": made.moved, "least": made.least,
+        "offline": offline,
+    }  # fmt: skip
+    if format_ is Format.JSON:
+        say(json_text(members_data(made.change, **shown)))
+    else:
+        say(members_text(made.change, paper(), **shown))
+
+
+@app.command(name="migrate")
+@takes(connection)
+def migrate_(
+    connection: Connection,
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern; left out: all.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    while_running: Annotated[
+        bool, typer.Option("--while-running", help="Also where instances run; they end when the record changes.")
+    ] = False,
+    format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
+) -> int:
+    """Write records of earlier versions anew in today's form: shows each before and after, and asks."""
+
+    async def through() -> int:
+        async with connection.open() as js:
+            return await _migrate(js, wanted or (), yes=yes, while_running=while_running, format_=format_)
+
+    return asyncio.run(through())
+
+
+async def _migrate(js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: Format) -> int:
+    found = await migrations(js, wanted, while_running=while_running)
+    shown = [described(one) for one in found]
+    say(json_text({"format": 1, "records": shown}) if format_ is Format.JSON else migrations_text(shown, paper()))
+    if any(one.obstacles for one in found):
+        tell("Nothing was changed. What is not refused can be migrated by name.\n")
+        return exits.REFUSED
+    if not found:
+        return exits.FINE
+    if not yes and not _confirmed(len(found)):
+        tell("Nothing was changed.\n")
+        return exits.FAILED
+    failed = [(one, why) for one in found if (why := await migrate(js, one))]
+    for one, why in failed:
+        tell(f"{one.group.address} was not written: {why}. Somebody may have changed it; look again.\n")
+    tell(f"Migrated {counted(len(found) - len(failed), 'record')}.\n")
+    return exits.FAILED if failed else exits.FINE
+
+
+def _confirmed(number: int) -> bool:
+    if not sys.stdin.isatty():
+        tell("There is no terminal to ask on; add --yes to migrate without being asked. ")
+        return False
+    return typer.confirm(f"\nMigrate {counted(number, 'record')}?", default=False, err=True)

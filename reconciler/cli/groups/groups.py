@@ -1,0 +1,178 @@
+"""`reconciler groups`: who works in partitioned consumer groups, where a key goes, what waits, and what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from reconciler.cli.groups import group_changes
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.screen import paper, say
+from reconciler.cli.shared.sharing import takes
+from reconciler.journeys.groups import groups as asking
+from reconciler.journeys.groups import text
+from reconciler.kinds.groups import data, doctor
+from reconciler.kinds.groups.places import Pattern
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.report.codec.json import diagnostic_data, json_text
+from reconciler.report.words.diagnostics import report
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import counted
+from reconciler.server.wire.api import JetStream
+
+app = common.app(no_args_is_help=True)
+app.add_typer(group_changes.app)
+
+T = TypeVar("T")
+Draw = Callable[[Sequence[data.Data], Paper], str]
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+As = Annotated[Format, typer.Option("--format", help="For people, or for tools.")]
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")]
+Groups = Annotated[
+    list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern; left out: all.")
+]
+
+
+@app.callback()
+def groups() -> None:
+    """Partitioned consumer groups: who works, where a key goes, what waits, what is wrong. Only step-down and migrate write."""
+
+
+@app.command(name="list")
+@takes(connection)
+def list_(connection: Connection, wanted: Groups = None, format_: As = Format.TEXT) -> int:
+    """Every group: its partitions, members, and what is queued."""
+    seen = _ask(connection, lambda js: asking.look(js, wanted or (), consumers=False))
+    _print([data.summary(group) for group in seen.groups], format_, text.groups_text, seen.unread)
+    return exits.FAILED if seen.unread else exits.FINE
+
+
+@app.command()
+@takes(connection)
+def show(connection: Connection, group: Group, format_: As = Format.TEXT) -> int:
+    """One group from all sides: record, queue, members and their clients, and what waits in each partition."""
+    found = _ask(connection, lambda js: asking.shown(js, [group]))
+    _print(found, format_, lambda groups, paper: "\n".join(text.group_text(one, paper) for one in groups))
+    return exits.FINE
+
+
+@app.command()
+@takes(connection)
+def active(connection: Connection, wanted: Groups = None, format_: As = Format.TEXT) -> int:
+    """Members with and without a client, and since when each client is pinned."""
+    seen = _ask(connection, lambda js: asking.look(js, wanted or ()))
+    _print([data.active(group) for group in seen.groups], format_, text.active_text, seen.unread)
+    return exits.FAILED if seen.unread else exits.FINE
+
+
+@app.command(name="step-down")
+@takes(connection)
+def step_down(
+    connection: Connection,
+    group: Group,
+    member: Annotated[str, typer.Argument(metavar="MEMBER", help="The member whose client gives way.")],
+) -> int:
+    """End the pin of a member's client, so that another instance of it may take over at once."""
+    told = _ask(connection, lambda js: asking.step_down(js, group, member))
+    was = f"client {told['was']} is no longer pinned" if "was" in told else "nobody was pinned"
+    say(f"{told['address']}: {was}; the next instance of {member} that pulls is served.\n")
+    return exits.FINE
+
+
+@app.command()
+@takes(connection)
+def where(
+    connection: Connection,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A subject, or the text of the tokens that decide.")],
+    wanted: Groups = None,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", min=1, metavar="N", help="Offline: how many.")
+    ] = None,
+    filter_: Annotated[
+        str | None, typer.Option("--filter", metavar="SUBJECT", help="Offline: which filter. [>]")
+    ] = None,
+    wildcard: Annotated[
+        list[int] | None, typer.Option("--wildcard", min=1, metavar="K", help="Offline: which `*` decide, in order.")
+    ] = None,
+    format_: As = Format.TEXT,
+) -> int:
+    """The partition of a key, and who works there. With --partitions it is computed without any server."""
+    common.never(
+        (partitions is None and (filter_ or wildcard),
+         "--filter and --wildcard compute a partition without any server; say with --partitions how many there are."),
+        (partitions is not None and wanted,
+         f"--partitions asks no server, so it knows no group; leave out {' '.join(wanted or ())}, or --partitions."),
+    )  # fmt: skip
+    if partitions is not None:
+        filter_ = filter_ or ">"
+        pattern = Pattern(filter=filter_, wildcards=_within(filter_, wildcard or []), partitions=partitions)
+        at = asking.offline(key, pattern)
+        found = [at] if at else []
+    else:
+        found = _ask(connection, lambda js: asking.places(js, key, wanted or ()))
+    if not found:
+        raise common.Misused(f"No filter here matches {key}; write a whole subject, or name a group as well.")
+    _print(found, format_, text.place_text)
+    return exits.FINE
+
+
+def _within(filter_: str, wildcards: Sequence[int]) -> tuple[int, ...]:
+    stars = filter_.split(".").count("*")
+    if beyond := [number for number in wildcards if number > stars]:
+        raise common.Misused(f"--wildcard {beyond[0]}: `{filter_}` has {stars or 'no'} `*`.")
+    return tuple(wildcards)
+
+
+@app.command()
+@takes(connection)
+def skew(connection: Connection, wanted: Groups = None, format_: As = Format.TEXT) -> int:
+    """How evenly keys and messages spread over partitions: in the queue, and in what the stream retains."""
+    _print(_ask(connection, lambda js: asking.spread(js, wanted or ())), format_, text.spread_text)
+    return exits.FINE
+
+
+@app.command(name="doctor")
+@takes(connection)
+def doctor_(
+    connection: Connection,
+    wanted: Groups = None,
+    format_: As = Format.TEXT,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when anything is wrong.")] = False,
+) -> int:
+    """What is wrong with groups, and what to do about each: records, queues, transforms, replicas, consumers."""
+    seen, findings = _ask(connection, lambda js: asking.examined(js, wanted or ()))
+    if format_ is Format.JSON:
+        say(json_text({"format": 1, "examined": len(seen.groups), "diagnostics": [*map(diagnostic_data, findings)]}))
+    else:
+        said = report(findings, paper()) if findings else "nothing found\n"
+        say(f"{said}{counted(len(seen.groups), 'group')} examined\n")
+    if any(one.code == "GR190" for one in findings):
+        return exits.FAILED
+    return exits.DRIFT if exit_code and doctor.is_sick(findings) else exits.FINE
+
+
+def _ask(connection: Connection, work: Callable[[JetStream], Awaitable[T]]) -> T:
+    async def asked() -> T:
+        async with connection.open() as js:
+            return await work(js)
+
+    return asyncio.run(asked())
+
+
+def _print(found: Sequence[data.Data], format_: Format, draw: Draw, unread: Sequence[Diagnostic] = ()) -> None:
+    if format_ is Format.JSON:
+        document: dict[str, Any] = {"format": 1, "groups": list(found)}
+        say(json_text(document | ({"diagnostics": [*map(diagnostic_data, unread)]} if unread else {})))
+    else:
+        say(draw(found, paper()) + report(unread, paper()))

@@ -1,0 +1,111 @@
+"""`reconciler demo`: the commands themselves, run one after the other on a throw-away server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.screen import paper, say
+from reconciler.journeys.demo import STORY, Scene, edited, example, publish, stage
+from reconciler.report.words.paper import Paper, Role
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.testbed import embedded
+
+app = common.app()
+
+PAUSE = 1.2
+"""Seconds between scenes, where somebody watches."""
+
+
+@app.command()
+def demo(
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Many accounts instead: three nights of drift, on Spark, with the report.")
+    ] = False,
+    page: Annotated[
+        Path, typer.Option("--page", metavar="FILE.html", help="With --fleet: where its report is written.")
+    ] = Path("fleet-report.html"),
+    no_color: common.NoColor = False,
+) -> int:
+    """Watch the main job on a throw-away server: plan, apply, scale a group, and a refusal with its way out."""
+    if no_color:
+        os.environ["NO_COLOR"] = "1"  # the commands of the story look there too
+    if fleet:
+        from reconciler.cli.fleet.demo import play  # noqa: PLC0415 - who watches the other story needs none of it
+
+        return play(page)
+    with _theatre() as folder:
+        running = embedded.attach(folder)
+        say(f"A nats-server of its own runs at {running.url}; the files are examples/orders.\n")
+        failed = [
+            scene for number, scene in enumerate(STORY, 1) if not _played(number, scene, folder, running, paper())
+        ]
+    said = shlex.join((*_called(), "plan", _from_here(example("orders")), "--dev"))
+    say(f"\nThe server is gone with everything on it. Your turn: {said}\n")
+    return exits.FAILED if failed else exits.FINE
+
+
+def _called() -> tuple[str, ...]:
+    """As this program can be run here: an environment that nobody activated is not on the PATH."""
+    if shutil.which("reconciler"):
+        return ("reconciler",)
+    python = Path(sys.executable)
+    beside = python.with_name("reconciler")
+    return (_from_here(beside),) if beside.is_file() else (_from_here(python), "-m", "reconciler")
+
+
+def _from_here(path: Path) -> str:
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+@contextlib.contextmanager
+def _theatre() -> Iterator[Path]:
+    """A folder that is the current one for a while, without its server and its data afterwards."""
+    home = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="reconciler-demo-") as name:
+        folder = Path(name)
+        stage(folder)
+        os.chdir(folder)
+        try:
+            yield folder
+        finally:
+            os.chdir(home)
+            embedded.stop(folder)
+
+
+def _played(number: int, scene: Scene, folder: Path, running: embedded.Dev, paper: Paper) -> bool:
+    if sys.stdout.isatty() and number > 1:
+        time.sleep(PAUSE)
+    say("\n" + paper.paint(f"── {number}. {scene.heading}", "head") + "\n\n")
+    if scene.orders:
+        asyncio.run(publish(ConnectOptions.to(running.url), scene.orders))
+    for line in edited(folder, scene):
+        say(f"  {_painted(line, paper)}\n")
+    say("\n" if scene.edit else "")
+    say(paper.paint(f"$ reconciler {' '.join(scene.command)}", "head") + "\n")
+    code = _run(scene)
+    say(paper.paint(f"exit {code}", "quiet") + "\n")
+    return code == scene.expected
+
+
+def _run(scene: Scene) -> int:
+    from reconciler.cli.run import run  # noqa: PLC0415 - it knows all commands, this one too
+
+    return run(scene.command)
+
+
+def _painted(line: str, paper: Paper) -> str:
+    roles: dict[str, Role] = {"+": "create", "-": "delete"}
+    return paper.paint(line, roles.get(line[:1], "quiet"))

@@ -1,0 +1,68 @@
+"""`reconciler dev`: this folder's own nats-server, which `--dev` attaches to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.screen import say
+from reconciler.testbed import embedded
+
+app = common.app(invoke_without_command=True)
+
+
+@app.callback()
+def dev(ctx: typer.Context) -> int:
+    """This folder's own embedded server: started if it does not run, and left running with its data.
+
+    It listens on 127.0.0.1 only, on a free port, and keeps its data under .reconciler/ in this folder.
+    """
+    if ctx.invoked_subcommand is None:
+        running = embedded.attach(Path.cwd())
+        say(f"{_described(running, 'started' if running.started else 'running')}Stop it: reconciler dev stop\n")
+    return exits.FINE
+
+
+@app.command()
+def start() -> int:
+    """Start it if it does not run."""
+    running = embedded.attach(Path.cwd())
+    say(_described(running, "started" if running.started else "running"))
+    return exits.FINE
+
+
+@app.command()
+def status() -> int:
+    """Say whether it runs, without starting it; exit 1 if it does not."""
+    running = embedded.status(Path.cwd())
+    if running is None:
+        say("No embedded server runs for this folder. Start it: reconciler dev\n")
+        return exits.FAILED
+    say(_described(running, "running"))
+    return exits.FINE
+
+
+@app.command()
+def stop() -> int:
+    """End it cleanly; its data stays."""
+    say("Stopped; its data stays.\n" if embedded.stop(Path.cwd()) else "It was not running.\n")
+    return exits.FINE
+
+
+@app.command()
+def wipe(yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> int:
+    """End it and remove everything it stored."""
+    if not yes and not sys.stdin.isatty():
+        raise common.Misused("There is no terminal to ask on; add --yes to remove the data without being asked.")
+    if not yes and not typer.confirm(f"Remove all data of the embedded server of {Path.cwd()}?", err=True):
+        return exits.FAILED
+    say("Removed.\n" if embedded.wipe(Path.cwd()) else "There was nothing to remove.\n")
+    return exits.FINE
+
+
+def _described(running: embedded.Dev, state: str) -> str:
+    return f"{state}: {running.url} (pid {running.pid}, log {running.log})\nWith the nats CLI: nats -s {running.url} stream ls\n"

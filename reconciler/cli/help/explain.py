@@ -1,0 +1,70 @@
+"""`reconciler explain`: what a code means, why the server cares, what to do instead."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from reconciler.changes.rule import Rule
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.screen import emit, paper, say
+from reconciler.kinds import REGISTRY
+from reconciler.model.pages import PAGES, page
+from reconciler.report.words.reference import book, other_page_text, page_text
+
+app = common.app()
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+
+@app.command()
+def explain(
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="ST101, or a name such as storage-change; left out: all codes.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
+    format_: Annotated[Format, typer.Option("--format", help="Markdown is for --all.")] = Format.TEXT,
+) -> int:
+    """Say what a code means, why the server cares, and what to do instead."""
+    rules = sorted(REGISTRY.rules(), key=lambda rule: rule.code)
+    if format_ is Format.MARKDOWN and not everything:
+        raise common.Misused("--format markdown writes all pages at once: add --all.")
+    if everything and code is not None:
+        raise common.Misused(f"--all explains everything; leave out {code}, or --all.")
+    if format_ is Format.MARKDOWN:
+        emit(book(rules))
+    elif everything:
+        others = [other_page_text(code, one, paper()) for code, one in PAGES.items()]
+        say("\n".join([*(page_text(rule, paper()) for rule in rules), *others]))
+    elif code is None:
+        say("".join(f"{code}  {name}\n" for code, name in _all(rules)))
+    else:
+        say(_pages(code, rules))
+    return exits.FINE
+
+
+def _pages(code: str, rules: list[Rule]) -> str:
+    found = [page_text(rule, paper()) for rule in rules if code.upper() == rule.code or code.lower() == rule.name]
+    found += [other_page_text(number, one, paper()) for number, one in PAGES.items() if code.lower() == one.name]
+    if not found and (other := page(code.upper())):
+        return other_page_text(code.upper(), other, paper())
+    if not found:
+        raise common.Misused(_unknown(code, rules))
+    return "\n".join(found)
+
+
+def _all(rules: list[Rule]) -> list[tuple[str, str]]:
+    return [*((rule.code, rule.name) for rule in rules), *((code, one.name) for code, one in PAGES.items())]
+
+
+def _unknown(code: str, rules: list[Rule]) -> str:
+    known = {word for one in _all(rules) for word in one}
+    close = get_close_matches(code.upper(), known, n=3) or get_close_matches(code.lower(), known, n=3)
+    meant = f" Did you mean {' or '.join(close)}?" if close else ""
+    return f"There is no code or name {code}.{meant} `reconciler explain` lists all of them."

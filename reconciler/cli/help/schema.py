@@ -1,0 +1,103 @@
+"""`reconciler schema`: the JSON Schemas that `schemas/` publishes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.screen import emit, tell
+from reconciler.documents.schema.topology import topology_schema
+from reconciler.documents.write.whole import write_whole
+from reconciler.fleet.accounts.fleet_file import fleet_file_schema
+from reconciler.fleet.report.schema import COMMANDS, fleet_plan_schema, fleet_schema
+from reconciler.journeys.drift.codec import drift_schema
+from reconciler.journeys.groups.schema import groups_schema
+from reconciler.journeys.rehearse.schema import rehearsal_schema
+from reconciler.kinds import REGISTRY
+from reconciler.report.codec.outcome_schema import outcome_schema
+from reconciler.report.codec.plan_schema import findings_schema, plan_schema, reports_schema
+
+app = common.app()
+ALONE = "--plan, --apply, --drift, --findings, --groups, --rehearse, --fleet-file and --fleet"
+
+
+@app.command()
+def schema(
+    plan: Annotated[bool, typer.Option("--plan", help="The schema of `plan --format json`.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="The schema of `apply --format json`.")] = False,
+    findings: Annotated[
+        bool,
+        typer.Option("--findings", help="The schema of what any command prints as JSON when it cannot do its work."),
+    ] = False,
+    groups: Annotated[bool, typer.Option("--groups", help="The schema of `groups … --format json`.")] = False,
+    drift: Annotated[bool, typer.Option("--drift", help="The schema of `drift --format json`.")] = False,
+    rehearse: Annotated[bool, typer.Option("--rehearse", help="The schema of `rehearse --format json`.")] = False,
+    fleet_file: Annotated[bool, typer.Option("--fleet-file", help="The schema of fleet.yaml.")] = False,
+    fleet: Annotated[
+        str | None, typer.Option("--fleet", metavar="COMMAND", help="The schema of `fleet COMMAND --format json`.")
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FOLDER", help="Write all schemas into this folder.")
+    ] = None,
+) -> int:
+    """Print the JSON Schema of files, for editors, or of plans, outcomes, drift and answers about groups, for tools."""
+    said = {
+        "plan": plan, "apply": apply, "drift": drift, "findings": findings, "groups": groups, "rehearse": rehearse,
+        "fleet": fleet_file,
+    }  # fmt: skip
+    asked = [*(name for name, wanted in said.items() if wanted), *([_of_fleet(fleet)] if fleet is not None else [])]
+    common.never(
+        (len(asked) > 1, f"{ALONE} are schemas of their own; ask for one of them."),
+        (asked and write, f"--write writes all schemas; leave out {ALONE}, or --write."),
+    )
+    if write is None:
+        emit(SCHEMAS[asked[0] if asked else "topology"]())
+        return exits.FINE
+    try:
+        _write(write)
+    except OSError as error:
+        raise common.cannot_write(write, error) from None
+    return exits.FINE
+
+
+def _of_fleet(command: str) -> str:
+    name = f"fleet-{command}"
+    if name not in SCHEMAS:
+        raise common.Misused(f"--fleet {command}: write one of plan, {', '.join(COMMANDS)}.")
+    return name
+
+
+def _write(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {folder / f"{name}.schema.json": text().encode() for name, text in SCHEMAS.items()}
+    write_whole(files)
+    tell("".join(f"Wrote {path}\n" for path in files))
+
+
+def topology_text() -> str:
+    return json.dumps(topology_schema(REGISTRY), indent=2, ensure_ascii=False) + "\n"
+
+
+def fleet_text() -> str:
+    return json.dumps(fleet_file_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+SCHEMAS: dict[str, Callable[[], str]] = {
+    "topology": topology_text,
+    "plan": plan_schema,
+    "apply": outcome_schema,
+    "drift": drift_schema,
+    "findings": findings_schema,
+    "reports": reports_schema,
+    "groups": groups_schema,
+    "rehearse": rehearsal_schema,
+    "fleet": fleet_text,
+    "fleet-plan": fleet_plan_schema,
+    **{f"fleet-{command}": partial(fleet_schema, command) for command in COMMANDS},
+}

@@ -1,0 +1,1 @@
+"""What several commands share: arguments, screens, formats, exit codes."""

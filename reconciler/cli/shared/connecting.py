@@ -1,0 +1,126 @@
+"""How every command that talks to a server is told which one: the `nats` CLI's flags, and `--dev`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconciler.cli.shared import common
+from reconciler.cli.shared.screen import tell
+from reconciler.model.diagnostic import CannotContinue
+
+if TYPE_CHECKING:
+    from reconciler.server.connect.options import ConnectOptions
+    from reconciler.server.connect.settings import Settings
+    from reconciler.server.wire.api import JetStream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """What was said about connecting; nothing is dialled or read before it is used."""
+
+    settings: Settings
+    dev: bool
+
+    def options(self) -> ConnectOptions:
+        from reconciler.server.connect.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it
+
+        if not self.dev:
+            return resolve(self.settings, os.environ)
+        from reconciler.testbed import embedded  # noqa: PLC0415
+
+        running = embedded.attach(Path.cwd())
+        if running.started:
+            tell(f"Started the embedded server {running.url}; it stays until `reconciler dev stop`.\n")
+        return ConnectOptions.to(running.url)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[JetStream]:
+        from reconciler.server.connect.session import session  # noqa: PLC0415
+
+        async with session(self.options()) as js:
+            yield js
+
+    def arguments(self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = ()) -> str:
+        """What to repeat in a next command line: paths, selection, target; never a login."""
+        said = [*others, *(part for name, values in options for value in values for part in (name, value))]
+        return " ".join(shlex.quote(part) for part in (*said, *self._target()))
+
+    def _target(self) -> list[str]:
+        from reconciler.server.connect.settings import without_login  # noqa: PLC0415
+
+        if self.dev:
+            return ["--dev"]
+        said = self.settings
+        url = ",".join(map(without_login, said.url.split(","))) if said.url else None
+        pairs = (
+            ("--context", said.context), ("--server", url),
+            ("--js-domain", said.js_domain), ("--js-api-prefix", said.js_api_prefix),
+        )  # fmt: skip
+        told = [part for name, value in pairs if value for part in (name, value)]
+        return [*told, "--no-context"] if said.no_context else told
+
+
+PANEL = "Connection, as for the nats CLI"
+
+
+def connection(
+    context: Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the nats CLI.")] = None,
+    no_context: Annotated[bool, typer.Option("--no-context", help="No context, not even the selected one.")] = False,
+    server: Annotated[str | None, typer.Option("--server", "-s", metavar="URL", help="Server URLs. [NATS_URL]")] = None,
+    creds: Annotated[str | None, typer.Option("--creds", metavar="FILE", help="Credentials. [NATS_CREDS]")] = None,
+    nkey: Annotated[str | None, typer.Option("--nkey", metavar="FILE", help="NKey seed. [NATS_NKEY]")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="USER", help="User, or token. [NATS_USER]")] = None,
+    password: Annotated[str | None, typer.Option("--password", metavar="TEXT", help="[NATS_PASSWORD]")] = None,
+    token: Annotated[str | None, typer.Option("--token", metavar="TEXT", help="[NATS_TOKEN]")] = None,
+    tlscert: Annotated[
+        str | None, typer.Option("--tlscert", metavar="FILE", help="Our certificate. [NATS_CERT]")
+    ] = None,
+    tlskey: Annotated[str | None, typer.Option("--tlskey", metavar="FILE", help="Its key. [NATS_KEY]")] = None,
+    tlsca: Annotated[str | None, typer.Option("--tlsca", metavar="FILE", help="Trusted authority. [NATS_CA]")] = None,
+    tlsfirst: Annotated[
+        bool, typer.Option("--tlsfirst", "--tls-first", help="TLS handshake before the server's greeting.")
+    ] = False,
+    js_domain: Annotated[str | None, typer.Option("--js-domain", metavar="NAME", help="JetStream domain.")] = None,
+    js_api_prefix: Annotated[
+        str | None, typer.Option("--js-api-prefix", metavar="SUBJECT", help="Prefix of an imported JetStream API.")
+    ] = None,
+    inbox_prefix: Annotated[
+        str | None, typer.Option("--inbox-prefix", metavar="SUBJECT", help="Prefix of reply subjects.")
+    ] = None,
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", metavar="TIME", help="For connecting and each answer, 5s. [NATS_TIMEOUT]")
+    ] = None,
+    dev: Annotated[bool, typer.Option("--dev", help="This folder's own embedded server.")] = False,
+) -> Connection:
+    """One declaration for all commands; in square brackets the variable that says the same."""
+    from reconciler.server.connect.settings import Settings  # noqa: PLC0415 - `--help` needs none of it
+
+    settings = Settings(
+        context=context, no_context=no_context or None, url=server, creds=creds, nkey=nkey, user=user, password=password,
+        token=token, cert=tlscert, key=tlskey, ca=tlsca, tls_first=tlsfirst or None, js_domain=js_domain,
+        js_api_prefix=js_api_prefix, inbox_prefix=inbox_prefix, timeout=timeout,
+    )  # fmt: skip
+    if dev and settings != Settings():
+        raise common.Misused("--dev chooses the server by itself; leave out the other connection options.")
+    common.never((no_context and context, "--no-context is for no context at all; leave out --context."))
+    if timeout is not None:
+        _check(timeout)
+    return Connection(settings=settings, dev=dev)
+
+
+def _check(timeout: str) -> None:
+    """A flag is wrong usage; the same in a variable or a context is a setting that cannot be used."""
+    from reconciler.server.connect.options import seconds  # noqa: PLC0415
+
+    try:
+        seconds(timeout)
+    except CannotContinue:
+        raise common.Misused(f"--timeout {timeout}: write for example 5s, 500ms or 1m30s.") from None

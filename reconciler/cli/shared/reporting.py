@@ -1,0 +1,134 @@
+"""`--format` and `--report`: the same report in several formats at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconciler import __version__
+from reconciler.cli.shared import common
+from reconciler.cli.shared.screen import emit
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from reconciler.changes.events import Failed, Finished, InDoubt
+    from reconciler.model.diagnostic import Diagnostic
+    from reconciler.report.document.document import Document
+
+
+class Format(StrEnum):
+    """What a report can be told in."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    GITHUB = "github"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    HTML = "html"
+
+
+FORMAT_HELP = "For people, for tools, for a comment, for CI, for a browser."
+ChosenFormat = Annotated[Format, typer.Option("--format", help=FORMAT_HELP)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """Files that are written beside what is said."""
+
+    wanted: tuple[tuple[str, Path], ...] = ()
+
+    def write(self, *documents: Document, so: str = "") -> None:
+        """All that can be written, then what could not be, and what follows from that."""
+        failed = [problem for name, path in self.wanted if (problem := _written(name, path, documents, so))]
+        if failed:
+            raise CannotContinue(*(one for problem in failed for one in problem.diagnostics))
+
+    def say(self, format_: Format, *documents: Document) -> None:
+        """To stdout and to the files. A file that cannot be written does not keep the rest from being said."""
+        problem: CannotContinue | None = None
+        try:
+            self.write(*documents)
+        except CannotContinue as found:
+            problem = found
+        emit(FORMATS[format_].several(documents))
+        if problem:
+            raise problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered(Reports):
+    """Of several topologies that are worked on one by one: each file tells of all there were so far."""
+
+    told: dict[str, Document] = field(default_factory=dict)
+
+    def write(self, *documents: Document, so: str = "") -> None:
+        self.told.update({one.topology: one for one in documents})
+        Reports.write(self, *self.told.values(), so=so)
+
+
+def _written(name: str, path: Path, documents: Sequence[Document], so: str) -> CannotContinue | None:
+    from reconciler.documents.write.whole import write_whole  # noqa: PLC0415 - only for who wants a report
+    from reconciler.report.words.paper import Paper  # noqa: PLC0415
+
+    plain = [replace(one, paper=Paper(verbose=one.paper.verbose)) for one in documents]
+    try:
+        write_whole({path: FORMATS[name].several(plain).encode(errors="backslashreplace")})
+    except OSError as error:
+        return common.cannot_write(path, error, so)
+    return None
+
+
+def reports(
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report", metavar="FORMAT=FILE", help="Write it in this format too; may be given several times."
+        ),
+    ] = None,
+) -> Reports:
+    return Reports(wanted=tuple(map(wanted, report or ())))
+
+
+def wanted(said: str) -> tuple[str, Path]:
+    name, equals, file = said.partition("=")
+    if name not in FORMATS or not (equals and file):
+        raise common.Misused(f"--report {said}: write FORMAT=FILE, with one of {', '.join(FORMATS)}.")
+    return name, Path(file)
+
+
+def document(**said: Any) -> Document:
+    """One that knows the repository its files are in, and what codes mean."""
+    from reconciler.documents.find.rooted import from_root  # noqa: PLC0415 - text needs none of it
+    from reconciler.report.document.document import Document  # noqa: PLC0415
+
+    return Document(**{"from_root": from_root, "explain": _page_of, "version": __version__, **said})
+
+
+def carried_out(
+    before: Document, finished: Finished, text: str, data: str, beside: Iterable[Diagnostic] = ()
+) -> Document:
+    """The report of a plan, with what became of it: the `text` for people, the `data` for tools."""
+    settled: tuple[Failed | InDoubt, ...] = (*finished.failed, *finished.in_doubt)
+    went_wrong = (replace(one.reason, address=one.step.address) for one in settled)
+    found = (*before.diagnostics, *beside, *finished.left_alone, *went_wrong, *finished.warnings)
+    return replace(before, diagnostics=found, outcome=text, own={"json": lambda _: data})
+
+
+@cache
+def _page_of(code: str) -> str:
+    from reconciler.kinds import REGISTRY  # noqa: PLC0415
+    from reconciler.model.pages import page  # noqa: PLC0415
+
+    rule = next((rule for rule in REGISTRY.rules() if rule.code == code), None)
+    other = page(code)
+    if rule is None and other is None:
+        return ""
+    return rule.doc if rule else f"{other.means}\n\nInstead: {other.instead}." if other else ""

@@ -1,0 +1,100 @@
+"""Where text goes: reports to stdout, everything about the run itself to stderr; colours only for people's eyes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TextIO
+
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.report.words.paper import WIDTH, Paper, coloured, plain
+from reconciler.report.words.visible import inert
+
+
+def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
+    """As wide as the terminal; COLUMNS counts everywhere."""
+    stream = stream or sys.stdout
+    colours = not no_color and wants_colours(stream)
+    return Paper(width=width(stream), paint=coloured() if colours else plain, verbose=verbose)
+
+
+def width(stream: TextIO) -> int:
+    fallback = (WIDTH, 24)
+    chosen = shutil.get_terminal_size(fallback).columns if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    return max(40, chosen)
+
+
+def wants_colours(stream: TextIO) -> bool:
+    """https://no-color.org: set to anything but nothing, it wins."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+_BEGUN: set[TextIO] = set()
+
+
+def has_begun() -> bool:
+    """Something of the command's product is out: another document after it would spoil it."""
+    return sys.stdout in _BEGUN
+
+
+class NobodyReads(Exception):
+    """Whoever read our output has enough: `reconciler plan … | head`."""
+
+
+def say(text: str) -> None:
+    """The product of a command for people, whatever names stand in it; JSON of ours goes through it unchanged."""
+    emit(inert(text))
+
+
+def emit(text: str) -> None:
+    """What others read or run, as it is: files, scripts, annotations. A report in some format is safe by itself."""
+    _BEGUN.add(sys.stdout)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _write_nowhere(sys.stdout)
+        raise NobodyReads from None
+    except OSError as error:
+        _write_nowhere(sys.stdout)
+        raise CannotContinue(_unwritable(error)) from None
+
+
+def _write_nowhere(stream: TextIO) -> None:
+    """The interpreter flushes once more at its end, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _unwritable(error: OSError) -> Diagnostic:
+    message = f"The output could not be written: {(error.strerror or str(error)).lower()}."
+    fix = "Make room where it goes, and look at what is there now with `reconciler plan`."
+    return Diagnostic(severity=Severity.ERROR, code="XX906", name="output-not-written", message=message, fix=fix)
+
+
+def tell(text: str) -> None:
+    """About the run itself, which goes on where nobody reads that, or where it cannot be written."""
+    try:
+        sys.stderr.write(inert(text))
+        sys.stderr.flush()
+    except OSError:
+        _write_nowhere(sys.stderr)
+
+
+class Progress:
+    """One line on stderr that is written over; nothing at all where nobody watches."""
+
+    def __init__(self) -> None:
+        self._shown = False
+        self.is_watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.width = width(sys.stderr)
+
+    def show(self, line: str) -> None:
+        if self.is_watched:
+            tell(f"\r\x1b[K{line}")
+            self._shown = True
+
+    def clear(self) -> None:
+        if self._shown:
+            tell("\r\x1b[K")
+            self._shown = False

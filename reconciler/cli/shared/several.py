@@ -1,0 +1,48 @@
+"""A command that works on one topology, over each of those that its files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from reconciler.cli.shared.reporting import document
+from reconciler.journeys.plan.files import Several
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.report.document.document import Document
+from reconciler.report.words.paper import Paper
+
+T = TypeVar("T")
+Only = tuple[object, str]
+"""What was said for an option, and the option: of one topology alone."""
+
+
+def over(paths: Sequence[Path], work: Callable[[Sequence[Path]], T], *of_one: Only) -> Iterator[T | CannotContinue]:
+    """What comes of each, in the order in which they stand on one another. What keeps one from its work is told beside what
+    comes of the others, unless it keeps them too: nobody is there to be asked."""
+    several: Several | None = None
+    try:
+        yield work(paths)
+    except Several as found:
+        several = found
+    if several is None:
+        return
+    if said := next((option for is_said, option in of_one if is_said), None):
+        (told,) = several.diagnostics
+        raise CannotContinue(replace(told, message=told.message.replace("this works", f"{said} works")))
+    for one in several.readable():
+        try:
+            made: T | CannotContinue = work([*one.paths])
+        except CannotContinue as problem:
+            if any(said.code.startswith("NA") for said in problem.diagnostics):
+                problem.topology = ""  # it is about all of them
+                raise
+            problem.topology = problem.topology or one.name
+            made = problem
+        yield made
+
+
+def stopped(command: str, problem: CannotContinue, paper: Paper) -> Document:
+    """Why there is nothing else to say about one of several."""
+    return document(command=command, topology=problem.topology, diagnostics=problem.diagnostics, paper=paper)

@@ -1,0 +1,31 @@
+"""How commands that write files say so, and refuse to write over what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reconciler.cli.shared import common
+from reconciler.documents.write.new_files import InTheWay, write_files
+from reconciler.model.diagnostic import CannotContinue
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Also where a file of that name exists already.")]
+
+
+def write(files: Mapping[Path, str], *, overwrite: bool) -> None:
+    try:
+        write_files(files, overwrite=overwrite)
+    except InTheWay as there:
+        raise _exists(str(there)) from None
+    except OSError as error:
+        raise common.cannot_write(Path(error.filename or next(iter(files))), error) from None
+
+
+def _exists(paths: str) -> CannotContinue:
+    message = f"There is something already, and what it says might be lost: {paths}. Nothing was written."
+    return CannotContinue.because(
+        "XX902", "cannot-write", message, fix="Name a new file or folder, or say --overwrite."
+    )

@@ -1,1 +1,0 @@
-"""What single commands decide beside the plan, as pure data and functions: saved plans, drift, rehearsals."""

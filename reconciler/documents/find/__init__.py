@@ -1,0 +1,1 @@
+"""Which topologies stand where: in folders, and in revisions."""

@@ -1,0 +1,118 @@
+"""Which topologies stand below some paths: a repository may hold several, each one file or a folder.
+
+A file that says `topology:` belongs to that topology, together with files of the same one in folders below. One that
+says nothing belongs to the topology of the nearest folder around it; YAML of something else altogether to none, and
+neither does text that is no YAML: charts, templates and encrypted files stand beside topologies in many repositories.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping as Table
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconciler.changes.kind import Registry
+from reconciler.documents.read.complain import complain
+from reconciler.documents.read.files import Tree
+from reconciler.documents.read.header import top_level
+from reconciler.documents.read.nodes import Mapping, Scalar
+from reconciler.documents.read.other_files import other_file
+from reconciler.documents.read.tree import read_tree
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+
+_OURS = re.compile(r"reconciler|topology")
+"""A file without either word has no key that is ours: it is not even parsed, of which big repositories have thousands."""
+_BEGINS_AS_OURS = re.compile(
+    r"""^\{?["']?(reconciler["']?[ \t]*:[ \t]*\d|topology["']?[ \t]*:[ \t]*["'\w])""", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Home:
+    """Where a topology lives: two folders may each hold one of the same name, for two accounts."""
+
+    folder: Path
+    name: str
+
+
+@dataclass(slots=True)
+class Discovered:
+    files: dict[Home, list[Path]] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+    """About files that belong to no topology though they should."""
+    strange: dict[Path, list[Diagnostic]] = field(default_factory=dict)
+    """What is wrong with files that cannot be read and do not look like ours, and what other files are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: Path
+    name: str
+    """What it says; empty when it says nothing."""
+    is_ours: bool
+    """It has a key that only our files have, or looks like it."""
+    problems: list[Diagnostic]
+
+
+Headers = Table[Path, set[str]]
+"""Names said in the files of a folder."""
+
+
+def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovered:
+    found, problems = tree.find(paths)
+    ours, named = top_level(registry), set(paths)
+    files = [_read(path, tree, ours, in_full=path in named) for path in found]
+    headers: dict[Path, set[str]] = {}
+    for file in files:
+        if file.name:
+            headers.setdefault(file.path.parent, set()).add(file.name)
+    discovered = Discovered(problems=problems)
+    for file in files:
+        is_stray = len(_homes(file, headers)) > 1
+        _place(_read(file.path, tree, ours, in_full=True) if is_stray else file, headers, discovered)
+    return discovered
+
+
+def _place(file: _File, headers: Headers, into: Discovered) -> None:
+    homes = _homes(file, headers)
+    if len(homes) == 1:
+        into.files.setdefault(homes[0], []).append(file.path)
+    elif homes and file.problems:
+        into.problems += file.problems
+    elif homes:
+        names = ", ".join(home.name for home in homes)
+        into.problems.append(stray(file.path, f"{homes[0].folder} holds several topologies: {names}"))
+    elif file.problems and file.is_ours:
+        into.problems += file.problems
+    elif file.problems:
+        into.strange[file.path] = file.problems
+    elif file.is_ours:
+        into.problems.append(stray(file.path, "no file of its folder, or of one above it, names a topology"))
+
+
+def stray(path: Path, why: str) -> Diagnostic:
+    message = f"this file does not say to which topology it belongs, and {why}"
+    place = SourceSpan(str(path), 1, 1, 1, 1)
+    return complain("XX521", "whose-file", message, place, fix="write `topology: NAME` into it")
+
+
+def _homes(file: _File, headers: Headers) -> list[Home]:
+    above = [folder for folder in file.path.parents if folder in headers]
+    names = [file.name] if file.name else sorted(headers[above[0]]) if above else []
+    return [Home([folder for folder in above if name in headers[folder]][-1], name) for name in names]
+
+
+def _read(path: Path, tree: Tree, ours: Sequence[str], *, in_full: bool) -> _File:
+    text, problems = tree.read(path)
+    if not (problems or in_full or _OURS.search(text)):
+        return _File(path, "", is_ours=False, problems=[])
+    root, wrong = (None, problems) if problems else read_tree(str(path), text)
+    if other := other_file(str(path), root, ours):
+        return _File(path, "", is_ours=False, problems=[other])
+    if not isinstance(root, Mapping):
+        return _File(path, "", is_ours=_BEGINS_AS_OURS.search(text) is not None, problems=wrong)
+    said = root.entries.get("topology")
+    name = said[1].text if said and isinstance(said[1], Scalar) else ""
+    return _File(path, name, is_ours="reconciler" in root.entries or bool(name), problems=wrong)

@@ -1,0 +1,195 @@
+"""Files as they stand in a git revision, under the names they have in the working tree. Nothing is checked out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from reconciler.documents.read.complain import complain
+from reconciler.documents.read.files import ENDINGS
+from reconciler.documents.read.syntax import decode
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
+
+PATIENCE = 60.0
+"""Seconds for one question; a partial clone may have to fetch what it is asked for."""
+LINK, FOLDER, MODULE = "120000", "tree", "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One file of a revision."""
+
+    mode: str
+    kind: str
+    id: str
+
+
+@dataclass(slots=True)
+class GitTree:
+    """The tree of one commit. Paths are those of the working tree, relative to where the command runs or whole."""
+
+    revision: str
+    """As it was asked for."""
+    root: Path
+    """The top of the working tree."""
+    commit: str
+    files: dict[str, Stored] = field(default_factory=dict)
+    """By path from the root, with slashes."""
+    texts: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """By id: what was found is read in one go, since a question for each of thousands of files takes long."""
+
+    @classmethod
+    def at(cls, revision: str, near: Path) -> GitTree:
+        """Raises CannotContinue where there is no git, no repository around this path, or no such revision."""
+        folder = next(one for one in (near, *near.absolute().parents) if one.is_dir())
+        root = Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
+        commit = _commit(root, revision)
+        tree = cls(revision, root, commit)
+        for line in _git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+            about, _, name = line.partition(b"\t")
+            mode, kind, id_ = about.decode().split()
+            tree.files[os.fsdecode(name)] = Stored(mode, kind, id_)
+        return tree
+
+    def where_it_left(self, other: str) -> GitTree:
+        """The tree of the last commit that both share, as a pull request is compared; where there is none, this one."""
+        shared = self._ask("merge-base", self.commit, _commit(self.root, other))
+        return GitTree.at(shared, self.root) if shared and shared != self.commit else self
+
+    def _ask(self, *question: str) -> str:
+        try:
+            return _git(self.root, *question).decode().strip()
+        except CannotContinue:
+            return ""
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        """As `find_files` does on disk: a folder means every YAML file below it but hidden ones."""
+        found: dict[str, Path] = {}
+        problems = []
+        for path in paths:
+            self._must_hold(path)
+            inside = list(self._at(path))
+            for name, shown in inside:
+                found.setdefault(name, shown)
+            if not inside:
+                problems.append(self._about(path, f"{self._lacking(path)} in revision {self.revision}"))
+        self._fetch(found)
+        return [*found.values()], problems
+
+    def _must_hold(self, path: Path) -> None:
+        """Whatever lies elsewhere would pass for new."""
+        name = PurePosixPath(self._name(path))
+        if ".." in name.parts:
+            raise CannotContinue(_problem(
+                f"`{path}` lies outside the repository {self.root}", "compare each repository by a run of its own",
+            ))  # fmt: skip
+        if module := self.module_of(path):
+            raise CannotContinue(_problem(
+                f"`{path}` lies in the submodule {module}, whose revisions are its own", f"run this inside {module}"
+            ))  # fmt: skip
+
+    def module_of(self, path: Path) -> str | None:
+        """The submodule that a file of the working tree lies in."""
+        name = PurePosixPath(self._name(path))
+        above = (str(one) for one in (name, *name.parents))
+        return next((one for one in above if one in self.files and self.files[one].kind == MODULE), None)
+
+    def _fetch(self, names: Iterable[str]) -> None:
+        wanted = {self.files[name].id for name in names} - self.texts.keys()
+        said = _git(self.root, "cat-file", "--batch", given="".join(f"{id_}\n" for id_ in wanted)) if wanted else b""
+        at = 0
+        while at < len(said):
+            about, at = said[at : (end := said.index(b"\n", at))].split(), end + 1
+            if about[-1].isdigit():  # else it is missing, which whoever reads it is told
+                self.texts[about[0].decode()] = said[at : at + int(about[-1])]
+                at += int(about[-1]) + 1
+
+    def _text(self, id_: str) -> bytes:
+        return self.texts[id_] if id_ in self.texts else _git(self.root, "cat-file", "blob", id_)
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        name = self._name(path)
+        if (stored := self.files.get(name)) is None:
+            return "", [self._about(path, f"does not exist in revision {self.revision}")]
+        if stored.mode == LINK:
+            return self._linked(path, name)
+        return decode(str(path), self._text(stored.id))
+
+    def _linked(self, path: Path, name: str) -> tuple[str, list[Diagnostic]]:
+        """A link leads to where it did in that revision."""
+        target = os.fsdecode(self._text(self.files[name].id))
+        leads_to = os.path.normpath(PurePosixPath(name).parent / target)
+        stored = self.files.get(leads_to)
+        if stored is None or stored.mode == LINK:
+            return "", [self._about(path, f"is a link that leads to no file of revision {self.revision}")]
+        return decode(str(path), self._text(stored.id))
+
+    def _at(self, path: Path) -> Iterator[tuple[str, Path]]:
+        name = self._name(path)
+        if name in self.files:
+            yield name, path
+            return
+        above = "" if name == "." else f"{name}/"
+        for one in sorted(self.files):
+            below = one.removeprefix(above) if one.startswith(above) else ""
+            hidden = any(part.startswith(".") for part in PurePosixPath(below).parts)
+            if below.endswith(ENDINGS) and not hidden and self.files[one].kind == "blob":
+                yield one, path / below
+
+    def _lacking(self, path: Path) -> str:
+        if self._has_folder(path):
+            return "holds no *.yaml or *.yml file"
+        return "is here now, but does not exist" if path.exists() else "does not exist"
+
+    def _has_folder(self, path: Path) -> bool:
+        above = f"{self._name(path)}/"
+        return above == "./" or any(one.startswith(above) for one in self.files)
+
+    def _name(self, path: Path) -> str:
+        """From the root; links on the way are those of the working tree's folders above the file."""
+        whole = Path(os.path.realpath(path.parent)) / path.name if path.name not in ("", "..") else path.resolve()
+        return PurePosixPath(os.path.relpath(whole, os.path.realpath(self.root))).as_posix()
+
+    def _about(self, path: Path, what: str) -> Diagnostic:
+        return complain("XX520", "no-files", f"`{path}` {what}", SourceSpan(str(path), 1, 1, 1, 1))
+
+
+def _commit(root: Path, revision: str) -> str:
+    try:
+        return (
+            _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+            .decode()
+            .strip()
+        )
+    except CannotContinue:
+        raise CannotContinue(_problem(
+            f"git knows no revision `{revision}` in {root}",
+            "check the name; in CI, fetch enough history (actions/checkout: fetch-depth: 0)",
+        )) from None  # fmt: skip
+
+
+def _git(folder: Path, *question: str, given: str = "") -> bytes:
+    # A hook sets GIT_DIR and friends, which would answer for another folder than the one asked about.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    try:
+        return subprocess.run(
+            ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment,
+            input=given.encode(), timeout=PATIENCE,
+        ).stdout  # fmt: skip
+    except FileNotFoundError:
+        raise CannotContinue(_problem("revisions are read by `git`, which is not installed", "install git")) from None
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
+        raise CannotContinue(
+            _problem(f"git says: {''.join(said) or 'nothing'}", "run this inside the repository")
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise CannotContinue(_problem(f"git gave no answer within {PATIENCE:g} s", "try `git fetch` by hand")) from None
+
+
+def _problem(message: str, fix: str) -> Diagnostic:
+    return complain("XX540", "git", message, None, fix=fix)

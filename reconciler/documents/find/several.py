@@ -1,0 +1,80 @@
+"""Several topologies in one tree: each is read on its own, and whoever works on one is told which there are.
+
+Files that say the same name are one topology, wherever they lie, unless they declare the same things: then each folder is one
+for an account of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reconciler.changes.kind import Registry
+from reconciler.documents.find.discover import Discovered, Home, discover, stray
+from reconciler.documents.read.complain import complain
+from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.read.load import Loaded, load
+from reconciler.documents.read.values import Filled, OrItsName
+from reconciler.model.diagnostic import Diagnostic
+
+SHOWN = 20
+"""Topologies named in one sentence."""
+
+
+def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
+    """What the files say; of several topologies, what those of each say."""
+    whole = load(paths, registry, tree)
+    if not (len(whole.names) > 1 or _repeats(whole)):
+        return whole
+    under = tree if isinstance(tree, Filled) else Filled(tree)
+    found = discover(paths, Filled(under.tree, OrItsName(under.values)), registry)
+    each = [_read(home, files, registry, tree) for home, files in _told_apart(found, registry, tree)]
+    if len(each) < 2:
+        return whole
+    lost = tuple(_lost(found, paths, tree))
+    told = _several(each)
+    return replace(whole, topology=None, diagnostics=lost or (told,), name="", each=() if lost else tuple(each))
+
+
+def _repeats(loaded: Loaded) -> bool:
+    return any(one.name == "duplicate" for one in loaded.diagnostics)
+
+
+def _told_apart(found: Discovered, registry: Registry, tree: Tree) -> Iterator[tuple[Home, list[Path]]]:
+    """Homes of the same name are one, unless that makes something twice."""
+    for name in dict.fromkeys(home.name for home in found.files):
+        homes = {home: files for home, files in found.files.items() if home.name == name}
+        together = [path for files in homes.values() for path in files]
+        if len(homes) > 1 and _repeats(load(together, registry, tree)):
+            yield from homes.items()
+        else:
+            yield next(iter(homes)), together
+
+
+def _read(home: Home, files: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
+    """Named by its folder where that holds nothing else."""
+    inside, problems = tree.find([home.folder])
+    short = (home.folder,) if not problems and set(inside) == set(files) else tuple(files)
+    return replace(load(files, registry, tree), name=home.name, paths=short)
+
+
+def _lost(found: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diagnostic]:
+    """Files that belong to none of them though they should, or were asked for by name."""
+    yield from found.problems
+    placed = {path for files in found.files.values() for path in files} | {
+        Path(one.span.file) for one in found.problems if one.span
+    }
+    for path in paths:
+        if path not in placed and tree.find([path])[0] == [path]:
+            yield from found.strange.get(path) or [
+                stray(path, "no file of its folder, or of one above it, names a topology")
+            ]
+
+
+def _several(each: Sequence[Loaded]) -> Diagnostic:
+    named = [f"{one.name} ({', '.join(map(str, one.paths[:2]))}{', …' if len(one.paths) > 2 else ''})" for one in each]
+    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    message = f"these files hold {len(each)} topologies, and this works on one: {', '.join(named[:SHOWN])}{more}"
+    fix = f"name the files of one of them, for example {' '.join(map(str, each[0].paths[:2]))}"
+    return complain("XX522", "several-topologies", message, None, fix=fix)

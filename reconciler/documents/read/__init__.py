@@ -1,0 +1,1 @@
+"""YAML text → nodes → resources, with every position."""

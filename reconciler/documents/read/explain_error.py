@@ -1,0 +1,168 @@
+"""From pydantic's errors to ours: one finding for each, at exactly the scalar or key that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from reconciler.documents.read.complain import did_you_mean, phrase
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, shown, steps
+from reconciler.documents.read.nodes import Sequence as ListNode
+from reconciler.documents.read.plain import Finding
+from reconciler.documents.read.shape import ANYTHING, Shape
+
+Error = Any
+"""An entry of `ValidationError.errors()`."""
+
+
+def findings_of(
+    error: ValidationError, root: Mapping, name: Node, shape: Shape, *, known: Iterable[str] = (), path: str = ""
+) -> list[Finding]:
+    """`name` is where a problem of the whole is shown; `known` are keys that stand there beside the spec's own."""
+    start = _Start(root, name, shape, tuple(known), path)
+    errors = error.errors(include_url=False, include_input=False)
+    return [_finding(one, start) for one in _one_per_union(errors, start)]
+
+
+def unseen(findings: Iterable[Finding], earlier: Iterable[Finding]) -> list[Finding]:
+    """Without a second word on a value that something was said about while reading it."""
+    seen = {id(finding.node) for finding in earlier}
+    return [finding for finding in findings if id(finding.node) not in seen or finding.number in _ABOUT_KEYS]
+
+
+class _Start(NamedTuple):
+    """Where the locations of errors begin."""
+
+    root: Mapping
+    name: Node
+    shape: Shape
+    known: tuple[str, ...]
+    path: str
+
+
+class _Place:
+    """Where an error's location leads: the node, the key it stands under, its path, and the expectation there."""
+
+    def __init__(self, loc: Iterable[str | int], start: _Start) -> None:
+        self.node: Node = start.root
+        self.key: Node | None = start.name
+        self.path = start.path
+        self.shape = start.shape
+        self.is_root = True
+        self.left: Node | None = None
+        """Where the location first leaves the file's own keys: a union, whose `member` it then names."""
+        self.member: str | int = ""
+        for part in loc:
+            self._step(part)
+
+    def _step(self, part: str | int) -> None:
+        if isinstance(self.node, Mapping) and part in self.node.entries:
+            self.key, self.node = self.node.entries[str(part)]
+            self.path = f"{self.path}.{part}" if self.path else str(part)
+            self.shape = self.shape.below(str(part)) or ANYTHING
+            self.is_root = False
+        elif isinstance(self.node, ListNode) and isinstance(part, int) and part < len(self.node.items):
+            self.key, self.node = None, self.node.items[part]
+            self.path = f"{self.path}[{part}]"
+            self.shape = self.shape.items or ANYTHING
+            self.is_root = False
+        elif self.left is None:
+            self.left, self.member = self.node, part
+
+    def shown(self) -> Node:
+        return self.key if self.is_root and self.key else shown(self.key, self.node)
+
+
+def _one_per_union(errors: Sequence[Error], start: _Start) -> list[Error]:
+    """A union's members each complain about the same value; the member that understood most of it speaks for all."""
+    chosen: list[Error] = []
+    unions: dict[int, dict[str | int, list[Error]]] = {}
+    for error in errors:
+        loc = error["loc"][:-1] if error["type"] == "missing" else error["loc"]
+        place = _Place(loc, start)
+        if place.left is None:
+            chosen.append(error)
+        else:
+            unions.setdefault(id(place.left), {}).setdefault(place.member, []).append(error)
+    for members in unions.values():
+        best = min(members.values(), key=_misunderstood)
+        chosen.extend(best)
+    return chosen
+
+
+def _misunderstood(errors: list[Error]) -> tuple[int, int]:
+    """Complaints deep inside are good, since the rest was understood; then few of them."""
+    return -max(len(error["loc"]) for error in errors), len(errors)
+
+
+def _finding(error: Error, start: _Start) -> Finding:
+    kind, loc = error["type"], tuple(error["loc"])
+    if kind == "missing":
+        place = _Place(loc[:-1], start)
+        return Finding(place.shown(), "503", "missing-key", phrase(place.path, f": missing key `{loc[-1]}`"))
+    place = _Place(loc, start)
+    if kind == "extra_forbidden":
+        return _unknown_key(place, _Place(loc[:-1], start), str(loc[-1]), start)
+    if (at := error.get("ctx", {}).get("at")) is not None:
+        place = _within(place, str(at))
+    number, name = _CODES.get(kind, ("502", "wrong-value"))
+    return Finding(place.shown(), number, name, phrase(place.path, _words(error, place)))
+
+
+def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> Finding:
+    known = [*around.shape.properties, *(start.known if around.is_root else ())]
+    present = around.node.entries if isinstance(around.node, Mapping) else ()
+    guess = did_you_mean(key, [name for name in known if name not in present])
+    return Finding(place.key or place.node, "501", "unknown-key", phrase(around.path, f": unknown key `{key}`{guess}"))
+
+
+def _within(place: _Place, path: str) -> _Place:
+    """A check of several fields may say which of them is wrong: `ctx={"at": "sources[1].name"}`."""
+    for key, node in steps(path, place.node):
+        place.node, place.key, place.is_root = node, key, False
+    place.path = f"{place.path}.{path}" if place.path else path
+    return place
+
+
+def _words(error: Error, place: _Place) -> str:
+    written = place.node.text if isinstance(place.node, Scalar) else None
+    speak = _WORDS.get(error["type"])
+    if speak:
+        return speak(error.get("ctx", {}), "it" if written is None else f"`{written}`")
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    shown = error.get("ctx", {}).get("value")
+    if written is not None and shown is not None:
+        message = message.replace(f"`{shown}`", f"`{written}`", 1)
+    return message if message.startswith("`") else f": {message[:1].lower()}{message[1:]}"
+
+
+_ABOUT_KEYS = ("501", "503")
+_CODES = {
+    "missing_key": ("503", "missing-key"), "wrong_shape": ("504", "wrong-shape"), "duplicate": ("505", "duplicate"),
+    "bad_name": ("506", "bad-name"), "unknown_key": ("501", "unknown-key"),
+}  # fmt: skip
+
+Words = Callable[[dict[str, Any], str], str]
+_A_DATE: Words = lambda _ctx, it: f"{it} is not a date; write for example 2026-12-31"  # noqa: E731
+_WORDS: dict[str, Words] = {
+    "greater_than": lambda ctx, it: f"{it} is too small; write more than {ctx['gt']}",
+    "greater_than_equal": lambda ctx, it: f"{it} is too small; write at least {ctx['ge']}",
+    "less_than": lambda ctx, it: f"{it} is too large; write less than {ctx['lt']}",
+    "less_than_equal": lambda ctx, it: f"{it} is too large; write at most {ctx['le']}",
+    "string_too_short": lambda ctx, it: (
+        "is empty" if it == "``" else f"{it} is shorter than {ctx['min_length']} characters"
+    ),
+    "string_too_long": lambda ctx, it: f"{it} is longer than {ctx['max_length']} characters",
+    "string_pattern_mismatch": lambda ctx, it: f"{it} does not look like `{ctx['pattern']}`",
+    "too_short": lambda ctx, _it: f"has {ctx['actual_length']} entries; write at least {ctx['min_length']}",
+    "too_long": lambda ctx, _it: f"has {ctx['actual_length']} entries; write at most {ctx['max_length']}",
+    "date_parsing": _A_DATE,
+    "date_type": _A_DATE,
+    "date_from_datetime_parsing": _A_DATE,
+    "date_from_datetime_inexact": _A_DATE,
+    "bool_parsing": lambda _ctx, it: f"{it} is not a boolean; write true or false",
+    "bool_type": lambda _ctx, it: f"{it} is not a boolean; write true or false",
+    "string_type": lambda _ctx, it: f"{it} is not text; put it in quotes",
+}  # fmt: skip

@@ -1,0 +1,98 @@
+"""Which files make up a topology, and their texts. A folder means every *.yaml and *.yml below it but hidden ones."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from reconciler.documents.read.complain import complain
+from reconciler.documents.read.syntax import decode
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+
+ENDINGS = (".yaml", ".yml")
+
+
+class Tree(Protocol):
+    """Where files are found and read: the disk, or a revision of it."""
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]: ...
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]: ...
+
+
+class Disk:
+    """The files as they are now."""
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        return find_files(paths)
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        return read_text(path)
+
+
+DISK = Disk()
+
+
+def find_files(paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+    """Files in a fixed order, each once even when two of the paths lead to it."""
+    found: list[Path] = []
+    problems: list[Diagnostic] = []
+    for path in paths:
+        for one in _files_at(path):
+            problems.append(one) if isinstance(one, Diagnostic) else found.append(one)
+    if not paths:
+        problems.append(complain("XX520", "no-files", "no file or folder was given", None))
+    once = {os.path.realpath(path): path for path in reversed(found)}
+    return sorted(once.values(), key=found.index), problems
+
+
+def read_text(path: Path) -> tuple[str, list[Diagnostic]]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return "", [_about(path, f"cannot be read: {_reason(error)}")]
+    return decode(str(path), data)
+
+
+def _files_at(path: Path) -> Iterator[Path | Diagnostic]:
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        yield _about(path, "does not exist" if missing else f"cannot be read: {_reason(error)}")
+        return
+    if not is_folder:
+        yield path
+        return
+    inside = list(_walk(path, (os.path.realpath(path),)))
+    yield from inside or [_about(path, "holds no *.yaml or *.yml file")]
+
+
+def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Diagnostic]:
+    """`above` are the real folders we are inside of: a link back to one of them would never end."""
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError as error:
+        yield _about(folder, f"cannot be read: {_reason(error)}")
+        return
+    for path in inside:
+        if path.name.startswith("."):
+            continue
+        real = os.path.realpath(path)
+        if real in above:
+            yield _about(path, "leads back into a folder around it")
+        elif path.is_dir():
+            yield from _walk(path, (*above, real))
+        elif path.name.endswith(ENDINGS):
+            yield path if path.is_file() else _about(path, "is no regular file")
+
+
+def _about(path: Path, what: str) -> Diagnostic:
+    return complain("XX520", "no-files", f"`{path}` {what}", SourceSpan(str(path), 1, 1, 1, 1))
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

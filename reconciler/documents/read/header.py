@@ -1,0 +1,275 @@
+"""What stands beside the resources: format version, the topology's name, expectations, removals and what to forget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from reconciler.changes.kind import Registry
+from reconciler.documents.read.complain import complain, did_you_mean, listed
+from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, first_of, is_null, shape_of, shown, span
+from reconciler.documents.read.place import Place
+from reconciler.documents.read.plain import Finding, Plain
+from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+from reconciler.model.entries import LONGEST, is_topology
+from reconciler.model.resource import Address, Json, Spec
+from reconciler.model.topology import (
+    ADDRESS,
+    HOW_TO_ADDRESS,
+    TOPOLOGY,
+    Allowance,
+    Allowed,
+    Expect,
+    Forgotten,
+    Guard,
+    Guarded,
+    Ignored,
+    IgnoreRule,
+    Move,
+    Moved,
+    Removal,
+    Removed,
+)
+from reconciler.model.units import WRITTEN
+
+FORMAT = 1
+KEYS: tuple[str, ...] = (
+    "reconciler", "topology", "expect", "allow", "guards", "moved", "removed", "forget", "ignore_drift",
+)  # fmt: skip
+
+_TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})
+_ADDRESS = Shape(types={"string"}, patterns={ADDRESS}, advice=HOW_TO_ADDRESS)
+_S = TypeVar("_S", bound=Spec)
+
+
+def top_level(registry: Registry) -> tuple[str, ...]:
+    """The keys at the top of a topology's files."""
+    return (*KEYS, *dict.fromkeys(kind.place.section for kind in registry.within(None)))
+
+
+class _Said(NamedTuple):
+    """A value that may stand in several files, and where it stood first."""
+
+    value: Json
+    span: SourceSpan
+
+
+@dataclass(slots=True)
+class Header:
+    registry: Registry
+    problems: list[Diagnostic] = field(default_factory=list)
+    said: dict[str, _Said] = field(default_factory=dict)
+    removed: list[Removed] = field(default_factory=list)
+    forget: list[Forgotten] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+    guards: list[Guarded] = field(default_factory=list)
+    allowed: list[Allowed] = field(default_factory=list)
+    ignored: list[IgnoreRule] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return str(self.said["topology"].value)
+
+    @property
+    def known_name(self) -> str:
+        """Empty where nothing, or nothing readable, says it."""
+        return self.name if "topology" in self.said else ""
+
+    @property
+    def expect(self) -> Expect:
+        return self.said["expect"].value if "expect" in self.said else Expect()
+
+    def read(self, file: str, key: Scalar, node: Node) -> None:
+        """One of KEYS, as it stands in one file."""
+        if key.text == "reconciler":
+            self._version(file, key, node)
+        elif key.text == "topology":
+            self._name(file, key, node)
+        elif key.text == "expect":
+            self._expect(file, key, node)
+        elif not is_null(node):
+            self._list(file, key, node)
+
+    def require(self, file: str) -> None:
+        """What at least one file must say."""
+        for key, wanted in (("reconciler", f"reconciler: {FORMAT}"), ("topology", "topology: NAME")):
+            if key not in self.said:
+                message = f"missing key `{key}`; write `{wanted}` at the top of one file"
+                self.problems.append(complain("XX503", "missing-key", message, SourceSpan(file, 1, 1, 1, 1)))
+
+    def _version(self, file: str, key: Scalar, node: Node) -> None:
+        value = self._plain(file, key, node, _NUMBER)
+        if isinstance(value, int) and value != FORMAT:
+            message = f"reconciler `{value}` is a format this release does not read; it reads {FORMAT}"
+            fix = "use the release this file was written for" if value > FORMAT else f"write reconciler: {FORMAT}"
+            self.problems.append(complain("XX530", "format-version", message, span(file, node), fix=fix))
+        self._say(file, key, node, value)
+
+    def _name(self, file: str, key: Scalar, node: Node) -> None:
+        value = self._plain(file, key, node, _TEXT)
+        if value == "":
+            self._complain(file, Finding(node, "506", "bad-name", "topology is empty; write the owner's name"))
+        elif isinstance(value, str) and not is_topology(value):
+            self._complain(
+                file, Finding(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key")
+            )
+        self._say(file, key, node, value)
+
+    def _expect(self, file: str, key: Scalar, node: Node) -> None:
+        if is_null(node):
+            return
+        expect = self._spec(file, key, node, Expect, "expect")
+        if expect is not None:
+            self._say(file, key, node, expect)
+
+    def _say(self, file: str, key: Scalar, node: Node, value: Json) -> None:
+        here = span(file, shown(key, node))
+        first = self.said.setdefault(key.text, _Said(value, here))
+        if first.value != value and first.value is not None and value is not None:
+            message = f"{key.text} differs from {first.span}; files of one topology say the same"
+            self.problems.append(complain("XX505", "duplicate", message, here))
+
+    def _list(self, file: str, key: Scalar, node: Node) -> None:
+        if not isinstance(node, Sequence):
+            message = f"{key.text} is {shape_of(node)}; write a list (`[a, b]` or lines of `- a`)"
+            self._complain(file, Finding(shown(key, node), "504", "wrong-shape", message))
+            return
+        for index, item in enumerate(node.items):
+            path = f"{key.text}[{index}]"
+            _ITEMS[key.text](self, file, item, path)
+
+    def _removal(self, file: str, item: Node, path: str) -> None:
+        removal = self._spec(file, None, item, Removal, path)
+        if removal is None or not isinstance(item, Mapping):
+            return
+        where = Place(file, first_of(item), item)
+        address = self._address(file, item.entries["address"][1], f"{path}.address", removal.address)
+        if address:
+            self.removed.append(Removed(address=address, reason=removal.reason, until=removal.until, where=where))
+
+    def _move(self, file: str, item: Node, path: str) -> None:
+        move = self._spec(file, None, item, Move, path)
+        if move is None or not isinstance(item, Mapping):
+            return
+        ends = (("from", move.from_), ("to", move.to))
+        origin, to = (self._end(file, item.entries[key][1], f"{path}.{key}", text) for key, text in ends)
+        if origin is None or to is None:
+            return
+        if origin.kind != to.kind or origin == to:
+            message = f"{path} moves `{origin}` to `{to}`; write two addresses of one kind"
+            self._complain(file, Finding(item.entries["to"][1], "502", "wrong-value", message))
+            return
+        where = Place(file, first_of(item), item)
+        self.moved.append(Moved(origin=origin, address=to, reason=move.reason, until=move.until, where=where))
+
+    def _end(self, file: str, node: Node, path: str, text: str) -> Address | None:
+        """An address, or that of an owner."""
+        kind, _, name = text.partition("/")
+        if kind == TOPOLOGY and name:
+            return Address.of(TOPOLOGY, name)
+        return self._address(file, node, path, text)
+
+    def _guard(self, file: str, item: Node, path: str) -> None:
+        guard = self._spec(file, None, item, Guard, path)
+        if guard is None or not isinstance(item, Mapping):
+            return
+        if guard.kind not in self.registry.by_name:
+            kinds = self.registry.by_name
+            message = f"{path}.kind `{guard.kind}` is no kind; write {listed(kinds)}{did_you_mean(guard.kind, kinds)}"
+            self._complain(file, Finding(item.entries["kind"][1], "502", "wrong-value", message))
+            return
+        where = Place(file, first_of(item), item)
+        self.guards.append(
+            Guarded(kind=guard.kind, upto=guard.upto, reason=guard.reason, until=guard.until, where=where)
+        )
+
+    def _allowance(self, file: str, item: Node, path: str) -> None:
+        said = self._spec(file, None, item, Allowance, path)
+        if said is not None and isinstance(item, Mapping):
+            self.allowed.append(said.allowed(Place(file, first_of(item), item)))
+
+    def _forgotten(self, file: str, item: Node, path: str) -> None:
+        text = self._plain(file, None, item, _ADDRESS, path=path)
+        address = self._address(file, item, path, text) if isinstance(text, str) else None
+        if address:
+            self.forget.append(Forgotten(address=address, where=Place(file, item, item)))
+
+    def _ignored(self, file: str, item: Node, path: str) -> None:
+        said = self._spec(file, None, item, Ignored, path)
+        if said is None or not isinstance(item, Mapping):
+            return
+        kind, slash, _ = said.address.partition("/")
+        if not slash or not any(fnmatchcase(name, kind) for name in self.registry.by_name):
+            message = f"{path}.address `{said.address}` fits no address; write kind/name, for example stream/* or stream/ORDERS"
+            self._complain(file, Finding(item.entries["address"][1], "502", "wrong-value", message))
+            return
+        where = Place(file, first_of(item), item)
+        self.ignored.append(
+            IgnoreRule(address=said.address, path=said.path, reason=said.reason, until=said.until, where=where)
+        )
+
+    def _address(self, file: str, node: Node, path: str, text: str) -> Address | None:
+        complaint = None
+        try:
+            address = Address.parse(text)
+            complaint = _misfit(address, self.registry)
+        except ValueError as error:
+            complaint = str(error)
+        if complaint is None:
+            return address
+        self._complain(file, Finding(node, "502", "wrong-value", f"{path} {complaint}"))
+        return None
+
+    def _plain(self, file: str, key: Scalar | None, node: Node, shape: Shape, *, path: str = "") -> Json:
+        plain = Plain()
+        value = plain.value(node, shape, path or (key.text if key else ""), key)
+        for finding in plain.findings:
+            self._complain(file, finding)
+        return None if plain.findings else value
+
+    def _spec(self, file: str, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
+        """A checked model of `expect` or of an item of `removed`; None when something in it is wrong."""
+        plain, shape = Plain(), shape_of_spec(spec)
+        values = plain.value(node, shape, path, key)
+        findings = plain.findings
+        if isinstance(node, Mapping):
+            try:
+                made = spec.model_validate(values, context=WRITTEN)
+            except ValidationError as error:
+                found = findings_of(error, node, key or first_of(node), shape, path=path)
+                findings = [*findings, *unseen(found, findings)]
+        for finding in findings:
+            self._complain(file, finding)
+        return None if findings else made
+
+    def _complain(self, file: str, finding: Finding) -> None:
+        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(file, finding.node)))
+
+
+_ITEMS = {
+    "removed": Header._removal, "forget": Header._forgotten, "moved": Header._move, "guards": Header._guard,
+    "allow": Header._allowance, "ignore_drift": Header._ignored,
+}  # fmt: skip
+"""Reads one item of a list, by its key."""
+
+
+def _misfit(address: Address, registry: Registry) -> str | None:
+    """What keeps this from being the address of anything."""
+    kinds = registry.by_name
+    if address.kind not in kinds:
+        return f"`{address}` begins with no kind we know; write {listed(kinds)}{did_you_mean(address.kind, kinds)}"
+    wanted, kind = ["NAME"], kinds[address.kind]
+    while kind.place.within:
+        wanted.insert(0, kind.place.within.upper())
+        kind = kinds[kind.place.within]
+    one = "/".join((address.kind, *wanted))
+    if any(wildcard in str(address) for wildcard in "*>"):
+        return f"`{address}` names many at once; write an entry for each of them, {one} without `*` or `>`"
+    if len(wanted) != len(address.names):
+        return f"`{address}` does not fit its kind; write {one}"
+    return None

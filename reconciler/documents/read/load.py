@@ -1,0 +1,188 @@
+"""Files in, topology out: every problem of every file is found in one run, each at its line and column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reconciler.changes.kind import Registry
+from reconciler.documents.read.complain import complain, did_you_mean
+from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.read.header import KEYS, Header, top_level
+from reconciler.documents.read.nodes import Mapping, Scalar, shape_of, span
+from reconciler.documents.read.other_files import other_file
+from reconciler.documents.read.place import Place
+from reconciler.documents.read.resources import Collector, Section
+from reconciler.documents.read.tree import read_tree
+from reconciler.documents.read.values import Filled
+from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
+from reconciler.model.resource import Address, Where
+from reconciler.model.selection import likely
+from reconciler.model.topology import TOPOLOGY, Topology
+
+_NAMED = re.compile(r"^topology:[ \t]+([\w.-]+)[ \t]*(?:#.*)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What the files say; no topology when anything in them is wrong."""
+
+    topology: Topology | None
+    readable: Topology | None = None
+    """As much of it as could be read, where that is not all."""
+    diagnostics: tuple[Diagnostic, ...]
+    name: str = ""
+    """The topology's, as far as the files could be read."""
+    names: frozenset[str] = frozenset()
+    """All that files say for `topology:`; of one topology they say the same."""
+    paths: tuple[Path, ...] = ()
+    """What names its files in a command line."""
+    each: tuple[Loaded, ...] = ()
+    """Where these are several topologies: those."""
+
+
+def load(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
+    """One topology from files and folders. Never raises for what stands in them."""
+    tree = tree if isinstance(tree, Filled) else Filled(tree)
+    files, problems = tree.find(paths)
+    loading = _Loading(registry, tree, problems)
+    for path in files:
+        loading.file(path)
+    return replace(loading.done(), names=frozenset(loading.names), paths=tuple(paths))
+
+
+@dataclass(slots=True)
+class _Loading:
+    registry: Registry
+    tree: Filled
+    problems: list[Diagnostic]
+    header: Header = field(init=False)
+    collector: Collector = field(init=False)
+    roots: list[Place] = field(default_factory=list)
+    name: str = ""
+    """The topology's, as far as text that is no YAML tells."""
+    names: set[str] = field(default_factory=set)
+    is_complete: bool = field(init=False)
+    """Every file could be read to its end, so that what is missing really is."""
+
+    def __post_init__(self) -> None:
+        self.header, self.collector = Header(self.registry), Collector(self.registry)
+        self.is_complete = not self.problems
+
+    def file(self, path: Path) -> None:
+        file = str(path)
+        text, problems = self.tree.read(path)
+        root, misread = read_tree(file, text) if text or not problems else (None, [])
+        if other := other_file(file, root, top_level(self.registry)):
+            self.problems.append(other)
+            return
+        if problems:
+            root = None
+        elif root is None and not misread:
+            start = SourceSpan(file, 1, 1, 1, 1)
+            misread = [complain("XX512", "yaml-documents", "this file holds nothing; remove it or fill it", start)]
+        self.problems += problems or misread
+        if root is None and (said := _NAMED.search(text)):
+            self.name = said[1]
+        if isinstance(root, Mapping):
+            self._sections(file, root)
+        else:
+            self.is_complete = False
+            if root is not None:
+                message = f"the document is {shape_of(root)}; write a mapping (`topology: NAME`, `streams:` …)"
+                self.problems.append(complain("XX504", "wrong-shape", message, span(file, root)))
+
+    def _sections(self, file: str, root: Mapping) -> None:
+        sections = self.collector.sections(None)
+        if (said := root.entries.get("topology")) and isinstance(said[1], Scalar):
+            self.names.add(said[1].text)
+        self.roots.append(Place(file, next((key for key, _ in root.entries.values()), root), root))
+        for name, (key, node) in root.entries.items():
+            if name in sections:
+                self.collector.read(Section(file, sections[name]), key, node)
+            elif name in KEYS:
+                self.header.read(file, key, node)
+            else:
+                message = f"unknown key `{name}`{did_you_mean(name, top_level(self.registry))}"
+                self.problems.append(complain("XX501", "unknown-key", message, span(file, key)))
+
+    def done(self) -> Loaded:
+        if self.is_complete and self.roots:
+            self.header.require(self.roots[0].file)
+            self.problems += self.tree.unused()
+        problems = [*self.problems, *self.header.problems, *self.collector.problems, *self._contradictions()]
+        problems += [*self._astray(), *self._reaching_nothing()]
+        topology = Topology(
+            name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.clear()),
+            removed=tuple(self.header.removed), forget=tuple(self.header.forget),
+            moved=tuple(self.header.moved), guards=tuple(self.header.guards),
+            allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
+            where=_TopLevel(tuple(self.roots)), files=tuple(root.file for root in self.roots),
+        )  # fmt: skip
+        said = tuple(ordered(problems))
+        if any(problem.is_error for problem in said):
+            return Loaded(topology=None, readable=topology, diagnostics=said, name=topology.name or self.name)
+        return Loaded(topology=topology, diagnostics=said, name=topology.name)
+
+    def _contradictions(self) -> Iterator[Diagnostic]:
+        """An address is declared, removed or forgotten: one of them, and once."""
+        seen: dict[Address, tuple[str, Where]]
+        seen = {one.address: ("declared", one.where) for one in self.collector.resources}
+        said: Iterable[tuple[str, Address, Where, str]] = [
+            *(("removed", one.address, one.where, "address") for one in self.header.removed),
+            *(("forgotten", one.address, one.where, "") for one in self.header.forget),
+            *(("moved away", one.origin, one.where, "from") for one in self.header.moved),
+        ]
+        for what, address, where, path in said:
+            earlier, there = seen.setdefault(address, (what, where))
+            if there is not where:
+                message = f"`{address}` is {what} here but {earlier} at {there('')}; keep one"
+                yield complain("XX505", "duplicate", message, where(path), address=str(address))
+
+    def _astray(self) -> Iterator[Diagnostic]:
+        """What is moved arrives at something that is declared, and nothing else arrives there."""
+        there = {one.address for one in self.collector.resources} | self.collector.unreadable
+        if "topology" in self.header.said:
+            there.add(Address.of(TOPOLOGY, self.header.name))
+        taken: dict[Address, Where] = {}
+        for one in self.header.moved:
+            if one.address not in there:
+                message = (
+                    f"`{one.address}`, where `{one.origin}` is to go, is not declared; declare it, or take this out"
+                )
+                yield complain("XX502", "wrong-value", message, one.where("to"), address=str(one.address))
+            elif not one.is_of_topology and (first := taken.setdefault(one.address, one.where)) is not one.where:
+                message = f"`{one.address}` is where {first('')} moves something too; keep one"
+                yield complain("XX505", "duplicate", message, one.where("to"), address=str(one.address))
+
+    def _reaching_nothing(self) -> Iterator[Diagnostic]:
+        """Consent to what is neither declared nor removed here; where something could not be read, nobody knows."""
+        if not self.header.allowed or not self.is_complete or self.collector.unreadable:
+            return
+        named = {one.address: one.spec.labels for one in self.collector.resources}
+        named |= {one.address: {} for one in self.header.removed}
+        for one in self.header.allowed:
+            if not any(one.reaches(address, labels) for address, labels in named.items()):
+                near = likely(one.on, named.keys(), named.values())
+                message = f"`allow` names `{one.on}`, and nothing here is called or labelled so"
+                meant = f"{message}; did you mean `{near}`?" if near else message
+                fix = (
+                    f"write {near}, or take the entry out" if near else "write stream/ORDERS, 'stream/*' or team=orders"
+                )
+                yield complain("XX916", "names-nothing", meant, one.where("on"), fix=fix)
+
+
+@dataclass(frozen=True, slots=True)
+class _TopLevel:
+    """Places of top-level paths, in whichever file says them first."""
+
+    roots: tuple[Place, ...]
+
+    def __call__(self, path: str) -> SourceSpan | None:
+        wanted = path or "topology"
+        for root in self.roots:
+            if isinstance(root.node, Mapping) and wanted.split(".")[0].split("[")[0] in root.node.entries:
+                return root(wanted)
+        return self.roots[0]("") if self.roots else None

@@ -1,0 +1,171 @@
+"""From sections to declared resources: names become addresses, sections inside a resource become its children."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from reconciler.changes.kind import Kind, Registry
+from reconciler.documents.read.complain import complain, did_you_mean, listed
+from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, is_null, shape_of, shown, span
+from reconciler.documents.read.place import Place
+from reconciler.documents.read.plain import Finding, Plain
+from reconciler.documents.read.scalars import needs_quotes_as_name
+from reconciler.documents.read.shape import shape_of_spec
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.resource import Address, Declared
+from reconciler.model.units import WRITTEN
+
+Sections = dict[str, tuple[Kind, ...]]
+"""The sections that may stand under something, each with the kinds that share it."""
+
+
+class Section(NamedTuple):
+    """Where names are read: the kinds that share the section, and the names of the resources around it."""
+
+    file: str
+    kinds: tuple[Kind, ...]
+    parents: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """Whose codes tell of a name whose kind is not known yet."""
+        return self.kinds[0].family if len(self.kinds) == 1 else "XX"
+
+    def complain(self, number: str, name: str, message: str, node: Node) -> Diagnostic:
+        """About something that has no address of its own yet; the resource around it has."""
+        within = self.kinds[0].place.within
+        above = str(Address(within, self.parents)) if within else None
+        return complain(f"{self.family}{number}", name, message, span(self.file, node), address=above)
+
+
+@dataclass(slots=True)
+class Collector:
+    """Gathers the resources of all files; a name declared twice is shown at both places."""
+
+    registry: Registry
+    resources: list[Declared] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+    first: dict[tuple[str, tuple[str, ...]], Place] = field(default_factory=dict)
+    """Where each name was first declared, by its section and the names around it."""
+    unreadable: set[Address] = field(default_factory=set)
+    """Declared, and wrong in a way that keeps them from being read."""
+    known_sections: dict[str | None, Sections] = field(default_factory=dict)
+
+    def sections(self, parent: str | None) -> Sections:
+        """The sections that may stand under a kind, or at top level."""
+        known = self.known_sections.get(parent)
+        if known is None:
+            known = self.known_sections[parent] = {}
+            for kind in self.registry.within(parent):
+                known[kind.place.section] = (*known.get(kind.place.section, ()), kind)
+        return known
+
+    def read(self, section: Section, key: Scalar, node: Node) -> None:
+        """Everything under `streams:` or, inside a stream, under `consumers:`."""
+        if is_null(node):
+            return
+        if not isinstance(node, Mapping):
+            message = f"{key.text} is {shape_of(node)}; write a mapping of names (`NAME: {{…}}`)"
+            self.problems.append(section.complain("504", "wrong-shape", message, shown(key, node)))
+            return
+        for name, value in node.entries.values():
+            if complaint := _bad_name(name, section.kinds):
+                self.problems.append(section.complain("506", "bad-name", complaint, name))
+            elif kind := self._kind(section, name, value):
+                self._resource(section, kind, Place(section.file, name, value))
+
+    def _kind(self, section: Section, name: Scalar, value: Node) -> Kind | None:
+        """The section's kind, or among several the one that the tag names (`type: elastic`)."""
+        by_tag = {kind.place.tag[1]: kind for kind in section.kinds if kind.place.tag}
+        if not by_tag:
+            return section.kinds[0]
+        key = section.kinds[0].place.tag[0]  # type: ignore[index]
+        entry = value.entries.get(key) if isinstance(value, Mapping) else None
+        if entry is None:
+            message = f"`{name.text}` needs `{key}`: {listed(by_tag)}"
+            self.problems.append(section.complain("503", "missing-key", message, name))
+            return None
+        tag = entry[1].text if isinstance(entry[1], Scalar) else ""
+        if tag not in by_tag:
+            written = f"`{tag}`" if tag else shape_of(entry[1])
+            message = f"{key} {written} is not {listed(by_tag)}{did_you_mean(tag, by_tag)}"
+            self.problems.append(section.complain("502", "wrong-value", message, shown(*entry)))
+        return by_tag.get(tag)
+
+    def _resource(self, section: Section, kind: Kind, place: Place) -> None:
+        name, node = place.key, place.node
+        assert isinstance(name, Scalar)
+        address = Address(kind.name, (*section.parents, name.text))
+        earlier = self.first.setdefault((kind.place.section, address.names), place)
+        if earlier is not place:
+            message = f"`{name.text}` is declared here and at {earlier('')}; keep one"
+            self._complain(kind, address, place, Finding(name, "505", "duplicate", message))
+        if not (isinstance(node, Mapping) or is_null(node)):
+            message = f"`{name.text}` is {shape_of(node)}; write a mapping (`key: value`)"
+            self._complain(kind, address, place, Finding(shown(name, node), "504", "wrong-shape", message))
+            return
+        inner = self.sections(kind.name)
+        for finding in self._validated(kind, address, place, inner):
+            self._complain(kind, address, place, finding)
+        for key, kinds in inner.items():
+            if isinstance(node, Mapping) and key in node.entries:
+                self.read(Section(section.file, kinds, address.names), *node.entries[key])
+
+    def _validated(self, kind: Kind, address: Address, place: Place, inner: Sections) -> Iterator[Finding]:
+        """One finding per node: what was seen while reading speaks before what validation says of the same value."""
+        own, shape, plain = _own(kind, place.node, inner), shape_of_spec(kind.spec), Plain()
+        values = plain.value(own, shape)
+        yield from plain.findings
+        try:
+            spec = kind.spec.model_validate(values, context=WRITTEN)
+        except ValidationError as error:
+            known = (*inner, *(kind.place.tag or ())[:1])
+            yield from unseen(findings_of(error, own, place.key, shape, known=known), plain.findings)
+            return
+        if not plain.findings:
+            self.resources.append(Declared(address=address, spec=spec, where=place))
+
+    def clear(self) -> Iterator[Declared]:
+        """What could be read, with all that it lies in."""
+        for one in self.resources:
+            within = self.registry.of(one.address).place.within
+            above = Address(within, one.address.names[:-1]) if within else None
+            if self.unreadable.isdisjoint((one.address, above)):
+                yield one
+
+    def _complain(self, kind: Kind, address: Address, place: Place, finding: Finding) -> None:
+        self.unreadable.add(address)
+        code, where = f"{kind.family}{finding.number}", span(place.file, finding.node)
+        self.problems.append(complain(code, finding.name, finding.message, where, address=str(address)))
+
+
+def _own(kind: Kind, node: Node, inner: Sections) -> Mapping:
+    """What belongs to the resource itself: without its children's sections and without its tag."""
+    if not isinstance(node, Mapping):
+        return Mapping(flow=False, line=node.line, column=node.column)
+    other = set(inner)
+    if kind.place.tag and kind.place.tag[0] not in kind.spec.model_fields:
+        other.add(kind.place.tag[0])
+    if other.isdisjoint(node.entries):
+        return node
+    own = Mapping(node.flow, node.line, node.column)
+    own.entries = {key: entry for key, entry in node.entries.items() if key not in other}
+    return own
+
+
+def _bad_name(name: Scalar, kinds: Iterable[Kind]) -> str | None:
+    """What quotes would not help is told by the kind's own rule."""
+    if not name.text:
+        return "a name is empty"
+    other = needs_quotes_as_name(name.text) if name.plain else None
+    if other and any(re.fullmatch(kind.place.names, name.text) for kind in kinds):
+        return f'name `{name.text}` is {other} to YAML readers; put it in quotes: "{name.text}"'
+    if "/" in name.text:
+        return f"name `{name.text}` holds `/`, which separates names in addresses"
+    return None

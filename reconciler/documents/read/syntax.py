@@ -1,0 +1,97 @@
+"""What is wrong with a text before it is YAML: bytes that are no text, and the parser's complaints in our words."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from itertools import islice
+
+from ruamel.yaml.error import YAMLError
+
+from reconciler.documents.read.complain import complain
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_MOST_SHOWN = 20
+
+_TABS = "a tab indents this line; YAML allows only spaces there"
+_WORDS = {
+    "mapping values are not allowed in this context":
+        "no `key:` can stand here; check the indentation of this line, or put a value that holds `: ` in quotes",
+    "block sequence entries are not allowed in this context":
+        "no `- item` can stand here; begin the list on its own line under the key",
+    "did not find expected key": "this line's indentation fits nothing above it",
+    "did not find expected '-' indicator": "a `- item` was expected here, as on the lines above",
+    "did not find expected ',' or ']'": "the list opened with `[` at {context} is not closed, or a `,` is missing",
+    "did not find expected ',' or '}'": "the mapping opened with `{{` at {context} is not closed, or a `,` is missing",
+    "did not find expected node content": "a value was expected here",
+    "did not find expected <document start>": "the document has ended above; check the indentation of this line",
+    "could not find expected ':'": "this is neither `key: value` nor `- item`",
+    "found unexpected ':'": "inside `[…]` and `{{…}}` a value that holds `:` needs quotes",
+    "found unexpected end of stream": "the quote opened here is never closed",
+    "found unexpected document indicator": "the quote opened here is not closed before the document ends",
+    "found unknown escape character": "`{text}` is no escape in double quotes; write `\\\\`, or use single quotes",
+}  # fmt: skip
+_AT_CONTEXT = frozenset({
+    "could not find expected ':'", "found unexpected end of stream", "found unexpected document indicator",
+})  # fmt: skip
+_RESERVED = {"@": "is reserved in YAML", "`": "is reserved in YAML", "%": "begins a directive in YAML",
+             ">": "begins a folded text in YAML", "|": "begins a literal text in YAML"}  # fmt: skip
+
+
+def decode(file: str, data: bytes) -> tuple[str, list[Diagnostic]]:
+    """The text of a file; a UTF-8 byte order mark is accepted and dropped."""
+    if data.startswith(_WIDE_MARKS) or b"\0" in data[:4]:
+        message = "this is not UTF-8 (it looks like UTF-16 or UTF-32); save the file as UTF-8"
+        return "", [complain("XX511", "yaml-encoding", message, SourceSpan(file, 1, 1, 1, 1))]
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        return "", [complain("XX511", "yaml-encoding", message, _place(file, before, len(before)))]
+    return text, [_strange(file, text, found) for found in islice(FORBIDDEN.finditer(text), _MOST_SHOWN)]
+
+
+def _strange(file: str, text: str, found: re.Match[str]) -> Diagnostic:
+    character = ord(found[0])
+    escape = f"\\x{character:02x}" if character < 0x100 else f"\\u{character:04x}"
+    message = f'invisible character U+{character:04X}; remove it, or write "{escape}" in double quotes'
+    return complain("XX511", "yaml-encoding", message, _place(file, text, found.start()))
+
+
+def _place(file: str, text: str, index: int) -> SourceSpan:
+    lines = re.split(r"\r\n|\r|\n", text[:index])
+    return SourceSpan(file, len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
+
+
+def explain_syntax(file: str, text: str, error: YAMLError) -> Diagnostic:
+    """A complaint of the parser, where a person would look for it."""
+    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    mark, context = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    if problem in _AT_CONTEXT or "alphabetic or numeric" in problem:
+        mark = context or mark
+    message = _in_words(problem, text, mark, context)
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    place = SourceSpan(file, line, column, line, column + 1)
+    return complain("XX510", "yaml-syntax", message, place)
+
+
+def _in_words(problem: str, text: str, mark: object, context: object) -> str:
+    index = getattr(mark, "index", 0)
+    here = text[index : index + 1]
+    line_start = max(text.rfind("\n", 0, index), text.rfind("\r", 0, index)) + 1
+    if here == "\t" or " tab " in problem or ("\t" in text[line_start:index] and not text[line_start:index].strip()):
+        return _TABS
+    if "cannot start any token" in problem and here in _RESERVED:
+        return f"`{here}` {_RESERVED[here]}; put the value in quotes"
+    if "alphabetic or numeric" in problem and here in ("*", "&"):
+        role = "refers to an anchor" if here == "*" else "names an anchor"
+        return f"`{here}` {role} in YAML; put the value in quotes"
+    known = _WORDS.get(problem)
+    if known is None:
+        return f"this is not YAML: {problem}"
+    opened = f"{getattr(context, 'line', 0) + 1}:{getattr(context, 'column', 0) + 1}"
+    return known.format(context=opened, text=text[index : index + 2])

@@ -1,0 +1,109 @@
+"""`${name}` in a file stands for a value that is given beside it: one file, many accounts. `$${name}` is that text itself.
+
+Values are put into the text, before anybody reads it as YAML; so places in a line with a value are those of the filled
+text, and what a value makes of its line is judged as if it had been written there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconciler.documents.read.complain import complain, did_you_mean
+from reconciler.documents.read.files import DISK, Tree
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+
+NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
+_MENTIONED = re.compile(rf"\$(?P<own>\$)?\{{(?P<name>{NAME})\}}")
+_LITERAL = re.compile(rf"\$(?=\{{{NAME}\}})")
+_COMMENT = re.compile(r"""^(?:[^'"#]|(?<=\S)\#|'[^']*'|"(?:\\.|[^"\\])*")*?(?:^|\s)\#""")
+
+
+class OrItsName(dict[str, str]):
+    """A value that nobody gave is its name: enough to see whose file it is."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Files with their values in place."""
+
+    tree: Tree = DISK
+    values: Mapping[str, str] = field(default_factory=dict)
+    needed: Collection[str] = ()
+    """Names of values that must stand for something: they were given for these files alone."""
+    mentioned: set[str] = field(default_factory=set)
+    """Names that stand in what was read so far."""
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        return self.tree.find(paths)
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        text, problems = self.tree.read(path)
+        if problems or "${" not in text:
+            return text, problems
+        self.mentioned.update(mentions(text))
+        return filled(str(path), text, self.values)
+
+    def unused(self) -> list[Diagnostic]:
+        """Given for nothing, as far as the files were read: a misspelt one must not pass for a value in its place."""
+        return [_unused(name, self.mentioned) for name in self.needed if name not in self.mentioned]
+
+
+def mentions(text: str) -> set[str]:
+    """The names in a text that stand for a value."""
+    found = _MENTIONED.finditer(text)
+    return {one["name"] for one in found if not one["own"] and not _is_comment(text, one.start())}
+
+
+def filled(file: str, text: str, values: Mapping[str, str]) -> tuple[str, list[Diagnostic]]:
+    """The text with every value in its place, and a problem for each that is missing."""
+    problems: list[Diagnostic] = []
+
+    def value(found: re.Match[str]) -> str:
+        name = found["name"]
+        if found["own"] or _is_comment(text, found.start()):
+            return found[0].removeprefix("$") if found["own"] else found[0]
+        if name not in values:
+            problems.append(_missing(name, values, _span(file, text, found)))
+            return ""
+        if not values[name].isprintable():
+            said = f"the value of `${{{name}}}` holds a line break, or another character that no line can hold"
+            problems.append(complain("XX515", "no-value", said, _span(file, text, found)))
+        return values[name]
+
+    whole = _MENTIONED.sub(value, text)
+    return (text, problems) if problems else (whole, [])
+
+
+def literal(text: str) -> str:
+    """As it is written in a file, where `${name}` would stand for something else."""
+    return _LITERAL.sub("$$", text) if "${" in text else text
+
+
+def _is_comment(text: str, at: int) -> bool:
+    return _COMMENT.match(text[text.rfind("\n", 0, at) + 1 : at]) is not None
+
+
+def _missing(name: str, values: Mapping[str, str], span: SourceSpan) -> Diagnostic:
+    known = did_you_mean(name, values) if values else ""
+    fix = f"give it one (--value {name}=…, or `values` in fleet.yaml), or write `$${{{name}}}` for the text itself"
+    return complain("XX515", "no-value", f"`${{{name}}}` has no value{known}", span, fix=fix)
+
+
+def _unused(name: str, mentioned: set[str]) -> Diagnostic:
+    message = f"value `{name}` is given and no file mentions `${{{name}}}`{did_you_mean(name, mentioned)}"
+    return complain("XX516", "unused-value", message, None, fix=f"leave {name} out, or give the one meant")
+
+
+def _span(file: str, text: str, found: re.Match[str]) -> SourceSpan:
+    line = text.count("\n", 0, found.start()) + 1
+    start = text.rfind("\n", 0, found.start())
+    return SourceSpan(file, line, found.start() - start, line, found.end() - start)

@@ -1,0 +1,1 @@
+"""Resources → YAML, and edits of values where they stand."""

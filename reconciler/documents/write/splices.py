@@ -1,0 +1,262 @@
+"""How a change of values becomes a change of characters: lists and mappings, in lines and in brackets, keep their layout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from reconciler.documents.read import nodes
+from reconciler.documents.read.nodes import Node, Scalar
+from reconciler.documents.write.write import flow
+from reconciler.model.resource import Json
+
+_LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_VALUE = re.compile(r"\s*:[ \t]*(?:\*[^\s,\[\]{}]+|~|null|Null|NULL)?")
+"""What stands behind a key without a value of its own: nothing, null or an alias."""
+
+
+class CannotEdit(Exception):
+    """Why a file is better edited by a person."""
+
+
+class Splice(NamedTuple):
+    """These characters of the text become others."""
+
+    start: int
+    end: int
+    text: str
+
+
+def spliced(text: str, splices: Iterable[Splice]) -> str:
+    for start, end, new in sorted(splices, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def plain(node: Node) -> Json:
+    """Texts as written; each place gets a copy of what an alias shares."""
+    if isinstance(node, Scalar):
+        return node.text
+    if isinstance(node, nodes.Sequence):
+        return [plain(item) for item in node.items]
+    return {key: plain(value) for key, (_, value) in node.entries.items()}
+
+
+def texts(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {str(key): texts(below) for key, below in value.items()}
+    if isinstance(value, bool):
+        return str(value).lower()
+    return [texts(item) for item in value] if _is_list(value) else str(value)
+
+
+def _is_list(value: Json) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def is_same(one: Json, other: Json) -> bool:
+    """Items that stay keep their places, so the order of an edited list may be another than the wanted one."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(any(is_same(a, b) for b in other) for a in one)
+    return bool(one == other)
+
+
+class Splicing:
+    """Knows the text, and turns changes of its nodes into splices."""
+
+    def __init__(self, text: str, ordered: Collection[str] = ()) -> None:
+        """`ordered`: keys of lists whose order says something."""
+        self._ordered = ordered
+        self._text = text
+        breaks = list(_LINE.finditer(text))
+        self._starts = [0, *(found.end() for found in breaks)]
+        self._break = breaks[0][0] if breaks else "\n"
+
+    def _start(self, node: Node) -> int:
+        return self._starts[node.line] + node.column
+
+    def _end(self, node: Node) -> int:
+        """Behind the last character; blocks end where what they hold does."""
+        if isinstance(node, Scalar) or node.flow:
+            return self._starts[node.end_line] + node.end_column
+        inside = (
+            node.items
+            if isinstance(node, nodes.Sequence)
+            else [part for pair in node.entries.values() for part in pair]
+        )
+        return max((self._end(one) for one in inside), default=self._start(node))
+
+    def _line_end(self, at: int) -> int:
+        """Where the next line begins."""
+        return next((start for start in self._starts if start > at), len(self._text))
+
+    def _line_start(self, at: int) -> int:
+        return max(start for start in self._starts if start <= at)
+
+    def _is_here(self, node: Node, container: Node) -> bool:
+        """What an alias or merge key brings stands before its container, where the anchor is."""
+        return self._start(node) >= self._start(container)
+
+    def mapping(self, node: nodes.Mapping, changes: Mapping[str, Json]) -> Iterator[Splice]:
+        own = {name: pair for name, pair in node.entries.items() if self._is_here(pair[0], node)}
+        gone = [name for name, value in changes.items() if value is None and name in own]
+        new = {name: value for name, value in changes.items() if value is not None and name not in own}
+        for name in own.keys() & changes.keys() - set(gone):
+            yield from self._value(*own[name], changes[name])
+        if gone and new:
+            yield self._in_place_of(own[gone.pop(0)], node, new)
+        elif new:
+            yield self._added(node, list(own.values()), new)
+        if gone:
+            yield from self._without(node, own, gone)
+
+    def _value(self, key: Scalar, value: Node, wanted: Json) -> Iterator[Splice]:
+        if self._is_here(value, key) and isinstance(value, nodes.Mapping):
+            yield from self._inside(key, value, wanted)
+        elif self._is_here(value, key) and isinstance(value, nodes.Sequence) and _is_list(wanted):
+            yield from self._items(value, wanted, strictly=key.text in self._ordered)
+        else:
+            yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
+
+    def _inside(self, key: Scalar, value: nodes.Mapping, wanted: Json) -> Iterator[Splice]:
+        """Key by key; what nothing is left of, or what was something else, is written anew."""
+        own = {name for name, pair in value.entries.items() if self._is_here(pair[0], value)}
+        if not isinstance(wanted, Mapping) or not own & wanted.keys():
+            yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
+            return
+        gone = dict.fromkeys(own - wanted.keys())
+        yield from self.mapping(value, {**gone, **{n: v for n, v in wanted.items() if not self._says(value, n, v)}})
+
+    def _value_end(self, key: Scalar, value: Node) -> int:
+        if self._is_here(value, key) and not nodes.is_null(value):
+            return self._end(value)
+        found = _VALUE.match(self._text, self._end(key))
+        return found.end() if found else self._end(key)
+
+    def _in_place_of(self, old: tuple[Scalar, Node], within: nodes.Mapping, new: Mapping[str, Json]) -> Splice:
+        key, value = old
+        return Splice(self._start(key), self._value_end(key, value), self._entries(new, within, key.column))
+
+    def _added(self, node: nodes.Mapping, own: list[tuple[Scalar, Node]], new: Mapping[str, Json]) -> Splice:
+        if node.flow and not node.entries:
+            return Splice(self._start(node) + 1, self._end(node) - 1, self._entries(new, node, node.column))
+        if not own:
+            raise CannotEdit("everything here comes from another place by an alias or a merge key")
+        beside = [pair for pair in own if not _is_section(pair[1])] or own  # above what is nested, where people look
+        end = max(self._value_end(*pair) for pair in beside)
+        column = own[0][0].column
+        if node.flow:
+            return Splice(end, end, ", " + self._entries(new, node, column))
+        return self._lines_after(end, " " * column + self._entries(new, node, column))
+
+    def _without(
+        self, node: nodes.Mapping, own: Mapping[str, tuple[Scalar, Node]], gone: Collection[str]
+    ) -> Iterator[Splice]:
+        if len(own) < 2:
+            raise CannotEdit("it would leave an empty mapping")
+        if node.flow:
+            spans = [(self._start(key), self._value_end(key, value)) for key, value in own.values()]
+            yield from self._cut(spans, [name not in gone for name in own])
+            return
+        for name in gone:
+            key, value = own[name]
+            yield Splice(self._line_start(self._start(key)), self._line_end(self._value_end(key, value) - 1), "")
+
+    def _entries(self, values: Mapping[str, Json], within: nodes.Mapping, column: int) -> str:
+        if within.flow:
+            return ", ".join(f"{name}: {flow(value)}" for name, value in values.items())
+        return f"{self._break}{' ' * column}".join(self._entry(name, value, column) for name, value in values.items())
+
+    def _entry(self, name: str, value: Json, column: int) -> str:
+        """A list of mappings gets a line for each; everything else stays on one."""
+        if not (_is_list(value) and value and isinstance(value[0], Mapping)):
+            return f"{name}: {flow(value)}"
+        return f"{name}:" + "".join(f"{self._break}{' ' * column}- {flow(item)}" for item in value)
+
+    def _items(self, node: nodes.Sequence, wanted: Sequence[Json], *, strictly: bool) -> Iterator[Splice]:
+        is_here = all(self._is_here(item, node) for item in node.items)
+        if not is_here or (strictly and not _stays_in_order(node, wanted)):
+            yield from self._whole_list(node, wanted, is_here=is_here)
+            return
+        left = list(wanted)
+        kept = []
+        for item in node.items:
+            match = next((index for index, one in enumerate(left) if _name(texts(one)) == _name(plain(item))), None)
+            kept.append(match is not None)
+            if match is not None:
+                yield from self._item(item, left.pop(match))
+        yield from (self._flow_items if node.flow else self._block_items)(node, kept, left)
+
+    def _item(self, item: Node, wanted: Json) -> Iterator[Splice]:
+        if isinstance(item, nodes.Mapping) and not is_same(plain(item), texts(wanted)):
+            gone = dict.fromkeys(name for name in item.entries if name not in wanted)
+            said = {name: value for name, value in wanted.items() if not self._says(item, name, value)}
+            yield from self.mapping(item, {**gone, **said})
+
+    def _says(self, item: nodes.Mapping, name: str, value: Json) -> bool:
+        found = item.get(name)
+        return found is not None and is_same(plain(found), texts(value))
+
+    def _whole_list(self, node: nodes.Sequence, wanted: Sequence[Json], *, is_here: bool) -> Iterator[Splice]:
+        if not (node.flow or is_here):
+            raise CannotEdit("this list has items that stand elsewhere (aliases)")
+        lines = f"{self._break}{' ' * node.column}".join(f"- {flow(item)}" for item in wanted)
+        yield Splice(self._start(node), self._end(node), flow(list(wanted)) if node.flow or not wanted else lines)
+
+    def _flow_items(self, node: nodes.Sequence, kept: list[bool], added: list[Json]) -> Iterator[Splice]:
+        spans = [(self._start(item), self._end(item)) for item in node.items]
+        new = ", ".join(flow(item) for item in added)
+        stays = [span for span, stay in zip(spans, kept, strict=True) if stay]
+        if not stays:
+            yield Splice(
+                spans[0][0] if spans else self._start(node) + 1, spans[-1][1] if spans else self._start(node) + 1, new
+            )
+            return
+        yield from self._cut(spans, kept)
+        if new:
+            yield Splice(stays[-1][1], stays[-1][1], f", {new}")
+
+    def _cut(self, spans: Sequence[tuple[int, int]], kept: Sequence[bool]) -> Iterator[Splice]:
+        """Items with the separator before the next one that stays; at the end, with the one before them."""
+        last = max(index for index, stay in enumerate(kept) if stay)
+        for index, stay in enumerate(kept[: last + 1]):
+            if not stay:
+                yield Splice(spans[index][0], spans[index + 1][0], "")
+        if last < len(spans) - 1:
+            yield Splice(spans[last][1], spans[-1][1], "")
+
+    def _block_items(self, node: nodes.Sequence, kept: list[bool], added: list[Json]) -> Iterator[Splice]:
+        if not any(kept) and not added:
+            raise CannotEdit("a list with dashes cannot be emptied in place")
+        indent = " " * node.column
+        for item, stay in zip(node.items, kept, strict=True):
+            if not stay:
+                yield Splice(self._line_start(self._start(item)), self._line_end(self._end(item) - 1), "")
+        if added:
+            last = [item for item, stay in zip(node.items, kept, strict=True) if stay] or node.items
+            lines = self._break.join(f"{indent}- {flow(item)}" for item in added)
+            yield self._lines_after(self._end(last[-1]), lines)
+
+    def _lines_after(self, at: int, lines: str) -> Splice:
+        """Below the line that ends what stands at `at`, with its comment."""
+        end = self._line_end(at - 1)
+        return Splice(end, end, lines + self._break if end in self._starts else self._break + lines)
+
+
+def _is_section(value: Node) -> bool:
+    return isinstance(value, nodes.Mapping) and not value.flow
+
+
+def _stays_in_order(node: nodes.Sequence, wanted: Sequence[Json]) -> bool:
+    """Are those that stay, and then those that come, the wanted list as it is?"""
+    names = [_name(texts(one)) for one in wanted]
+    stay = [name for item in node.items if (name := _name(plain(item))) in names]
+    return stay + [name for name in names if name not in stay] == names
+
+
+def _name(plain: Json) -> Json:
+    """What tells an item of a list from the others: a mapping's first value, else itself."""
+    return next(iter(plain.values()), None) if isinstance(plain, dict) else plain

@@ -1,0 +1,113 @@
+"""Writes a topology file: keys in the order given, quotes where they are needed; `load` reads it back equal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from reconciler.documents.read.header import FORMAT
+from reconciler.documents.read.scalars import resolve
+from reconciler.documents.read.syntax import FORBIDDEN
+from reconciler.documents.read.values import literal
+from reconciler.model.resource import Json
+
+WIDTH = 100
+"""Lists and small mappings stand on one line while they fit."""
+LONGEST_KEY = 1000
+"""The parser takes a longer key only after `? `."""
+
+_INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`=<~")
+_NEEDS_QUOTES = re.compile(r": |:$| #|[,\[\]{}\"\n\r\t\\]|^ | $|^(?:---|\.\.\.)|^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+$")
+_SPECIAL_IN_FLOW = frozenset(":?")
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+_UNSEEN = re.compile(
+    f"{FORBIDDEN.pattern}|[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What no file may hold, and what no reader sees or what turns the text around it: written out by number."""
+_ESCAPED = re.compile(f'{_UNSEEN.pattern}|["\\\\\n\t\r]')
+
+
+def dump(topology_name: str, sections: Mapping[str, Json]) -> str:
+    """The text of a topology file. Sections are plain nested mappings; empty ones are left out."""
+    blocks = [f"reconciler: {FORMAT}\ntopology: {scalar(topology_name)}\n"]
+    blocks += ["\n".join(_entry(key, value, "")) + "\n" for key, value in sections.items() if value]
+    return "\n".join(blocks)
+
+
+def scalar(value: Json, *, in_flow: bool = False) -> str:
+    """One value as YAML; text is quoted when it would be read as anything but itself."""
+    if isinstance(value, str):
+        # Inside brackets the parser takes every colon for the end of a key, and stumbles over question marks.
+        value = literal(value)
+        return value if _is_plain(value) and not (in_flow and _SPECIAL_IN_FLOW & set(value)) else quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else repr(value)
+
+
+def quoted(text: str) -> str:
+    return '"' + _ESCAPED.sub(lambda found: _escape(found[0]), text) + '"'
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    if number > 0xFFFF:
+        return f"\\U{number:08x}"
+    return _SHORT.get(character) or (f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}")
+
+
+def _is_plain(text: str) -> bool:
+    if not text or text[0] in _INDICATORS or _NEEDS_QUOTES.search(text) or _UNSEEN.search(text):
+        return False
+    return resolve(text) == text and isinstance(resolve(text), str)
+
+
+def _entry(key: str, value: Json, indent: str) -> Iterator[str]:
+    """`key: value`, on one line where it is short, else with what is below it indented."""
+    written = scalar(str(key))
+    head, colon = (f"{indent}{written}", ":") if len(written) < LONGEST_KEY else (f"{indent}? {written}\n{indent}", ":")
+    if isinstance(value, Mapping) and value:
+        yield head + colon
+        for name, below in value.items():
+            yield from _entry(name, below, indent + "  ")
+    elif _is_list(value) and value and not _fits(flow(value), len(indent) + len(written)):
+        yield head + colon
+        for item in value:
+            yield from _item(item, indent + "  ")
+    else:
+        yield f"{head}{colon} {_one_line(value)}"
+
+
+def _one_line(value: Json) -> str:
+    return flow(value) if _is_list(value) or isinstance(value, Mapping) else scalar(value)
+
+
+def _item(value: Json, indent: str) -> Iterator[str]:
+    written = _one_line(value)
+    if not (isinstance(value, Mapping) and value) or _fits(written, len(indent)):
+        yield f"{indent}- {written}"
+        return
+    lines = [line for key, below in value.items() for line in _entry(key, below, indent + "  ")]
+    yield f"{indent}- {lines[0][len(indent) + 2 :]}"
+    yield from lines[1:]
+
+
+def flow(value: Json) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_flow_key(key)}: {flow(below)}" for key, below in value.items()) + "}"
+    if _is_list(value):
+        return "[" + ", ".join(flow(item) for item in value) + "]"
+    return scalar(value, in_flow=True)
+
+
+def _flow_key(key: str) -> str:
+    written = scalar(str(key), in_flow=True)
+    return written if len(written) < LONGEST_KEY else f"? {written} "
+
+
+def _is_list(value: Json) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _fits(text: str, before: int) -> bool:
+    return before + len(text) + 2 <= WIDTH

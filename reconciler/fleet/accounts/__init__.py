@@ -1,0 +1,1 @@
+"""What many accounts hold, read in parallel."""

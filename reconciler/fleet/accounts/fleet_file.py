@@ -1,0 +1,287 @@
+"""fleet.yaml: its keys, and how it becomes targets; whatever is wrong in it is found in one run, each at its place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from reconciler.documents.read.complain import complain
+from reconciler.documents.read.explain_error import findings_of, unseen
+from reconciler.documents.read.files import read_text
+from reconciler.documents.read.header import FORMAT
+from reconciler.documents.read.nodes import Mapping, Node, Scalar, first_of, shape_of, shown, span
+from reconciler.documents.read.place import Place
+from reconciler.documents.read.plain import Finding, Plain
+from reconciler.documents.read.scalars import needs_quotes_as_name
+from reconciler.documents.read.shape import shape_of_spec
+from reconciler.documents.read.tree import read_tree
+from reconciler.documents.schema.topology import Schema, spec_schema
+from reconciler.fleet.accounts.targets import DEADLINE, Fleet, Target
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
+from reconciler.model.resource import Json, Spec
+from reconciler.model.units import WRITTEN, Duration
+from reconciler.server.connect.options import parse_servers
+from reconciler.server.connect.pasted import is_pasted
+from reconciler.server.connect.settings import Settings
+
+
+class TargetSpec(Spec):
+    """An account: how to get there, what it is to hold, and what people call it."""
+
+    context: str | None = None
+    """Context of the `nats` CLI, by name or as the path of a `.json` file; looked up on the machine that connects."""
+    server: str | None = None
+    """Server URLs, separated by commas, without a login."""
+    creds: str | None = None
+    """Credentials: a path, or `env://NAME`."""
+    nkey: str | None = None
+    """NKey seed: a path, or `env://NAME`."""
+    user: str | None = None
+    password: Json = None
+    """Where it is, never what it is: `env://NAME` or `file://PATH`."""
+    token: Json = None
+    """Where it is, never what it is: `env://NAME` or `file://PATH`."""
+    tlscert: str | None = None
+    """Our certificate."""
+    tlskey: str | None = None
+    """Its key."""
+    tlsca: str | None = None
+    """The authority we trust."""
+    tlsfirst: bool | None = None
+    """TLS handshake before the server's greeting."""
+    js_domain: str | None = None
+    """JetStream domain."""
+    js_api_prefix: str | None = None
+    """Prefix of an imported JetStream API."""
+    inbox_prefix: str | None = None
+    """Prefix of reply subjects."""
+    timeout: Duration | None = Field(default=None, gt=0)
+    """For connecting and for each answer; 5s where nothing says it."""
+    deadline: Duration | None = Field(default=None, gt=0)
+    """For reading all of it; 1m where nothing says it."""
+    parts: int | None = Field(default=None, ge=1, le=16)
+    """How many tasks share the reading of a large account."""
+    topology: str | tuple[str, ...] = ()
+    """Files and folders of what it is to hold; without any it is only looked at."""
+    values: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    """What `${name}` stands for in the topology."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """For selection, for comparing peers, and for reports."""
+
+
+class FleetSpec(Spec):
+    """Many accounts that are looked at together."""
+
+    reconciler: int = Field(ge=FORMAT, le=FORMAT)
+    """Version of this file format."""
+    fleet: str = Field(min_length=1)
+    """What people call it."""
+    defaults: TargetSpec = Field(default_factory=TargetSpec)
+    """What holds for every target that does not say otherwise; values and labels are added to its own."""
+    targets: dict[str, TargetSpec] = Field(min_length=1)
+    """Accounts by name."""
+
+
+def load_fleet(path: Path) -> Fleet:
+    """What it says; or CannotContinue with everything that is wrong with it."""
+    reading = _Reading(path)
+    fleet = reading.fleet()
+    if fleet is None:
+        raise CannotContinue(*ordered(reading.problems))
+    return fleet
+
+
+def fleet_file_schema() -> Schema:
+    """What `schemas/fleet.schema.json` holds."""
+    return spec_schema(FleetSpec, "A fleet of NATS accounts, as reconciler reads it")
+
+
+LOGIN = ("creds", "nkey", "user", "password", "token")
+WAY = (
+    "context",
+    "server",
+    *LOGIN,
+    "tlscert",
+    "tlskey",
+    "tlsca",
+    "tlsfirst",
+    "js_domain",
+    "js_api_prefix",
+    "inbox_prefix",
+)
+_PATHS = {
+    "context": "a name or the path of a .json file",
+    "creds": "a path or env://NAME",
+    "nkey": "a path or env://NAME",
+    **dict.fromkeys(("tlscert", "tlskey", "tlsca", "topology"), "a path"),
+}
+"""Ways to say where something is, and how."""
+_REFERENCE = re.compile(r"(?i)(env|file)://.+")
+_FOUND_THERE = re.compile(r"(?i)env://|[~$/]")
+"""Begins what does not depend on where fleet.yaml is."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    path: Path
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def fleet(self) -> Fleet | None:
+        text, self.problems = read_text(self.path)
+        root = None
+        if not self.problems:
+            root, self.problems = read_tree(str(self.path), text)
+        if not isinstance(root, Mapping):
+            if not self.problems:
+                what = shape_of(root) if root else "empty"
+                message = f"the document is {what}; write a mapping (`fleet: NAME`, `targets:` …)"
+                at = span(str(self.path), root) if root else SourceSpan(str(self.path), 1, 1, 1, 1)
+                self.problems.append(complain("XX504", "wrong-shape", message, at))
+            return None
+        spec = self._spec(root)
+        return None if spec is None else self._checked(spec, root)
+
+    def _spec(self, root: Mapping) -> FleetSpec | None:
+        shape, plain = shape_of_spec(FleetSpec), Plain()
+        values, made = plain.value(root, shape), None
+        findings = plain.findings
+        try:
+            made = FleetSpec.model_validate(values, context=WRITTEN)
+        except ValidationError as error:
+            findings = [*findings, *unseen(findings_of(error, root, first_of(root), shape), findings)]
+        for finding in findings:
+            self._complain(finding)
+        return None if findings else made
+
+    def _checked(self, spec: FleetSpec, root: Mapping) -> Fleet | None:
+        """Each target completed by the defaults; what they get wrong is told where it stands."""
+        defaults, targets = root.get("defaults"), root.entries["targets"][1]
+        assert isinstance(targets, Mapping)
+        if isinstance(defaults, Mapping):
+            self._secrets("defaults", spec.defaults, defaults)
+        made = [
+            self._target(key, node, spec.targets[name], spec.defaults)
+            for name, (key, node) in targets.entries.items()
+        ]  # fmt: skip
+        if self.problems:
+            return None
+        return Fleet(name=spec.fleet, file=self.path, targets=tuple(made))
+
+    def _target(self, key: Scalar, node: Node, spec: TargetSpec, defaults: TargetSpec) -> Target:
+        name = key.text
+        if complaint := _bad_name(key):
+            self._complain(Finding(key, "506", "bad-name", complaint))
+        if isinstance(node, Mapping):
+            self._secrets(f"targets.{name}", spec, node)
+        said = _over(spec, defaults)
+        if not (said.get("context") or said.get("server")):
+            message = f"targets.{name} says not where it is; write context: NAME or server: URL"
+            self._complain(Finding(key, "503", "missing-key", message))
+        return Target(
+            name=name,
+            settings=_settings(said, self.path.parent),
+            topology=tuple(self.path.parent / part for part in _listed(said.get("topology"))),
+            values={**_written(defaults.values), **_written(spec.values)},
+            own=tuple(spec.values),
+            labels={**defaults.labels, **spec.labels},
+            deadline=said["deadline"] / 1e9 if said.get("deadline") else DEADLINE,
+            parts=said.get("parts") or 1,
+            where=Place(str(self.path), key, node),
+        )
+
+    def _secrets(self, path: str, spec: TargetSpec, node: Mapping) -> None:
+        """None may stand here: this file is shared, and what it says goes to other machines. None is repeated, either."""
+        for name in ("password", "token"):
+            if name in node.entries and not _REFERENCE.fullmatch(str(getattr(spec, name))):
+                message = (
+                    f"{path}.{name} is to say where the secret is, not what it is; write env://NAME or file://PATH"
+                )
+                self._at(node, name, "502", "wrong-value", message)
+        for name, instead in _PATHS.items():
+            if any(map(is_pasted, _listed(getattr(spec, name)))):
+                message = f"{path}.{name} is to say where it is, not what it is; write {instead}"
+                self._at(node, name, "502", "wrong-value", message)
+        if spec.server is not None:
+            self._server(path, spec.server, node)
+        for one, other in (("user", "password"), ("password", "user")):
+            if getattr(spec, one) is not None and getattr(spec, other) is None:
+                self._at(node, one, "503", "missing-key", f"{path}.{one} needs `{other}` beside it")
+
+    def _server(self, path: str, urls: str, node: Mapping) -> None:
+        try:
+            has_login = any(server.user is not None for server in parse_servers(urls))
+        except CannotContinue as error:
+            why = error.diagnostics[0]
+            self._at(node, "server", "502", "wrong-value", f"{path}.server: {why.message} {why.fix}")
+            return
+        if has_login:
+            message = (
+                f"{path}.server holds a login; write user: NAME and password: env://NAME beside it, or creds: PATH"
+            )
+            self._at(node, "server", "502", "wrong-value", message)
+
+    def _at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
+        key, value = node.entries[name]
+        self._complain(Finding(shown(key, value), number, code_name, message))
+
+    def _complain(self, finding: Finding) -> None:
+        where = span(str(self.path), finding.node)
+        self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, where))
+
+
+def _bad_name(key: Scalar) -> str | None:
+    if not key.text or "/" in key.text:
+        return f"`{key.text}` is no name of a target; it holds something, and no slash"
+    if key.plain and (other := needs_quotes_as_name(key.text)):
+        return f'`{key.text}` is {other} to YAML readers; put it in quotes: "{key.text}"'
+    return None
+
+
+def _over(spec: TargetSpec, defaults: TargetSpec) -> dict[str, Any]:
+    """A target that names its context, its server or its login does not get the defaults' in addition."""
+    said, lower = spec.model_dump(exclude_unset=True), defaults.model_dump(exclude_unset=True)
+    replaced: tuple[str, ...] = ()
+    if "context" in said:
+        replaced = WAY
+    elif any(name in said for name in LOGIN):
+        replaced = LOGIN
+    if "server" in said:
+        replaced = (*replaced, "context")
+    return {**{name: value for name, value in lower.items() if name not in replaced}, **said}
+
+
+def _settings(said: dict[str, Any], folder: Path) -> Settings:
+    def place(name: str) -> str | None:
+        text: str | None = said.get(name)
+        is_name = name == "context" and not (text or "").endswith(".json")
+        return _beside(folder, text) if text and not is_name else text
+
+    timeout = said.get("timeout")
+    return Settings(
+        url=said.get("server"), context=place("context"), no_context="context" not in said or None,
+        user=said.get("user"), password=place("password"), token=place("token"),
+        creds=place("creds"), nkey=place("nkey"),
+        cert=place("tlscert"), key=place("tlskey"), ca=place("tlsca"), tls_first=said.get("tlsfirst"),
+        js_domain=said.get("js_domain"), js_api_prefix=said.get("js_api_prefix"), inbox_prefix=said.get("inbox_prefix"),
+        timeout=f"{timeout / 1e9:.9f}s" if timeout else None,
+    )  # fmt: skip
+
+
+def _beside(folder: Path, text: str) -> str:
+    """A path in fleet.yaml is one from where fleet.yaml is."""
+    scheme, path = ("file://", text[7:]) if text.lower().startswith("file://") else ("", text)
+    return text if _FOUND_THERE.match(path) else f"{scheme}{folder.resolve() / path}"
+
+
+def _listed(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """One stands for itself."""
+    return (said,) if isinstance(said, str) else said or ()
+
+
+def _written(values: dict[str, Any]) -> dict[str, str]:
+    """As YAML writes them."""
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}

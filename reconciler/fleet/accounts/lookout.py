@@ -1,0 +1,211 @@
+"""What is new in the streams of many targets: connections stay open from look to look, and each target has its deadline.
+
+What a look finds is an entry per stream, as Spark keeps it in its checkpoint: from which sequence to which, and when the
+last message was stored. A target that does not answer keeps its entries, with the reason beside them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeAlias, TypeVar
+
+from reconciler.fleet.accounts.reading import why_unread
+from reconciler.fleet.accounts.targets import Target
+from reconciler.server.connect.session import session
+from reconciler.server.read.following import Onward, Position, newest, onward
+from reconciler.server.read.messages import Message, Problem
+from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
+
+EVENTS = "$JS.EVENT.>"
+NOT_KEPT = f"No stream captures {EVENTS}, so nobody can tell what happened."
+EVERYTHING = 1 << 60
+LARGEST = (1 << 63) - 1
+"""The largest number that a column of Spark holds."""
+SEARCH = 60.0
+"""Seconds after which it is asked again which streams there are. That leaves an audit event each time."""
+WINDOW = 4
+"""Requests under way to one target."""
+AT_ONCE = 64
+"""Targets under way."""
+KEPT = 256
+"""Connections that stay open; a fleet with more targets than this is dialled anew for each look."""
+T = TypeVar("T")
+
+Entry: TypeAlias = dict[str, int | str | bool]
+"""`after`, `sequence` and `time` of a piece; `anew` where its sequences had been used before; `error`, noticed `at`."""
+Entries: TypeAlias = dict[str, Entry]
+"""By stream; under the empty name what is wrong with the target as a whole."""
+Offsets: TypeAlias = dict[str, Entries]
+"""By target."""
+End: TypeAlias = Message | Problem
+Ends: TypeAlias = Mapping[str, Mapping[str, End] | str]
+"""By target: where its streams ended at some time, or why nobody could tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked of each target."""
+
+    stream: str | None = None
+    """None: every stream that captures events of JetStream."""
+    matching: str = ">"
+    first: int = 1
+    last: int | None = None
+
+
+@dataclass(slots=True)
+class _Line:
+    """A target we are connected to."""
+
+    js: JetStream
+    stack: AsyncExitStack
+    streams: tuple[str, ...] = ()
+    searched: float = field(default=float("-inf"))
+
+
+class _Unanswered(Exception):
+    """A target, or one question to it, as a sentence."""
+
+
+class Lookout:
+    """Of one loop; `close` in the same. Who is `patient` waits for elections and restarts; who comes again soon does not."""
+
+    def __init__(self, targets: Iterable[Target], wanted: Wanted, *, patient: bool = False) -> None:
+        self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
+        self._lines: dict[str, _Line] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self._began = _now()
+
+    async def ends(self) -> Ends:
+        """Where everything ends now."""
+        return await self._each(lambda target: self._asked(target, self._ends))
+
+    async def look(self, before: Offsets, *, most: int = EVERYTHING, ends: Ends | None = None) -> Offsets:
+        """The next piece of each stream, of at most so many messages; with `ends` nothing beyond those."""
+
+        async def at(target: Target) -> Entries:
+            was = before.get(target.name, {})
+            end = None if ends is None else ends[target.name]
+            found = end if isinstance(end, str) else await self._asked(target, lambda x: self._news(x, was, most, end))
+            return self._unknown(was, found) if isinstance(found, str) else found
+
+        found = await self._each(at)
+        return {**before, **{name: entries for name, entries in found.items() if entries}}
+
+    async def close(self) -> None:
+        await asyncio.gather(*(self._hang_up(name) for name in [*self._lines]))
+
+    async def _each(self, at: Callable[[Target], Awaitable[T]]) -> dict[str, T]:
+        async def in_turn(target: Target) -> T:
+            async with self._room:
+                return await at(target)
+
+        found = await asyncio.gather(*(in_turn(target) for target in self._targets))
+        return dict(zip((target.name for target in self._targets), found, strict=True))
+
+    async def _asked(self, target: Target, ask: Callable[[_Line], Awaitable[T]]) -> T | str:
+        """Never raises: why there is no answer is one, too."""
+        try:
+            async with asyncio.timeout(target.deadline):
+                line = await self._line(target)
+                return await self._over(line, target, ask)
+        except _Unanswered as error:
+            why = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are looked at
+            why = why_unread(target, error)
+        await self._hang_up(target.name)
+        return why
+
+    async def _over(self, line: _Line, target: Target, ask: Callable[[_Line], Awaitable[T]]) -> T:
+        try:
+            return await ask(line)
+        finally:
+            # After an end of the connection the next look dials anew, however long it was gone.
+            if line.js.pipeline.nc.is_closed or len(self._targets) > KEPT:
+                await self._hang_up(target.name)
+
+    async def _line(self, target: Target) -> _Line:
+        if target.name not in self._lines:
+            stack = AsyncExitStack()
+            js = await stack.enter_async_context(session(target.options(), window=WINDOW))
+            self._lines[target.name] = _Line(js.persistent() if self._is_patient else js, stack)
+        return self._lines[target.name]
+
+    async def _hang_up(self, name: str) -> None:
+        if line := self._lines.pop(name, None):
+            with suppress(Exception):  # however it ends, it is gone
+                await line.stack.aclose()
+
+    async def _streams(self, line: _Line) -> tuple[str, ...]:
+        if self._wanted.stream is not None:
+            return (self._wanted.stream,)
+        if time.monotonic() - line.searched > SEARCH:
+            line.streams, line.searched = await _capturing(line.js), time.monotonic()
+        return line.streams
+
+    async def _ends(self, line: _Line) -> Mapping[str, End]:
+        streams = await self._streams(line)
+        found = await asyncio.gather(*(newest(line.js, stream, self._wanted.matching) for stream in streams))
+        return dict(zip(streams, found, strict=True))
+
+    async def _news(self, line: _Line, was: Entries, most: int, ends: Mapping[str, End] | None) -> Entries:
+        streams = await self._streams(line) if ends is None else (*ends,)
+        if not streams:
+            return self._unknown(was, NOT_KEPT)
+        one = (
+            self._piece(line.js, name, was.get(name, {}), most, None if ends is None else ends[name])
+            for name in streams
+        )
+        found = dict(zip(streams, await asyncio.gather(*one), strict=True))
+        return {**{name: entry for name, entry in was.items() if name}, **{k: v for k, v in found.items() if v}}
+
+    async def _piece(self, js: JetStream, stream: str, was: Entry, most: int, end: End | None) -> Entry:
+        place = Position(sequence=int(was.get("sequence", self._wanted.first - 1)), time=str(was.get("time", "")))
+        found = await onward(js, stream, place, most=most, matching=self._wanted.matching, end=end)
+        if isinstance(found, Refusal | NoAnswer):
+            return self._with_error(was, f"stream {stream}: {found}")
+        if found is None:
+            return {key: value for key, value in was.items() if key not in ("error", "at")}
+        if found.to.sequence > LARGEST:
+            return self._with_error(was, f"stream {stream} numbers its messages above 2^63 - 1, and Spark does not")
+        return _entry(found, self._wanted.last)
+
+    def _unknown(self, was: Entries, why: str) -> Entries:
+        """The same for everything we know of a target."""
+        streams = [name for name in was if name] or [self._wanted.stream or ""]
+        return {name: self._with_error(was.get(name, {}), why) for name in streams}
+
+    def _with_error(self, was: Entry, why: str) -> Entry:
+        """The first reason stays while there is any: one outage is noticed once by each who looks, however it shows."""
+        if "error" in was and str(was["at"]) >= self._began:
+            return was
+        return {**was, "error": why, "at": _now()}
+
+
+async def _capturing(js: JetStream) -> tuple[str, ...]:
+    names: list[str] = []
+    while True:
+        said = await js.read("STREAM.NAMES", {"subject": EVENTS, "offset": len(names)})
+        if isinstance(said, Refusal | NoAnswer):
+            raise _Unanswered(f"Nobody could tell which streams capture {EVENTS} ({said}).")
+        page = said.get("streams") or []
+        names += page
+        if not page or len(names) >= said.get("total", 0):
+            return tuple(sorted(names))
+
+
+def _entry(found: Onward, last: int | None) -> Entry:
+    sequence = found.to.sequence if last is None else min(found.to.sequence, last)
+    if sequence <= found.after:
+        return {}
+    piece: Entry = {"after": found.after, "sequence": sequence, "time": found.to.time}
+    return {**piece, "anew": True} if found.is_anew else piece
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,146 @@
+"""Messages of streams as rows: all that are there, or followed as they come, with the stream sequence as offset.
+
+Into a sink with a checkpoint each message comes once, however often the query is broken off and started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from reconciler.fleet.accounts.beside import Beside, merged
+from reconciler.fleet.accounts.lookout import EVENTS, EVERYTHING, Ends, Lookout, Offsets, Wanted
+from reconciler.fleet.accounts.pieces import Piece, batches, planned
+from reconciler.fleet.accounts.reading import dealt
+from reconciler.fleet.accounts.targets import Target
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+AT_ONCE = 8
+"""Pieces under way in one task."""
+EVERY = 1.0
+"""Seconds between two looks whether there is more."""
+
+
+class Pieces(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, pieces: tuple[Piece, ...], requests: int, *, is_followed: bool) -> None:
+        super().__init__(pieces)
+        self.requests = requests
+        """Under way for all of them together."""
+        self.is_followed = is_followed
+        """What cannot be read ends the batch, and is read again with the next start; else a row says so."""
+
+
+def wanted(options: Mapping[str, str]) -> Wanted:
+    """`stream` (without it: all that capture events), `filter`, `first` and `last` sequence."""
+    stream = options.get("stream")
+    return Wanted(
+        stream=stream,
+        matching=options.get("filter", EVENTS if stream is None else ">"),
+        first=int(options.get("first", 1)),
+        last=int(options["last"]) if "last" in options else None,
+    )
+
+
+class Batch(DataSourceReader):
+    """Everything that is there now; or what came `since` certain messages, given by target and stream as offsets are. Their
+    time may be roughly that at which they were stored: a few may come again then, and none is left out."""
+
+    def __init__(self, targets: Iterable[Target], options: Mapping[str, str]) -> None:
+        self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
+        self._since: Offsets = json.loads(options.get("since", "{}"))
+
+    def partitions(self) -> Sequence[InputPartition]:
+        with Beside() as beside:
+            lookout = Lookout(self._targets, self._wanted, patient=True)
+            found = beside.run(lookout.look(self._since))
+            beside.run(lookout.close())
+        pieces = planned(self._targets, self._since, found, self._wanted.matching, is_exact=False)
+        return shared(pieces, self._tasks, is_followed=False)
+
+    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        return read(partition)
+
+
+class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """What comes, from look to look; of at most `most` messages each, if that option is there."""
+
+    def __init__(self, targets: Iterable[Target], options: Mapping[str, str]) -> None:
+        self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
+        self._most = int(options["most"]) if "most" in options else None
+        self._looking: tuple[Beside, Lookout] | None = None
+        self._ends: Ends | None = None
+        self._looked = float("-inf")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As it travels to the executors, which only read."""
+        return {**self.__dict__, "_looking": None, "_ends": None}
+
+    def initialOffset(self) -> Offsets:
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadAllAvailable() if self._most is None else ReadMaxRows(self._most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        beside, lookout = self._lookout()
+        self._ends = beside.run(lookout.ends())
+
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:
+        beside, lookout = self._lookout()
+        self._wait()
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else EVERYTHING
+        streams = max(len(self._targets), sum(map(len, start.values())))
+        return beside.run(lookout.look(start, most=max(1, most // max(1, streams)), ends=self._ends))
+
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+        return shared(planned(self._targets, start, end, self._wanted.matching), self._tasks, is_followed=True)
+
+    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        return read(partition)
+
+    def stop(self) -> None:
+        if self._looking is not None:
+            beside, lookout = self._looking
+            self._looking = None
+            beside.run(lookout.close())
+            beside.close()
+
+    def _lookout(self) -> tuple[Beside, Lookout]:
+        if self._looking is None:
+            self._looking = Beside().start(), Lookout(self._targets, self._wanted)
+        return self._looking
+
+    def _wait(self) -> None:
+        """Spark asks again at once when there was nothing; servers are spared that."""
+        if self._ends is None:
+            time.sleep(max(0.0, self._looked + EVERY - time.monotonic()))
+        self._looked = time.monotonic()
+
+
+def _tasks(options: Mapping[str, str]) -> int:
+    return max(1, int(options.get("tasks", 2 * (os.cpu_count() or 1))))
+
+
+def shared(pieces: Iterable[Piece], tasks: int, *, is_followed: bool) -> list[Pieces]:
+    """Among so many tasks."""
+    return [Pieces(*one, is_followed=is_followed) for one in dealt([*pieces], tasks)]
+
+
+def read(partition: InputPartition) -> Iterator[RecordBatch]:
+    """On an executor."""
+    assert isinstance(partition, Pieces)
+    with Beside() as beside:
+        total = asyncio.Semaphore(partition.requests)
+        found = (batches(piece, total, must=partition.is_followed) for piece in partition.value)
+        yield from beside.each(merged(found, AT_ONCE))

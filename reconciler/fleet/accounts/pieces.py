@@ -1,0 +1,147 @@
+"""Pieces of streams: what lies between two offsets, shared out among tasks, and read as rows. Knows nothing of Spark.
+
+A piece is planned from two offsets and nothing else, so that a batch that was begun and never finished is read again
+just the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from reconciler.fleet.accounts.lookout import Entry, Offsets
+from reconciler.fleet.accounts.reading import SharedWindow
+from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.tables.tables import MESSAGES
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.server.connect.session import session
+from reconciler.server.read.messages import Gone, Message, Range, Unreadable, pages
+from reconciler.server.wire.api import Pauses
+
+PIECE = 50_000
+"""Sequences that one task reads of a stream at most, so that others can read the rest."""
+WINDOW = 32
+"""Requests under way for one piece."""
+SURE = 8
+"""Times in a row, over some seconds, that a server has to say that messages are gone: a restarted one may say so at first."""
+_SCHEMA = to_arrow_schema(MESSAGES, timezone="UTC")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """What is read in one go: messages of one stream, or what there is to say instead."""
+
+    target: Target
+    stream: str
+    after: int = 0
+    upto: int = 0
+    matching: str = ">"
+    error: str | None = None
+    at: str = ""
+    """When that was noticed."""
+
+
+def planned(
+    targets: Iterable[Target], start: Offsets, end: Offsets, matching: str = ">", *, is_exact: bool = True
+) -> Iterator[Piece]:
+    """What lies between two offsets. A start that `is_exact` was noted message by message; about any other, nothing can be
+    said where messages come again."""
+    for target in targets:
+        for stream, entry in end.get(target.name, {}).items():
+            was = start.get(target.name, {}).get(stream, {})
+            told = entry if is_exact else {**entry, "anew": False}
+            yield from _pieces(Piece(target=target, stream=stream, matching=matching), was, told)
+
+
+def _pieces(bare: Piece, was: Entry, entry: Entry) -> Iterator[Piece]:
+    if _extent(entry) != _extent(was):
+        first, last = int(entry["after"]), int(entry["sequence"])
+        if entry.get("anew"):
+            why = f"stream {bare.stream} was made anew or set back: it goes on with another message {first + 1}"
+            yield replace(bare, error=why, at=str(entry["time"]))
+        for after in range(first, last, PIECE):
+            yield replace(bare, after=after, upto=min(after + PIECE, last))
+    if "error" in entry and entry["at"] != was.get("at"):
+        yield replace(bare, error=str(entry["error"]), at=str(entry["at"]))
+
+
+def _extent(entry: Entry) -> tuple[Any, ...]:
+    return tuple(entry.get(key) for key in ("after", "sequence", "time"))
+
+
+async def batches(piece: Piece, total: asyncio.Semaphore, *, must: bool) -> AsyncIterator[pa.RecordBatch]:
+    """Goes on where it was cut off, as long as that helps within the target's deadline. After that a row says why there
+    is no more; where all of it `must` be read, Unreadable is raised instead, unless the server says that the rest is gone:
+    nobody would ever get beyond that."""
+    if piece.error is not None:
+        yield problem(piece, piece.error)
+        return
+    left, pauses, gone, why = piece, Pauses(piece.target.deadline), 0, ""
+    while left.after < piece.upto and gone < SURE:
+        try:
+            async for page in _messages(left, total):
+                yield rows(piece, page)
+                left, pauses = replace(left, after=page[-1].sequence), Pauses(piece.target.deadline)
+            left = replace(left, after=piece.upto)
+        except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
+            gone = gone + 1 if isinstance(error, Gone) else 0
+            why = f"{_reason(piece, error)} (after message {left.after})"
+            if not await pauses.rest():
+                break
+    if left.after < piece.upto and must and not gone:
+        raise Unreadable(f"{piece.target.name}: {why}; start the query again, and it goes on from its checkpoint")
+    if left.after < piece.upto:
+        yield problem(piece, why, after=left.after)
+
+
+def _reason(piece: Piece, error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"nothing within {piece.target.deadline:g} s"
+    return str(error) if isinstance(error, CannotContinue | Unreadable) else f"{type(error).__name__}: {error}"
+
+
+async def _messages(piece: Piece, total: asyncio.Semaphore) -> AsyncIterator[list[Message]]:
+    wanted = Range(stream=piece.stream, after=piece.after, upto=piece.upto, matching=piece.matching)
+    async with session(piece.target.options(), window=SharedWindow(total, WINDOW)) as js:
+        async for page in _in_time(pages(js, wanted), piece.target.deadline):
+            yield page
+
+
+async def _in_time(found: AsyncIterator[list[Message]], deadline: float) -> AsyncIterator[list[Message]]:
+    """Each page has so many seconds; what whoever takes it does meanwhile does not count."""
+    while True:
+        try:
+            async with asyncio.timeout(deadline):
+                page = await anext(found)
+        except StopAsyncIteration:
+            return
+        yield page
+
+
+def rows(piece: Piece, page: Sequence[Message]) -> pa.RecordBatch:
+    """A page as it is handed to Spark."""
+    times = pa.array([one.time for one in page]).cast(pa.timestamp("ns", "UTC"))
+    columns = {
+        "target": [piece.target.name] * len(page),
+        "stream": [piece.stream] * len(page),
+        "sequence": [one.sequence for one in page],
+        "time": times.cast(_SCHEMA.field("time").type, safe=False),  # without the nanoseconds
+        "subject": [one.subject for one in page],
+        "headers": [[*one.headers.items()] for one in page],
+        "data": [one.data for one in page],
+        "error": [None] * len(page),
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=_SCHEMA)
+
+
+def problem(piece: Piece, why: str, after: int | None = None) -> pa.RecordBatch:
+    """`after`: the last message there is, where others cannot be read."""
+    at = datetime.fromisoformat(piece.at) if piece.at else datetime.now(UTC)
+    row = {"target": piece.target.name, "stream": piece.stream or None, "sequence": after, "time": at, "error": why}
+    return pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

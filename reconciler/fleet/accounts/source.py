@@ -1,0 +1,162 @@
+"""A PySpark data source, `jetstream`: what many accounts hold, read in parallel on the executors.
+
+    spark.read.format("jetstream").options(fleet="fleet.yaml", table="configs").load()
+
+The driver reads fleet.yaml; what goes to the executors are references, and credentials are looked up where the
+connection is made. So no plan, log or table can hold any.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from reconciler.fleet.accounts import messages
+from reconciler.fleet.accounts.beside import Put, emitted
+from reconciler.fleet.accounts.fleet_file import load_fleet
+from reconciler.fleet.accounts.reading import Ask, Columns, Part, configs, dealt, read_all, subjects
+from reconciler.fleet.accounts.targets import HEAVY, Fleet, Target
+from reconciler.fleet.tables.tables import CONFIGS, MESSAGES, SUBJECTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:
+    """One look at all targets, shared by as many tasks as this Spark runs side by side."""
+    tasks = max(2, spark.sparkContext.defaultParallelism)
+    return (
+        spark.read.format("jetstream")
+        .options(fleet=str(fleet.absolute()), table=table, tasks=str(tasks), **options)
+        .load()
+    )
+
+
+def followed(spark: SparkSession, fleet: Path, **options: str) -> DataFrame:
+    """What comes into streams of all targets, as `messages`; each once, for a sink with a checkpoint."""
+    tasks = max(2, spark.sparkContext.defaultParallelism)
+    said = {"fleet": str(fleet.absolute()), "table": "messages", "tasks": str(tasks), **options}
+    return spark.readStream.format("jetstream").options(**said).load()
+
+
+class JetStreamSource(DataSource):
+    """Options: `fleet`, the path of fleet.yaml; `table`: `configs`, `subjects` (with `stream` and `filter`) or `messages`
+    (with `stream`, `filter`, `first` and `last`, or `since` in JSON), which can also be followed (with `most` at a time);
+    `targets`, a JSON list of names; `tasks`; and `sizes`, JSON of objects by target as the last look found them."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "jetstream"
+
+    def schema(self) -> StructType:
+        return _TABLES[self.table]
+
+    @property
+    def table(self) -> str:
+        table = self.options.get("table", "configs")
+        if table not in _TABLES:
+            raise ValueError(f"option table: `{table}` is none of {', '.join(_TABLES)}")
+        return table
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        if self.table == "messages":
+            return messages.Batch(self._targets(), self.options)
+        return TargetsReader(dict(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002 - Spark names it
+        if self.table != "messages":
+            raise ValueError(f"option table: `{self.table}` cannot be followed, only `messages` can")
+        return messages.Followed(self._targets(), self.options)
+
+    def _targets(self) -> list[Target]:
+        return [target.to_go() for target in chosen(load_fleet(Path(self.options["fleet"])), self.options)]
+
+
+@dataclass(frozen=True, slots=True)
+class Share(InputPartition):
+    """What one task reads."""
+
+    parts: tuple[Part, ...]
+    requests: int
+
+
+@dataclass(slots=True)
+class TargetsReader(DataSourceReader):
+    """Plans on the driver, reads on the executors."""
+
+    options: Mapping[str, str]
+    wanted: StructType
+
+    def partitions(self) -> list[InputPartition]:
+        fleet = load_fleet(Path(self.options["fleet"]))
+        sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
+        targets = chosen(fleet, self.options)
+        if self.options.get("table") == "subjects":  # of one stream, which nobody divides
+            parts = [Part(target=target.to_go(), stream=self.options["stream"]) for target in targets]
+        else:
+            parts = [part for target in targets for part in split(target, sizes.get(target.name, 0))]
+        return [Share(*one) for one in dealt(parts, int(self.options.get("tasks", "2")))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Share)
+        schema, task = to_arrow_schema(self.wanted, timezone="UTC"), _task()
+        if not gc.get_freeze_count():
+            gc.freeze()  # else Python goes through all that was imported again and again, as rows come in
+        ask = _ask(self.options)
+
+        async def work(put: Put[pa.RecordBatch]) -> None:
+            async def told(columns: Columns) -> None:
+                await put(batch(columns, schema, task))
+
+            await read_all(partition.parts, ask, told, requests=partition.requests)
+
+        return emitted(work)
+
+
+def chosen(fleet: Fleet, options: Mapping[str, str]) -> Iterable[Target]:
+    names = json.loads(options["targets"]) if "targets" in options else None
+    return [target for target in fleet.targets if names is None or target.name in names]
+
+
+def split(target: Target, objects: int) -> Iterator[Part]:
+    """An account is read by one task, a large one by several; by more than a few, each would list all streams again."""
+    of = min(max(target.parts, objects // HEAVY), 16)
+    to_go = target.to_go()
+    return (Part(target=to_go, number=number, of=of) for number in range(of))
+
+
+def batch(columns: Columns, schema: pa.Schema, task: int) -> pa.RecordBatch:
+    """What there is of the table's columns, and nulls for the others."""
+    rows = len(next(iter(columns.values()), ()))
+    whole = {**columns, "task": [task] * rows}
+    return pa.record_batch([_array(whole.get(field.name, [None] * rows), field.type) for field in schema], schema)
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_map(kind):
+        values = [value if value is None else list(value.items()) for value in values]
+    return pa.array(values, kind)
+
+
+def _task() -> int:
+    context = TaskContext.get()
+    return -1 if context is None else context.taskAttemptId()
+
+
+def _ask(options: Mapping[str, str]) -> Ask:
+    if options.get("table") == "subjects":
+        return subjects(options.get("filter", ">"))
+    return configs
+
+
+_TABLES = {"configs": CONFIGS, "subjects": SUBJECTS, "messages": MESSAGES}

@@ -1,0 +1,199 @@
+"""The story `reconciler demo --fleet` tells: accounts on several servers, three nights, and what people do by day."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nats
+
+from reconciler.changes.events import Finished
+from reconciler.documents.read.values import Filled
+from reconciler.fleet.accounts.targets import Target
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.files_and_account import both
+from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.server.connect.connection import connection
+from reconciler.testbed.node import Node
+
+REGIONS = ("eu", "us", "ap")
+SHOPS = 4
+"""Accounts on each server."""
+LOST = "lab-1"
+"""The target whose server is gone in the third night."""
+VARIABLE, PASSWORD = "SHOP_PASSWORD", "shop"
+
+
+def accounts(names: Sequence[str]) -> str:
+    """Of a server's own file: an account with JetStream for each name; one user is ours, the other is Anna's."""
+
+    def account(name: str) -> dict[str, Any]:
+        return {
+            "jetstream": "enabled",
+            "users": [{"user": user, "password": PASSWORD} for user in (name, f"anna.{name}")],
+        }
+
+    return "accounts: " + json.dumps({name: account(name) for name in names})
+
+
+def servers(program: Path) -> dict[str, Node]:
+    """By region; they end with us."""
+    own = {region: [f"{region}-{number}" for number in range(1, SHOPS + 1)] for region in REGIONS}
+    own["lab"] = [LOST]
+    return {region: Node(program, accounts(names), name=f"shops-{region}").start() for region, names in own.items()}
+
+
+def fleet_yaml(nodes: Mapping[str, Node]) -> str:
+    """JSON is YAML, and needs no care about quoting."""
+    targets = {name: _target(name, region, node) for region, node in nodes.items() for name in _names(region)}
+    defaults = {
+        "topology": "shop.yaml",
+        "values": {"keep": "7d", "most": 20_000_000},
+        "timeout": "5s",
+        "deadline": "20s",
+    }
+    return json.dumps({"reconciler": 1, "fleet": "shops", "defaults": defaults, "targets": targets}, indent=1)
+
+
+def _names(region: str) -> list[str]:
+    return [LOST] if region == "lab" else [f"{region}-{number}" for number in range(1, SHOPS + 1)]
+
+
+def _target(name: str, region: str, node: Node) -> dict[str, Any]:
+    env = "stage" if name.endswith("4") or region == "lab" else "prod"
+    values = {"values": {"keep": "30d"}} if region == "us" else {}
+    return {
+        "server": node.url,
+        "user": name,
+        "password": f"env://{VARIABLE}",
+        "labels": {"region": region, "env": env},
+        **values,
+    }
+
+
+async def apply_to(target: Target) -> Finished:
+    """What `reconciler apply` does, for one target."""
+    async with both(target.topology, target.options(), Filled(values=target.values)) as here:
+        made = await planned(here.topology, here.snapshot, here.js, PlanOptions())
+        return [event async for event in apply(made, here.js) if isinstance(event, Finished)][-1]
+
+
+async def apply_to_all(targets: Sequence[Target]) -> None:
+    failed = [one.failed[0].reason for one in await asyncio.gather(*map(apply_to, targets)) if one.failed]
+    if failed:
+        raise CannotContinue(*failed)
+
+
+async def sell(targets: Sequence[Target], orders: int, seed: int) -> None:
+    """Orders and payments of forty customers each, more in some shops than in others; dispatch works on some of them."""
+    await asyncio.gather(
+        *(_sell(target, orders * (1 + number % 3), seed + number) for number, target in enumerate(targets))
+    )
+
+
+async def _sell(target: Target, orders: int, seed: int) -> None:
+    chance = random.Random(seed)
+    async with connection(target.options()) as nc:
+        for number in range(orders):
+            region, customer = chance.choice(("north", "east", "west")), int(chance.paretovariate(1)) % 40
+            await nc.publish(
+                f"orders.{region}.customer-{customer}", json.dumps({"order": number, "of": "shop"}).encode() * 4
+            )
+            if number % 2:
+                await nc.publish(f"payments.customer-{customer}", b"paid" * 20)
+        await nc.flush()
+        subscription = await nc.jetstream().pull_subscribe_bind(durable="dispatch", stream="ORDERS")
+        for message in await subscription.fetch(min(60, orders), timeout=5):
+            if chance.random() < 0.1:
+                await asyncio.sleep(0.02)
+            await message.ack()
+
+
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+"""One request to the JetStream API, as somebody with the nats CLI makes it."""
+Deed = Callable[[Ask], Awaitable[None]]
+
+
+async def _update(ask: Ask, stream: str, **fields: object) -> None:
+    config = (await ask(f"STREAM.INFO.{stream}"))["config"]
+    await ask(f"STREAM.UPDATE.{stream}", {**config, **fields})
+
+
+def shorter(ask: Ask) -> Awaitable[None]:
+    """Somebody makes room where orders are many."""
+    return _update(ask, "ORDERS", max_age=3 * 86_400 * 10**9)
+
+
+def drops(ask: Ask) -> Awaitable[None]:
+    """Somebody wants publishing to go on when PAYMENTS is full."""
+    return _update(ask, "PAYMENTS", discard="old")
+
+
+def as_before(ask: Ask) -> Awaitable[None]:
+    return _update(ask, "ORDERS", max_age=7 * 86_400 * 10**9)
+
+
+async def loses_audit(ask: Ask) -> None:
+    await ask("CONSUMER.DELETE.ORDERS.audit")
+
+
+async def is_made_anew(ask: Ask) -> None:
+    """The configuration is the same; the messages are gone."""
+    config = (await ask("STREAM.INFO.PAYMENTS"))["config"]
+    await ask("STREAM.DELETE.PAYMENTS")
+    await ask("STREAM.CREATE.PAYMENTS", config)
+
+
+async def gets_a_helper(ask: Ask) -> None:
+    """Nobody declares it, and no other shop has one."""
+    await ask("STREAM.CREATE.DEBUG", {"name": "DEBUG", "subjects": ["debug.>"], "storage": "memory"})
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What people did, told before the night in which it is found."""
+
+    told: str
+    deeds: Mapping[str, Deed]
+    orders: int
+
+
+DAYS = (
+    Day("The first day: the shops sell, and nobody touches a thing.", {}, 400),
+    Day(
+        "The second day: somebody shortens max_age in Europe; a consumer and a stream's messages are lost elsewhere.",
+        {"eu-1": shorter, "eu-2": shorter, "eu-3": shorter, "ap-1": loses_audit, "us-4": is_made_anew, "us-2": gets_a_helper},
+        700,
+    ),
+    Day(
+        "The third day: one shop is repaired, two more stray, and a server is gone.",
+        {"eu-2": as_before, "us-1": drops, "ap-3": drops}, 1_100,
+    ),
+)  # fmt: skip
+
+
+async def live(day: Day, targets: Mapping[str, Target], number: int) -> None:
+    await sell([*targets.values()], day.orders, seed=100 * number)
+    await asyncio.gather(*(_do(targets[name], deed) for name, deed in day.deeds.items()))
+
+
+async def _do(target: Target, deed: Deed) -> None:
+    nc = await nats.connect(
+        target.settings.url or "", user=f"anna.{target.name}", password=PASSWORD, name="NATS CLI Version 0.3.0"
+    )
+
+    async def ask(endpoint: str, body: object = None) -> dict[str, Any]:
+        reply = await nc.request(f"$JS.API.{endpoint}", json.dumps(body).encode() if body else b"", timeout=10)
+        said: dict[str, Any] = json.loads(reply.data)
+        return said
+
+    try:
+        await deed(ask)
+    finally:
+        await nc.close()

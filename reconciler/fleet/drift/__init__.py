@@ -1,0 +1,1 @@
+"""Live × wanted → drift of every target, and how it came and went."""

@@ -1,0 +1,118 @@
+"""What every target is to hold: its topology, rendered with its own values.
+
+The files are read once, where they are; what travels to the executors is their text and, for each target, its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from reconciler.documents.find.revision import origin
+from reconciler.documents.find.several import load_each as load
+from reconciler.documents.read.files import DISK
+from reconciler.documents.read.values import Filled
+from reconciler.fleet.drift.rendering import rendered
+from reconciler.fleet.tables.tables import DESIRED, WANTED
+from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Diagnostic, ordered
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from reconciler.fleet.accounts.targets import Target
+
+ROWS = 10_000
+"""Of desired, in one batch."""
+TOLD = 3
+"""Problems of a topology that its row names; the others are counted."""
+ARROW = to_arrow_schema(DESIRED, timezone="UTC")
+Row = Mapping[str, Any]
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Files as they were when they were read, under their names; or why they could not be."""
+
+    found: tuple[Path, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    texts: Mapping[Path, tuple[str, list[Diagnostic]]] = field(default_factory=dict)
+    repository: str | None = None
+
+    @classmethod
+    def of(cls, paths: Sequence[Path]) -> Texts:
+        found, problems = DISK.find(paths)
+        texts = {path: DISK.read(path) for path in found}
+        return cls(tuple(found), tuple(problems), texts, origin(found[0]).repository if found else None)
+
+    def find(self, _paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        return [*self.found], [*self.problems]
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        return self.texts[path]
+
+
+def wanted(targets: Iterable[Target]) -> tuple[list[Row], dict[str, Texts]]:
+    """Rows of WANTED, and the texts they refer to. A target without a topology has no files."""
+    rows: list[Row] = []
+    texts: dict[str, Texts] = {}
+    for target in targets:
+        key = "\n".join(map(str, target.topology))
+        if key and key not in texts:
+            texts[key] = Texts.of(target.topology)
+        rows.append({
+            "target": target.name, "labels": dict(target.labels), "files": key, "values": dict(target.values),
+        })  # fmt: skip
+    return rows, texts
+
+
+def desired(wanted: DataFrame, texts: Mapping[str, Texts], *, run: str, day: date) -> DataFrame:
+    """WANTED → DESIRED: a row per resource of every target, or one that says why there is none; where nothing is to be, one
+    without a topology."""
+    return wanted.select(*WANTED.names).mapInArrow(rendering(texts, run=run, day=day), DESIRED)
+
+
+def rendering(
+    texts: Mapping[str, Texts], *, run: str, day: date
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        made: list[Row] = []
+        loaded = lru_cache(maxsize=16)(
+            partial(_rendered, texts)
+        )  # targets side by side are often to hold the very same
+        for row in (row for one in batches for row in one.to_pylist()):
+            labels = tuple(row["labels"] or ())
+            around = {"target": row["target"], "labels": labels, "run": run, "day": day}
+            made += ({**around, **one} for one in loaded(row["files"], tuple(row["values"] or ()), labels))
+            if len(made) >= ROWS:
+                yield pa.RecordBatch.from_pylist(made, schema=ARROW)
+                made = []
+        if made:
+            yield pa.RecordBatch.from_pylist(made, schema=ARROW)
+
+    return work
+
+
+def _rendered(texts: Mapping[str, Texts], files: str, values: Pairs, labels: Pairs) -> Sequence[Row]:
+    if not files:
+        return [{}]
+    own = texts[files]
+    loaded = load((), REGISTRY, Filled(own, dict(values)))
+    if loaded.topology is None:
+        return [{"topology": loaded.name or None, "error": _why(loaded.diagnostics)}]
+    return [{**row, "repository": own.repository} for row in rendered(loaded.topology, dict(labels))]
+
+
+def _why(problems: Sequence[Diagnostic]) -> str:
+    errors = [one for one in ordered(problems) if one.is_error]
+    said = [f"{one.span or ''} {one.code} {one.message}".strip() for one in errors[:TOLD]]
+    more = [f"and {len(errors) - TOLD} more"] if len(errors) > TOLD else []
+    return "; ".join((*said, *more))

@@ -1,0 +1,91 @@
+"""Snapshots × desired → drift. Spark brings the rows of each target together; what they mean, the engine says.
+
+A target's rows arrive one after another and are let go as soon as it is compared: memory holds one account per core,
+however many there are.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from reconciler.fleet.drift.comparing import compared
+from reconciler.fleet.drift.together import HOME, apart, together
+from reconciler.fleet.tables.tables import DRIFT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SHARED, FEW = 40, 16
+"""Targets in one part, and how many parts there are at most before they have to share."""
+ROWS = 4_000
+"""Of drift, in one batch."""
+ARROW = to_arrow_schema(DRIFT, timezone="UTC")
+Row = Mapping[str, Any]
+
+
+def drift(snapshots: DataFrame, desired: DataFrame, *, parts: int = FEW) -> DataFrame:
+    """SNAPSHOTS × DESIRED → DRIFT, run by run. A target that is only in `snapshots` is not meant to hold anything."""
+    both = together(snapshots, desired)
+    return both.repartition(parts, HOME).sortWithinPartitions(HOME).mapInArrow(by_target, DRIFT)
+
+
+def parts_for(targets: int) -> int:
+    """How many tasks share so many targets: each sorts its rows in memory, and each takes a moment to begin."""
+    return max(2, min(targets, FEW), targets // SHARED)
+
+
+def by_target(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches in which the rows of a target follow one another → batches of drift."""
+    gc.freeze()  # Spark's worker looks for garbage after each task: in all that was imported, else
+    drifted: list[Row] = []
+    for table in _homes(batches):
+        with undisturbed():
+            for live, wanted in apart(table):
+                drifted += compared(live, wanted)
+        if len(drifted) >= ROWS:
+            yield batch(drifted)
+            drifted = []
+    if drifted:
+        yield batch(drifted)
+
+
+def _homes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows that share a home, as soon as all of them are there."""
+    pieces: list[pa.RecordBatch] = []
+    for one in batches:
+        for piece in _cut(one):
+            if pieces and pieces[-1].column(HOME)[0] != piece.column(HOME)[0]:
+                yield pa.Table.from_batches(pieces)
+                pieces = []
+            pieces.append(piece)
+    if pieces:
+        yield pa.Table.from_batches(pieces)
+
+
+def _cut(one: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    runs = pc.run_end_encode(one.column(HOME))
+    start = 0
+    for end in runs.run_ends.to_pylist():
+        yield one.slice(start, end - start)
+        start = end
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """An account makes many objects and no garbage in cycles; looking for some takes a third of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def batch(rows: list[Row]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(rows, schema=ARROW)

@@ -1,0 +1,157 @@
+"""What is otherwise on one target than on most of its peers: those that carry the same labels.
+
+Declared or not, and whatever any file says: a limit that somebody raised on one account of fifty is found here, also
+where nothing manages it. Objects are compared in canonical form, so that servers' versions make no difference.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from reconciler.engine.reconcile import recognised
+from reconciler.fleet.accounts.rows import snapshot_of
+from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.tables import OBJECTS, OUTLIERS
+from reconciler.kinds import REGISTRY
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Json
+
+GROUP = ("run", "peers")
+THING = (*GROUP, "address")
+ARROW = to_arrow_schema(OBJECTS, timezone="UTC")
+
+
+def objects(snapshots: DataFrame) -> DataFrame:
+    """SNAPSHOTS → OBJECTS. They are gone through several times: worth keeping meanwhile."""
+    return snapshots.groupBy("run", "target").applyInArrow(_objects, OBJECTS)
+
+
+def outliers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
+    """OBJECTS → OUTLIERS, run by run. `by`: labels that make peers (none: all they have); who lacks one has no peers.
+    Most is more than half; where there is no such, nobody is an outlier."""
+    among = _among(objects, by)
+    targets, things = among.where("address is null"), among.where("address is not null")
+    held = _held(targets, things)
+    found = _differing(things).unionByName(_extra(things, held)).unionByName(_missing(targets, things, held))
+    return fitted(found, OUTLIERS)
+
+
+def with_peers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
+    """OBJECTS → the rows of those targets that have a peer. No other can be unlike its peers."""
+    peers = Window.partitionBy(*GROUP)
+    targets = _among(objects, by).where("address is null")
+    return targets.withColumn("number", F.count("*").over(peers)).where("number > 1").drop("number")
+
+
+def _among(objects: DataFrame, by: Sequence[str]) -> DataFrame:
+    return objects.withColumn("peers", _peers(by)).where("peers is not null")
+
+
+def _peers(by: Sequence[str]) -> Column:
+    """`env=prod, role=orders`; null where one of them is missing."""
+    if by:
+        labels = [F.concat(F.lit(f"{name}="), F.try_element_at("labels", F.lit(name))) for name in by]
+        return F.when(F.forall(F.array(*labels), lambda one: one.isNotNull()), F.concat_ws(", ", *labels))
+    entries = F.array_sort(F.map_entries(F.coalesce("labels", F.create_map().cast("map<string,string>"))))
+    return F.concat_ws(", ", F.transform(entries, lambda one: F.concat_ws("=", one.key, one.value)))
+
+
+def _objects(table: pa.Table) -> pa.Table:
+    """Whatever is wrong with the rows of one target, it is nobody's peer then, and the others are compared."""
+    try:
+        return pa.Table.from_pylist([*objects_of(table.to_pylist())], schema=ARROW)
+    except Exception:  # noqa: BLE001 - as with one that could not be read; `drift` says what is wrong with it
+        return ARROW.empty_table()
+
+
+def objects_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows of SNAPSHOTS, all of one target in one run → its objects, and a row for itself. A target that could not be
+    read is nobody's peer; `sure` is one of which nothing is unknown, so that what it does not show is not there."""
+    snapshot = snapshot_of(rows)
+    if isinstance(snapshot, str):
+        return
+    first = next(row for row in rows if row["row"] == "target")
+    labels = None if first["labels"] is None else dict(first["labels"])
+    around = {name: first[name] for name in ("run", "day", "target")} | {"labels": labels, "sure": not snapshot.unknown}
+    yield around
+    for address, resource in recognised(snapshot, REGISTRY).items():
+        fields = REGISTRY.of(address).fields
+        config = dict(_flat(resource.config, fields))
+        yield {**around, "address": str(address), "kind": address.kind, "config": config}
+
+
+def _flat(config: Mapping[str, Json], fields: Mapping[str, FieldInfo]) -> Iterator[tuple[str, str]]:
+    for name, value in config.items():
+        info = fields.get(name, FieldInfo())
+        for path, leaf in _leaves(name, value):
+            yield path, _text(leaf, ordered=info.ordered and path.removeprefix(f"{name}.") not in info.nested_unordered)
+
+
+def _leaves(path: str, value: Json) -> Iterable[tuple[str, Json]]:
+    """Into mappings; lists as a whole, since their items have no names to compare them by."""
+    if not isinstance(value, Mapping):
+        return [(path, value)]
+    return (leaf for name, inner in value.items() for leaf in _leaves(f"{path}.{name}", inner))
+
+
+def _text(value: Json, *, ordered: bool) -> str:
+    if isinstance(value, list | tuple) and not ordered:
+        value = sorted(value, key=str)
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _held(targets: DataFrame, things: DataFrame) -> DataFrame:
+    """Per object: how many peers have it, of how many that could tell."""
+    sure = targets.groupBy(*GROUP).agg(F.count_if("sure").alias("sure_peers"))
+    has = things.groupBy(*THING, "kind").agg(F.count("*").alias("has"), F.count_if(~F.col("sure")).alias("unsure"))
+    told = has.join(sure, [*GROUP], "inner").withColumn("among", F.col("sure_peers") + F.col("unsure"))
+    return told.select(*THING, "kind", "has", "among")
+
+
+def _missing(targets: DataFrame, things: DataFrame, held: DataFrame) -> DataFrame:
+    usual = held.where("has * 2 > among and has < among")
+    wanted = targets.where("sure").drop("address", "kind", "config").join(usual, [*GROUP], "inner")
+    lacking = wanted.join(things.select(*THING, "target"), [*THING, "target"], "leftanti")
+    return _as_whole(lacking, "missing", F.col("has"))
+
+
+def _extra(things: DataFrame, held: DataFrame) -> DataFrame:
+    unusual = held.where("has * 2 < among").drop("kind")
+    return _as_whole(things.join(unusual, [*THING], "inner"), "extra", F.col("among") - F.col("has"))
+
+
+def _as_whole(rows: DataFrame, what: str, holders: Column) -> DataFrame:
+    return _told(rows.withColumn("holders", holders), what, path=None, value=None, usual=None)
+
+
+def _differing(things: DataFrame) -> DataFrame:
+    """Fields whose usual value (null: none) most of those have who have the object, and not all."""
+    values = things.select(*THING, F.explode("config").alias("path", "value"))
+    counted = values.groupBy(*THING, "path", "value").agg(F.count("*").alias("n"))
+    paths = counted.groupBy(*THING, "path").agg(
+        F.max_by("value", "n").alias("value"), F.max("n").alias("most"), F.sum("n").alias("set_by")
+    )
+    has = things.groupBy(*THING).agg(F.count("*").alias("among"))
+    split = paths.join(has, [*THING], "inner").withColumn("unset_by", F.col("among") - F.col("set_by"))
+    is_set, is_unset = F.col("most") * 2 > F.col("among"), F.col("unset_by") * 2 > F.col("among")
+    usual = split.where(is_set | is_unset).select(
+        *THING, "path", "among",
+        F.when(is_set, F.col("value")).alias("usual"),
+        F.when(is_set, F.col("most")).otherwise(F.col("unset_by")).alias("holders"),
+    ).where("holders < among")  # fmt: skip
+    each = things.join(usual, [*THING], "inner").withColumn("value", F.try_element_at("config", F.col("path")))
+    unlike = each.where(~F.col("value").eqNullSafe(F.col("usual")))
+    return _told(unlike, "differs", path=F.col("path"), value=F.col("value"), usual=F.col("usual"))
+
+
+def _told(rows: DataFrame, what: str, **columns: Column | None) -> DataFrame:
+    texts = {name: F.lit(None).cast("string") if column is None else column for name, column in columns.items()}
+    told = (column.alias(name) for name, column in {"what": F.lit(what), **texts}.items())
+    return rows.select("run", "day", "peers", "target", "labels", "address", "kind", "holders", "among", *told)

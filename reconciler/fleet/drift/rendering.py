@@ -1,0 +1,71 @@
+"""A topology as rows of the table `desired`, and rows as the topology they were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from reconciler.changes.kind import Registry
+from reconciler.journeys.saved.declared import header_data, spec_data, topology_of
+from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.resource import Address, Declared
+from reconciler.model.topology import Topology
+
+Row = dict[str, Any]
+"""Columns of DESIRED by name; what is not in it is null."""
+TEAM = "team"
+"""The label that says whose something is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """All that a row remembers of a place."""
+
+    file: str
+    line: int
+
+    def __call__(self, _path: str) -> SourceSpan:
+        return SourceSpan(self.file, self.line, 1, self.line, 1)
+
+
+def rendered(topology: Topology, labels: Mapping[str, str]) -> Iterator[Row]:
+    """What stands around the resources first, then each of them. `labels` are those of the target."""
+    yield {"topology": topology.name, "json": _text(header_data(topology))}
+    for one in topology.resources:
+        span = one.where("")
+        yield {
+            "topology": topology.name,
+            "address": str(one.address),
+            "kind": one.address.kind,
+            "team": one.spec.labels.get(TEAM, labels.get(TEAM)),
+            "json": _text(spec_data(one)),
+            **({"file": span.file, "line": span.line} if span else {}),
+        }
+
+
+def topology_in(rows: Iterable[Mapping[str, Any]], registry: Registry) -> Topology:
+    """Of rows that are all of one topology. Raises ValueError (pydantic's too), KeyError or TypeError for anything else."""
+    header: Mapping[str, Any] = {}
+    resources = []
+    for row in rows:
+        if row["address"] is None:
+            header = row
+        else:
+            resources.append(_declared(row, registry))
+    # Parents first, as in a file: a shuffle keeps no order.
+    resources.sort(key=lambda one: (len(one.address.names), one.address))
+    return topology_of(header["topology"], from_json(header["json"]), registry, tuple(resources))
+
+
+def _declared(row: Mapping[str, Any], registry: Registry) -> Declared:
+    address = Address.parse(row["address"])
+    spec = registry.of(address).spec.model_validate_json(row["json"])
+    where = Line(row["file"], row["line"]) if row["file"] else None
+    return Declared(address=address, spec=spec, where=where) if where else Declared(address=address, spec=spec)
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    return to_json(value).decode()

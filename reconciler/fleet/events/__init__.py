@@ -1,0 +1,1 @@
+"""What servers told about themselves: advisories, audit events, acks, pins."""

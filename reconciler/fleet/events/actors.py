@@ -1,0 +1,81 @@
+"""Who did what: API audit events, as the requests that changed something and what they changed.
+
+A server tells of every request with its answer, and the answer to a change holds the whole configuration. What was
+changed is what differs from the answer before; what the first one changed, nobody can tell. Writes to KV buckets are no
+API requests: of them there is no trace.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from reconciler.fleet.tables.tables import ACTORS
+
+_TEXTS = "map<string,string>"
+_TELLING = ("create", "update", "delete", "restore")
+"""Deeds after which it is known what the object is."""
+
+
+def actors(events: DataFrame) -> DataFrame:
+    """EVENTS → ACTORS."""
+    done = events.where((F.col("type") == "api_audit") & F.col("deed").isNotNull() & F.col("refused").isNull())
+    seen = _with_before(done.withColumn("address", _address()).withColumn("fields", _fields()))
+    deed = F.when((F.col("deed") == "create") & F.col("was_there") & ~_is_stream(), "update").otherwise(F.col("deed"))
+    return seen.select(
+        "target", "at", "day", "client", "user", "account", "host", "request", deed.alias("deed"), "address",
+        F.substring_index("address", "/", 1).alias("kind"), _changed().alias("changed"), "id",
+    ).select(*ACTORS.names)  # fmt: skip
+
+
+def _is_stream() -> Column:
+    return F.col("consumer").isNull()
+
+
+def _address() -> Column:
+    """What reconciler calls it: buckets are streams of a certain name."""
+    stream = F.col("stream")
+    bucket = F.when(stream.startswith("KV_"), F.concat(F.lit("kv_bucket/"), F.substring(stream, 4, 10_000)))
+    store = bucket.when(stream.startswith("OBJ_"), F.concat(F.lit("object_store/"), F.substring(stream, 5, 10_000)))
+    plain = store.otherwise(F.concat(F.lit("stream/"), stream))
+    return F.when(_is_stream(), plain).otherwise(F.concat_ws("/", F.lit("consumer"), "stream", "consumer"))
+
+
+def _fields() -> Column:
+    """The configuration as texts by path, without what the server notes down for itself. A pause has its own requests."""
+    top = F.from_json("config", _TEXTS)
+    own = F.map_filter(top, lambda name, _: ~name.isin("metadata", "pause_until"))
+    notes = F.map_filter(F.from_json(top["metadata"], _TEXTS), lambda name, _: ~name.startswith("_nats."))
+    written = F.transform_keys(notes, lambda name, _: F.concat(F.lit("metadata."), name))
+    return F.map_concat(own, F.coalesce(written, F.create_map().cast(_TEXTS)))
+
+
+def _with_before(done: DataFrame) -> DataFrame:
+    """Beside each request what the object was before it; of what went with its stream, nothing is left."""
+    tells = F.col("deed").isin(*_TELLING)
+    of_object = (
+        Window.partitionBy("target", "address").orderBy("at", "sequence").rowsBetween(Window.unboundedPreceding, -1)
+    )
+    of_stream = (
+        Window.partitionBy("target", "stream").orderBy("at", "sequence").rowsBetween(Window.unboundedPreceding, -1)
+    )
+    state = F.when(tells, F.struct("at", "deed", "fields"))
+    went = F.when(_is_stream() & (F.col("deed") == "delete"), F.col("at"))
+    seen = done.select(
+        "*", F.last(state, ignorenulls=True).over(of_object).alias("before"), F.max(went).over(of_stream).alias("went")
+    )
+    is_left = (F.col("before.deed") != "delete") & F.coalesce(F.col("before.at") > F.col("went"), F.lit(True))
+    return seen.withColumn("was_there", F.coalesce(is_left, F.lit(False)))
+
+
+def _changed() -> Column:
+    """Paths; empty where the same was said again; null where nobody saw what was before, or it was no change of fields."""
+    now, before = F.col("fields"), F.col("before.fields")
+    names = F.array_distinct(F.concat(F.map_keys(now), F.map_keys(before)))
+    differing = F.sort_array(F.filter(names, lambda name: ~now[name].eqNullSafe(before[name])))
+    nothing = F.array().cast("array<string>")
+    return (
+        F.when(F.col("deed").isin("pause", "resume"), F.array(F.lit("pause_until")))
+        .when(_is_stream() & (F.col("deed") == "create") & ~F.coalesce("made", F.lit(False)), nothing)
+        .when(F.col("was_there"), differing)
+    )

@@ -1,0 +1,72 @@
+"""Plans of many targets, several at a time: what one of them lacks never keeps the others from theirs. Needs no Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from reconciler.documents.read.values import Filled
+from reconciler.fleet.accounts.reading import REQUESTS, SharedWindow
+from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.report.plans import TargetPlan
+from reconciler.journeys.files_and_account import both
+from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+
+AT_ONCE = 8
+
+
+async def plans(
+    targets: Sequence[Target],
+    options: PlanOptions,
+    at_once: int = AT_ONCE,
+    done: Callable[[int], None] = lambda _: None,
+) -> list[TargetPlan]:
+    """In the order of the targets. Those without a topology have nothing to be planned."""
+    gate, requests, finished = asyncio.Semaphore(at_once), asyncio.Semaphore(REQUESTS), 0
+
+    async def one(target: Target) -> TargetPlan:
+        nonlocal finished
+        async with gate:
+            made = await _plan(target, options, requests)
+        finished += 1
+        done(finished)
+        return made
+
+    return [*await asyncio.gather(*(one(target) for target in targets if target.topology))]
+
+
+async def _plan(target: Target, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
+    began = time.monotonic()
+    made = TargetPlan(target=target.name, labels=target.labels)
+    try:
+        async with asyncio.timeout(target.deadline):
+            made = await _within(target, made, options, requests)
+    except CannotContinue as problem:
+        made = replace(made, problems=problem.diagnostics)
+    except TimeoutError:
+        made = replace(made, problems=(_late(target),))
+    except Exception as error:  # noqa: BLE001 - what one account holds must not end the plans of all others
+        made = replace(made, problems=(_failed(target, error),))
+    return replace(made, seconds=time.monotonic() - began)
+
+
+async def _within(target: Target, made: TargetPlan, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
+    files, window = Filled(values=target.values, needed=target.own), SharedWindow(requests)
+    async with both(target.topology, target.options(), files, window) as here:
+        found = (await planned(here.topology, here.snapshot, here.js, options)).plan
+        return replace(made, plan=replace(found, diagnostics=(*here.loaded.diagnostics, *found.diagnostics)))
+
+
+def _late(target: Target) -> Diagnostic:
+    message = f"{target.name} was not read within {target.deadline:g} s. Nothing was changed."
+    fix = "Raise its `deadline`, or see why it is slow with `reconciler plan`."
+    return Diagnostic(severity=Severity.ERROR, code="FL110", name="deadline", message=message, fix=fix)
+
+
+def _failed(target: Target, error: Exception) -> Diagnostic:
+    message = f"{target.name} could not be planned ({type(error).__name__}: {error}). Nothing was changed."
+    fix = "See with `reconciler plan` whether it is so alone; then please report this as a mistake in reconciler."
+    return Diagnostic(severity=Severity.ERROR, code="FL114", name="plan-failed", message=message, fix=fix)

@@ -1,0 +1,1 @@
+"""What the fleet commands found, as text, Markdown, HTML and JSON."""

@@ -1,0 +1,130 @@
+"""What servers told about themselves: pins that change hands, acknowledgements that take long, and who changed what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from reconciler.fleet.report.found import Row
+from reconciler.fleet.report.past import show_span, show_time
+from reconciler.fleet.report.pieces import Cell, Grid, Part, Piece, Prose, cells
+from reconciler.report.words.values import counted
+
+_MOST, _LATEST = 40, 25
+
+
+def pins_part(pins: Sequence[Row]) -> Part:
+    title = "Pinned clients"
+    if not pins:
+        return Part(title=title, pieces=(Prose(lines=("No consumer group with pinned clients told anything.",)),))
+    order = sorted(pins, key=lambda one: (not one["flapping"], -(one["switches"] or 0), one["target"], one["stream"]))
+    rows = tuple(map(_pin, order[:_MOST]))
+    head = ("target", "consumer", "group", "switches", "by an admin", "by timeout", "nobody pinned", "longest", "")
+    flapping = sum(bool(one["flapping"]) for one in pins)
+    lead = (
+        f"{counted(flapping, 'group')} flapping: clients take turns within minutes."
+        if flapping
+        else "None of them flaps."
+    )
+    return Part(title=title, lead=lead, pieces=(_table(head, rows, {3, 4, 5, 6, 7}, len(order)),))
+
+
+def _pin(one: Row) -> tuple[Cell, ...]:
+    return cells(
+        one["target"], Cell(text=f"{one['stream']}/{one['consumer']}", is_code=True), one["group"] or "",
+        f"{one['switches'] or 0:_}", f"{one['by_admin'] or 0:_}", f"{one['by_timeout'] or 0:_}",
+        show_span(one["unpinned_seconds"] or 0.0), show_span(one["longest_unpinned_seconds"] or 0.0),
+        Cell(text="flapping" if one["flapping"] else "", tone="bad"),
+    )  # fmt: skip
+
+
+def acks_part(acks: Sequence[Row]) -> Part:
+    """One row per consumer: the last day in figures, the days as a line."""
+    title = "Acknowledgements"
+    if not acks:
+        return Part(title=title, pieces=(Prose(lines=("No samples: `sample_freq` of a consumer turns them on.",)),))
+    consumers: dict[tuple[str, ...], list[Row]] = {}
+    for one in sorted(acks, key=lambda row: str(row["day"])):
+        consumers.setdefault((one["target"], one["stream"], one["consumer"]), []).append(one)
+    order = sorted(consumers.values(), key=lambda days: -(days[-1]["p99_seconds"] or 0.0))
+    slowest = max((days[-1]["p99_seconds"] or 0.0 for days in order), default=0.0)
+    rows = tuple(_acked(days, slowest) for days in order[:_MOST])
+    head = (
+        "target",
+        "consumer",
+        "day",
+        "samples",
+        "half within",
+        "99 % within",
+        "days",
+        "redelivered",
+        "naks",
+        "given up",
+    )
+    return Part(title=title, lead="The slowest first.", pieces=(_table(head, rows, {3, 4, 5, 6, 7, 8, 9}, len(order)),))
+
+
+def _acked(days: Sequence[Row], slowest: float) -> tuple[Cell, ...]:
+    one, late = days[-1], days[-1]["p99_seconds"] or 0.0
+    samples, redelivered, given_up = one["samples"] or 0, one["redelivered"] or 0, one["given_up"] or 0
+    return cells(
+        one["target"], Cell(text=f"{one['stream']}/{one['consumer']}", is_code=True), str(one["day"]), f"{samples:_}",
+        show_latency(one["median_seconds"]), Cell(text=show_latency(late), share=late / slowest if slowest else 0.0),
+        Cell(text=f"{len(days):_}", trend=tuple(day["p99_seconds"] or 0.0 for day in days)),
+        Cell(text=f"{redelivered / samples:.0%}" if samples else "–", tone="warn" if samples and redelivered * 20 > samples else ""),
+        f"{one['naks'] or 0:_}", Cell(text=f"{given_up:_}", tone="bad" if given_up else ""),
+    )  # fmt: skip
+
+
+def show_latency(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s" if seconds < 120 else show_span(seconds)
+
+
+def actors_part(actors: Sequence[Row]) -> Part:
+    title = "Who changed what"
+    if not actors:
+        lead = "No change was told: a stream has to capture `$JS.EVENT.ADVISORY.API`, as examples/audit.yaml does."
+        return Part(title=title, pieces=(Prose(lines=(lead,)),))
+    people: dict[str, list[Row]] = {}
+    for one in actors:
+        people.setdefault(_person(one), []).append(one)
+    by_person = tuple(_acts(name, rows) for name, rows in sorted(people.items(), key=lambda item: -len(item[1])))
+    latest = sorted(actors, key=lambda one: str(one["at"]), reverse=True)
+    listed = tuple(map(_deed, latest[:_LATEST]))
+    summed = _table(("who", "changes", "what", "targets", "last"), by_person[:_MOST], {1}, len(by_person))
+    each = _table(("at", "target", "who", "did", "address", "fields"), listed, set(), len(latest))
+    lead = f"{counted(len(actors), 'change')} by {len(people):_} of them; the latest below."
+    return Part(title=title, lead=lead, pieces=(summed, each))
+
+
+def _person(one: Row) -> str:
+    if not any(one.get(name) for name in ("client", "user", "host")):
+        return "the server itself"
+    who = one.get("client") or "a client without a name"
+    inside = ", ".join(filter(None, (f"user {one['user']}" if one.get("user") else "", one.get("host") or "")))
+    return f"{who} ({inside})" if inside else str(who)
+
+
+def _acts(name: str, rows: Sequence[Row]) -> tuple[Cell, ...]:
+    deeds = Counter(f"{one['deed']} {one.get('kind') or ''}".strip() for one in rows)
+    said = ", ".join(f"{count:_} × {deed}" for deed, count in deeds.most_common(4))
+    targets = sorted({one["target"] for one in rows})
+    where = ", ".join(targets[:3]) + (f" and {len(targets) - 3} more" if len(targets) > 3 else "")
+    return cells(
+        name, f"{len(rows):_}", said, where, show_time(max((one["at"] for one in rows if one["at"]), default=None))
+    )
+
+
+def _deed(one: Row) -> tuple[Cell, ...]:
+    changed = one.get("changed")
+    paths = "?" if changed is None and one["deed"] == "update" else " ".join((changed or ())[:6])
+    address = Cell(text=one.get("address") or "", is_code=True)
+    return cells(
+        show_time(one["at"]), one["target"], _person(one), one["deed"], address, Cell(text=paths, is_code=True)
+    )
+
+
+def _table(head: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...], right: set[int], count: int) -> Piece:
+    return Grid(head=head, rows=rows, right=frozenset(right), left_out=max(0, count - len(rows)))

@@ -1,0 +1,87 @@
+"""All that a fleet command found out, before anybody chose a format. What a command did not look for is None."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.fleet.report.seen import UNREACHABLE, UNREMEMBERED, Count, Strayed, Target
+from reconciler.journeys.drift.drift import Standing
+from reconciler.model.fields import FieldInfo
+
+Row = Mapping[str, Any]
+"""A row of one of the tables, by column."""
+Rows = tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    command: str
+    """`snapshot`, `drift`, `report` …"""
+    fleet: str
+    """Its name, or the file it is in."""
+    run: str = ""
+    seconds: float | None = None
+    targets: tuple[Target, ...] | None = None
+    strayed: tuple[Strayed, ...] | None = None
+    """What is listed; there may be more of it."""
+    counts: tuple[Count, ...] = ()
+    """Of all that strayed, listed or not."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of a table (of `drift`: objects) there are beyond what one report takes up; the table has them all."""
+    earlier: Rows = ()
+    """Targets that this run was not about: `what` was done with them (read, compared) in which other run and when, or never."""
+    compared: frozenset[str] = frozenset()
+    """Targets that have a topology and could be looked at."""
+    trend: Rows | None = None
+    by_target: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    history: Rows | None = None
+    repairs: Rows | None = None
+    outliers: Rows | None = None
+    with_peers: int = 0
+    """Targets that were compared with others of the same labels: those that have any."""
+    infos: Mapping[tuple[str, str], FieldInfo] = field(default_factory=dict)
+    """How values of outliers are shown, by kind and path."""
+    capacity: Rows | None = None
+    skew: Rows | None = None
+    falls: Rows | None = None
+    moves: Rows | None = None
+    pins: Rows | None = None
+    acks: Rows | None = None
+    actors: Rows | None = None
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """Why a target told nothing new, where others did."""
+    following: tuple[str, ...] = ()
+    """What to do now, a sentence each."""
+
+    @property
+    def drifted(self) -> tuple[Strayed, ...]:
+        """Among what is listed."""
+        return tuple(one for one in self.strayed or () if one.is_drift)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Targets that could not be read, or not wholly."""
+        unread = {one.name for one in self.targets or () if one.error} | {*self.silent}
+        if self.command == "skew":  # in a report, that was another look
+            unread |= {str(one["target"]) for one in self.skew or () if one.get("error")}
+        return tuple(sorted(unread | {one.target for one in self.counts if one.standing == UNREACHABLE}))
+
+    @property
+    def unknown(self) -> tuple[Count, ...]:
+        return tuple(one for one in self.counts if one.standing == Standing.UNKNOWN)
+
+    @property
+    def unremembered(self) -> tuple[Count, ...]:
+        return tuple(one for one in self.counts if one.standing == UNREMEMBERED)
+
+    @property
+    def drifted_by_target(self) -> Mapping[str, int] | None:
+        if self.strayed is None:
+            return None
+        sums = Counter[str]()
+        for one in self.counts:
+            sums[one.target] += one.drifted
+        return +sums

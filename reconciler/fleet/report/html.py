@@ -1,0 +1,168 @@
+"""A report about a fleet as one page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reconciler.fleet.report import charts
+from reconciler.fleet.report.pieces import (
+    Bars,
+    Cell,
+    Columns,
+    Fold,
+    Folds,
+    Grid,
+    Heat,
+    Part,
+    Piece,
+    Prose,
+    Report,
+    Tiles,
+)
+from reconciler.report.html.html import Chip, asset, controls, page
+from reconciler.report.html.markup import Markup, element, prose, together
+
+_SHADES = 5
+
+
+def render(report: Report) -> str:
+    """The filter serves the list of what strayed, wherever that stands."""
+    main = element("main", *(_part(one, number) for number, one in enumerate(report.parts)))
+    title = f"{report.command}: {report.heading}: {report.totals}"
+    style = asset("reconciler.fleet.report", "fleet.css")
+    return page(title, together(_skip(report), _header(report), main), style)
+
+
+def _skip(report: Report) -> Markup | None:
+    return element("a", "Skip to the first part", href="#part-0", class_="skip") if report.parts else None
+
+
+def _header(report: Report) -> Markup:
+    contents = [element("a", one.title, href=f"#part-{number}") for number, one in enumerate(report.parts) if one.title]
+    return element(
+        "header",
+        element("p", f"reconciler {report.command}", class_="kicker"),
+        element("h1", report.heading),
+        element("p", report.totals, class_="totals"),
+        element("p", report.about, class_="quiet") if report.about else None,
+        *(element("p", prose(line), class_="next") for line in report.following),
+        element("nav", *contents, aria_label="Parts") if len(contents) > 2 else None,
+    )
+
+
+def _part(part: Part, number: int) -> Markup:
+    return element(
+        "section",
+        element("h2", part.title) if part.title else None,
+        element("p", prose(part.lead), class_="lead") if part.lead else None,
+        *map(_piece, part.pieces),
+        id=f"part-{number}",
+    )
+
+
+def _piece(piece: Piece) -> Markup:
+    return _SHOWN[type(piece)](piece)
+
+
+def _prose(piece: Prose) -> Markup:
+    if piece.is_list:
+        return element("ul", *(element("li", prose(line)) for line in piece.lines), class_="attention")
+    style = f"tone-{piece.tone}" if piece.tone else None
+    return together(*(element("p", prose(line), class_=style) for line in piece.lines))
+
+
+def _tiles(piece: Tiles) -> Markup:
+    shown = (
+        element(
+            "div", element("dt", one.label), element("dd", one.value),
+            element("dd", one.note, class_="note") if one.note else None,
+            class_=f"tile tone-{one.tone}" if one.tone else "tile",
+        )
+        for one in piece.tiles
+    )  # fmt: skip
+    return element("dl", *shown, class_="tiles")
+
+
+def _grid(piece: Grid) -> Markup:
+    head = element(
+        "tr", *(element("th", one, scope="col", class_=_side(piece, at)) for at, one in enumerate(piece.head))
+    )
+    rows = (element("tr", *(_cell(one, at == 0, _side(piece, at)) for at, one in enumerate(row))) for row in piece.rows)
+    table = element("table", element("thead", head), element("tbody", *rows), class_="grid")
+    more = element("p", f"{piece.left_out:_} more are not shown.", class_="quiet") if piece.left_out else None
+    return together(element("div", table, class_="wide", tabindex=0, role="region", aria_label=piece.head[0]), more)
+
+
+def _side(piece: Grid, at: int) -> str | None:
+    return "right" if at in piece.right else None
+
+
+def _cell(cell: Cell, is_first: bool, side: str | None) -> Markup:
+    text = element("code", cell.text) if cell.is_code and cell.text else prose(cell.text)
+    drawn = (
+        charts.share(cell.share)
+        if cell.share is not None
+        else charts.trend(cell.trend)
+        if len(cell.trend) > 1
+        else None
+    )
+    style = " ".join(filter(None, (side, f"tone-{cell.tone}" if cell.tone else "")))
+    return element("th" if is_first else "td", drawn, text, class_=style or None, scope="row" if is_first else None)
+
+
+def _heat(piece: Heat) -> Markup:
+    most = max((one for row in piece.values for one in row if one), default=1)
+    head = element("tr", element("th", ""), *(element("th", one, scope="col") for one in piece.columns))
+    rows = (
+        element("tr", element("th", name, scope="row"), *(_warm(one, most) for one in values))
+        for name, values in zip(piece.rows, piece.values, strict=True)
+    )
+    table = element("table", element("thead", head), element("tbody", *rows), class_="heat")
+    return element("div", table, class_="wide", tabindex=0, role="region", aria_label=piece.what)
+
+
+def _warm(value: int | None, most: int) -> Markup:
+    if value is None:
+        return element("td", "?", class_="unknown", title="not known: not looked at, or it could not be read")
+    shade = 0 if value == 0 else 1 + min(_SHADES - 1, (value - 1) * _SHADES // max(1, most))
+    return element("td", f"{value:_}" if value else "·", class_=f"h{shade}")
+
+
+def _columns(piece: Columns) -> Markup:
+    return element("figure", charts.columns(piece))
+
+
+def _bars(piece: Bars) -> Markup:
+    caption = element("figcaption", prose(f"{piece.title}: {charts.told(piece)}"))
+    return element("figure", caption, charts.bars(piece), class_="half")
+
+
+def _folds(piece: Folds) -> Markup:
+    counts = Counter((one.mark, one.word) for one in piece.folds)
+    chips = [Chip(key=word, mark=mark, word=word, count=count) for (mark, word), count in counts.items()]
+    listed = [_fold(one, f"c{number}") for number, one in enumerate(piece.folds)]
+    more = element("p", f"{piece.left_out:_} more are not shown.", class_="quiet") if piece.left_out else None
+    return together(controls(chips), element("div", *listed, class_="changes"), more)
+
+
+def _fold(one: Fold, anchor: str) -> Markup:
+    summary = element(
+        "summary",
+        element("span", one.mark, class_="mark", aria_hidden="true"),
+        element("span", one.word, class_="word"),
+        element("code", one.name, class_="address"),
+        element("span", one.about, class_="about") if one.about else None,
+        *(element("span", code, class_="code") for code in one.codes),
+        element("span", one.place, class_="place") if one.place else None,
+    )
+    return element(
+        "details", summary, element("div", *map(_piece, one.pieces), class_="body"),
+        id=anchor, class_=f"change is-{one.style}", data_section=one.word, open=one.is_open,
+    )  # fmt: skip
+
+
+_SHOWN: Mapping[type[Any], Callable[[Any], Markup]] = {
+    Prose: _prose, Tiles: _tiles, Grid: _grid, Heat: _heat, Columns: _columns, Bars: _bars, Folds: _folds,
+}  # fmt: skip

@@ -1,0 +1,109 @@
+"""A report about a fleet as Markdown: one summary of a job, or one comment, with the long parts folded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from reconciler.fleet.report import text
+from reconciler.fleet.report.pieces import (
+    Bars,
+    Cell,
+    Columns,
+    Fold,
+    Folds,
+    Grid,
+    Heat,
+    Part,
+    Piece,
+    Prose,
+    Report,
+    Tiles,
+)
+from reconciler.report.markdown.gfm import code, fenced, folded, prose
+from reconciler.report.words.paper import Paper
+
+LIMIT = 65_536
+"""Bytes a comment on GitHub may have."""
+_RESERVE = 512
+_NARROW = Paper(width=100)
+
+
+def render(report: Report) -> str:
+    """What does not fit is named."""
+    head = [
+        f"<!-- reconciler:{report.command.replace(' ', '-')} -->", f"### {prose(report.heading)}", "",
+        f"**{prose(report.totals)}**", "", *([prose(report.about), ""] if report.about else []),
+    ]  # fmt: skip
+    ends = [prose(line) for line in report.following]
+    room = LIMIT - _RESERVE - _size([*head, *ends])
+    lines, missing = [], list[str]()
+    for part in report.parts:
+        shown = _part(part)
+        if _size(shown) > room:
+            missing.append(part.title)
+            continue
+        room -= _size(shown)
+        lines += shown
+    left = [f"Left out for want of room: {prose(', '.join(missing))}.", ""] if missing else []
+    return "\n".join([*head, *lines, *left, *ends]).rstrip() + "\n"
+
+
+def _size(lines: Sequence[str]) -> int:
+    return sum(len(line.encode()) + 1 for line in lines)
+
+
+def _part(part: Part) -> list[str]:
+    lead = [prose(part.lead), ""] if part.lead else []
+    return [*([f"#### {prose(part.title)}", ""] if part.title else []), *lead, *_pieces(part.pieces)]
+
+
+def _pieces(pieces: Sequence[Piece]) -> list[str]:
+    return [line for piece in pieces for line in (*_SHOWN[type(piece)](piece), "")]
+
+
+def _prose(piece: Prose) -> list[str]:
+    if piece.is_list:
+        return [f"- {prose(said)}" for said in piece.lines]
+    return [line for said in piece.lines for line in (prose(said), "")][:-1]
+
+
+def _tiles(piece: Tiles) -> list[str]:
+    return [
+        f"- {prose(one.label)}: **{prose(one.value)}**{f' · {prose(one.note)}' if one.note else ''}"
+        for one in piece.tiles
+    ]
+
+
+def _grid(piece: Grid) -> list[str]:
+    rule = ["---:" if at in piece.right else "---" for at in range(len(piece.head))]
+    rows = [_row(map(prose, piece.head)), _row(rule), *(_row(map(_cell, row)) for row in piece.rows)]
+    return [*rows, *(["", f"and {piece.left_out:_} more"] if piece.left_out else [])]
+
+
+def _row(texts: Iterator[str] | Sequence[str]) -> str:
+    return f"| {' | '.join(one.replace('|', chr(92) + '|') for one in texts)} |"
+
+
+def _cell(cell: Cell) -> str:
+    wave = f"{text.spark(cell.trend)} " if len(cell.trend) > 1 else ""
+    return wave + (code(cell.text) if cell.is_code and cell.text else prose(cell.text))
+
+
+def _drawn(piece: Columns | Heat | Bars) -> list[str]:
+    return fenced(text.blocks([piece], _NARROW, 0))
+
+
+def _folds(piece: Folds) -> list[str]:
+    lines = [line for one in piece.folds for line in (*_fold(one), "")]
+    return [*lines, *([f"and {piece.left_out:_} more"] if piece.left_out else [])]
+
+
+def _fold(one: Fold) -> list[str]:
+    title = " ".join(filter(None, (one.mark, one.name, one.word, one.about, *one.codes)))
+    return folded(title, _pieces(one.pieces), is_open=one.is_open) or [f"- {prose(title)}"]
+
+
+_SHOWN: Mapping[type[Any], Callable[[Any], list[str]]] = {
+    Prose: _prose, Tiles: _tiles, Grid: _grid, Heat: _drawn, Columns: _drawn, Bars: _drawn, Folds: _folds,
+}  # fmt: skip

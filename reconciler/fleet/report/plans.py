@@ -1,0 +1,164 @@
+"""Plans of many targets: one line for each target, and equal changes told once with the targets that have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.fleet.report.drift import on_targets
+from reconciler.fleet.report.pieces import Cell, Fold, Folds, Grid, Part, Piece, Prose, Report, Tone, cells
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.report.codec.json import change_data, diagnostic_data, json_text, plan_data, present, some
+from reconciler.report.document.blocks import MARKS, removal
+from reconciler.report.document.entries import Section, section_of
+from reconciler.report.document.fields import paths
+from reconciler.report.document.judgements import sentence, verdict_head, worst_first
+from reconciler.report.html.sections import WORDS
+from reconciler.report.words.values import counted, show_live, show_seconds, show_wanted
+
+FORMAT = 1
+_MOST = 300
+_COUNTS: tuple[tuple[str, tuple[Section, ...], Tone], ...] = (
+    ("refused", (Section.REFUSED,), "bad"), ("needs consent", (Section.CONSENT,), "warn"),
+    ("unknown", (Section.UNKNOWN, Section.WAITS), "odd"), ("create", (Section.CREATE,), ""),
+    ("change", (Section.UPDATE, Section.REPLACE), ""), ("delete", (Section.DELETE,), ""),
+)  # fmt: skip
+_STOPS = (Section.REFUSED, Section.CONSENT, Section.UNKNOWN, Section.WAITS)
+_QUIET = (Section.KEEP, Section.ABSENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetPlan:
+    """What would be done to one target, or why nobody can say."""
+
+    target: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    plan: Plan | None = None
+    problems: tuple[Diagnostic, ...] = ()
+    """Why there is no plan."""
+    seconds: float = 0.0
+
+    @property
+    def error(self) -> str:
+        if self.plan is not None:
+            return ""
+        first, *rest = self.problems
+        said = f"{first.span} " if first.span else ""
+        return f"{said}{first.message}{f' (and {len(rest)} more)' if rest else ''}"
+
+
+def plans_json(fleet: str, plans: Sequence[TargetPlan]) -> str:
+    return json_text({"format": FORMAT, "command": "plan", "fleet": fleet, "targets": [*map(_data, plans)]})
+
+
+def _data(one: TargetPlan) -> dict[str, Any]:
+    plan = one.plan and plan_data(one.plan)
+    problems = [diagnostic_data(problem) for problem in one.problems]
+    return {"target": one.target, "labels": dict(one.labels), **present(plan=plan), **some(problems=problems)}
+
+
+def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
+    changes = _alike(plans)
+    parts = [Part(title="", pieces=(_targets(plans),))]
+    if changes:
+        folds = tuple(_fold(*group) for group in changes[:_MOST])
+        lead = "Equal changes are one entry, however many targets they are for."
+        parts.append(
+            Part(title="Changes", lead=lead, pieces=(Folds(folds=folds, left_out=max(0, len(changes) - _MOST)),))
+        )
+    return Report(
+        command="fleet plan", heading=f"{fleet}: {counted(len(plans), 'target')}", totals=_totals(plans),
+        about=f"in {show_seconds(seconds)}", parts=tuple(parts), following=tuple(following),
+    )  # fmt: skip
+
+
+def _totals(plans: Sequence[TargetPlan]) -> str:
+    made = [one.plan for one in plans if one.plan]
+    counts = Counter(section_of(change) for plan in made for change in plan.changes)
+    said = [
+        f"{sum(counts[one] for one in sections):_} {word}"
+        for word, sections, _ in _COUNTS
+        if any(counts[one] for one in sections)
+    ]
+    empty = sum(plan.is_empty for plan in made)
+    failed = len(plans) - len(made)
+    parts = [", ".join(said), f"{counted(empty, 'target')} without changes" if empty else ""]
+    return " · ".join(filter(None, [*parts, f"{counted(failed, 'target')} without a plan" if failed else ""]))
+
+
+def _targets(plans: Sequence[TargetPlan]) -> Grid:
+    head = ("target", "server", *(word for word, _, _ in _COUNTS), "unchanged", "in")
+    order = sorted(plans, key=_trouble)
+    return Grid(head=head, rows=tuple(map(_row, order)), right=frozenset(range(2, len(head))))
+
+
+def _trouble(one: TargetPlan) -> tuple[object, ...]:
+    sections = {section_of(change) for change in one.plan.changes} if one.plan else set()
+    return (one.plan is not None, not sections & {*_STOPS}, one.plan is not None and one.plan.is_empty, one.target)
+
+
+def _row(one: TargetPlan) -> tuple[Cell, ...]:
+    took = Cell(text=show_seconds(one.seconds), tone="quiet")
+    if one.plan is None:
+        return (Cell(text=one.target), Cell(text=one.error, tone="odd"), *([Cell(text="")] * (len(_COUNTS) + 1)), took)
+    counts = Counter(map(section_of, one.plan.changes))
+    numbers = [_count(sum(counts[section] for section in sections), tone) for _, sections, tone in _COUNTS]
+    return (
+        *cells(one.target, str(one.plan.target.version)),
+        *numbers,
+        Cell(text=f"{one.plan.summary['keep']:_}"),
+        took,
+    )
+
+
+def _count(number: int, tone: Tone) -> Cell:
+    return Cell(text=f"{number:_}", tone=tone) if number else Cell(text="·", tone="quiet")
+
+
+Group = tuple[Section, PlannedChange, list[str]]
+
+
+def _alike(plans: Sequence[TargetPlan]) -> list[Group]:
+    """What stops first, then what most targets have."""
+    groups: dict[object, Group] = {}
+    for one in plans:
+        for change in one.plan.changes if one.plan else ():
+            section = section_of(change)
+            if section not in _QUIET:
+                groups.setdefault(_sameness(section, change), (section, change, []))[2].append(one.target)
+    return sorted(groups.values(), key=lambda group: (group[0], -len(group[2]), group[1].address))
+
+
+def _sameness(section: Section, change: PlannedChange) -> object:
+    data = change_data(change)
+    return section, repr({name: data.get(name) for name in ("address", "fields", "reason", "verdicts")})
+
+
+def _fold(section: Section, change: PlannedChange, targets: Sequence[str]) -> Fold:
+    about = " ".join(filter(None, (paths(change.fields) or removal(change).strip(), on_targets(targets))))
+    return Fold(
+        mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=about,
+        place=str(change.span) if change.span else "", pieces=tuple(_inside(change, targets)),
+        codes=tuple(dict.fromkeys(one.code for one in worst_first(change.verdicts))),
+    )  # fmt: skip
+
+
+def _inside(change: PlannedChange, targets: Sequence[str]) -> Iterator[Piece]:
+    if change.fields:
+        rows = tuple(
+            (Cell(text=one.path, is_code=True), *(Cell(text=side, is_code=True) for side in (show_live(one), show_wanted(one))))
+            for one in change.fields
+        )  # fmt: skip
+        yield Grid(head=("field", "live", "wanted"), rows=rows)
+    if change.reason:
+        yield Prose(lines=(sentence(change.reason),))
+    for verdict in worst_first(change.verdicts):
+        head = f"{verdict_head(verdict)} {sentence(verdict.message, verdict.path)}"
+        yield Prose(lines=(head, f"Instead: {verdict.fix}") if verdict.fix else (head,))
+    if said := tuple(sentence(one.message) for one in change.consequences):
+        yield Prose(lines=said)
+    if len(targets) > 3:
+        yield Prose(lines=(f"{counted(len(targets), 'target')}: {' '.join(targets)}",))

@@ -1,0 +1,101 @@
+"""What a run saw, one record for each target and for each object that strayed: rows of tables, as reports need them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.journeys.drift.drift import Standing
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Json
+
+UNREACHABLE = "unreachable"
+"""The standing of a target that could not be read."""
+UNREMEMBERED = "unremembered"
+"""Of an object of which nothing is known but that its record of what was applied cannot be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+    streams: int = 0
+    consumers: int = 0
+    messages: int = 0
+    bytes: int = 0
+    unknown: int = 0
+    """Scopes nobody could read, though the target answered."""
+    seconds: float | None = None
+    error: str = ""
+    """Why it could not be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many objects of a target stand so."""
+
+    target: str
+    standing: str
+    """A `Standing`, `unreachable` or `unremembered`."""
+    objects: int
+    drifted: int = 0
+    """Those among them that strayed, and nobody agreed to overlook that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    path: str
+    field_class: str = ""
+    live: Json = None
+    desired: Json = None
+    applied: Json = None
+    drifted: bool = True
+    ignored: str = ""
+    info: FieldInfo = field(default_factory=FieldInfo)
+
+    @property
+    def counts(self) -> bool:
+        return self.drifted and not self.ignored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strayed:
+    """One object on one target, with all of its fields that differ."""
+
+    target: str
+    standing: str
+    """A `Standing`, `unreachable` or `unremembered`."""
+    address: str = ""
+    topology: str = ""
+    team: str = ""
+    fields: tuple[Field, ...] = ()
+    reason: str = ""
+    ignored: str = ""
+    verdicts: tuple[tuple[str, str], ...] = ()
+    """Code and message of what an apply would be judged by."""
+    place: str = ""
+    """`streams/orders.yaml:12`"""
+    error: str = ""
+
+    @property
+    def is_drift(self) -> bool:
+        """As `drift` has it for one account."""
+        whole = self.standing in _STANDINGS and Standing(self.standing).is_whole
+        return (whole and not self.ignored) or any(one.counts for one in self.fields)
+
+    @property
+    def is_unread(self) -> bool:
+        return self.standing == UNREACHABLE
+
+    @property
+    def sameness(self) -> object:
+        """Equal for what is equal on several targets."""
+        fields = tuple(
+            (one.path, repr(one.live), repr(one.desired), repr(one.applied), one.drifted, one.ignored)
+            for one in self.fields
+        )
+        return (self.address, self.standing, self.reason, self.ignored, self.error, self.verdicts, fields)
+
+
+_STANDINGS = frozenset(one.value for one in Standing)

@@ -1,0 +1,175 @@
+"""A report about a fleet as people read it in a terminal; charts are drawn with blocks, and every figure stands beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reconciler.fleet.report.pieces import (
+    Bars,
+    Cell,
+    Columns,
+    Fold,
+    Folds,
+    Grid,
+    Heat,
+    Part,
+    Piece,
+    Prose,
+    Report,
+    Tiles,
+    Tone,
+)
+from reconciler.report.words.paper import Paper, Role
+from reconciler.report.words.table import table
+from reconciler.report.words.visible import columns, padded, visible
+
+_ROLES: Mapping[Tone, Role] = {
+    "bad": "refused", "warn": "consent", "good": "good", "info": "update", "odd": "consent", "quiet": "quiet",
+}  # fmt: skip
+_STYLES: Mapping[str, Role] = {
+    "delete": "delete", "replace": "delete", "update": "update", "unknown": "consent", "refused": "refused",
+    "create": "create", "consent": "consent",
+}  # fmt: skip
+_LONG = 40
+"""Characters of the longest bar."""
+
+
+def render(report: Report, paper: Paper) -> str:
+    parts = [_part(one, paper) for one in report.parts]
+    ends = [*paper.wrapped(report.totals), *(line for said in report.following for line in paper.wrapped(_plain(said)))]
+    return "\n\n".join("\n".join(lines) for lines in (_head(report, paper), *filter(None, parts), ends)) + "\n"
+
+
+def _head(report: Report, paper: Paper) -> list[str]:
+    left, right = visible(report.heading), visible(report.about)
+    if columns(left) + columns(right) + 2 > paper.width:
+        return [paper.paint(left, "head"), *([paper.paint(f"  {right}", "quiet")] if right else [])]
+    line = paper.with_right(left, right)
+    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+
+
+def _part(part: Part, paper: Paper) -> list[str]:
+    lines = [paper.paint(visible(part.title), "head")] if part.title else []
+    lines += paper.wrapped(_plain(part.lead)) if part.lead else []
+    lines += blocks(part.pieces, paper, 2 if part.title else 0)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def blocks(pieces: Sequence[Piece], paper: Paper, indent: int) -> list[str]:
+    """One below the other, with an empty line between."""
+    narrow = replace(paper, width=max(40, paper.width - indent))
+    lines: list[str] = []
+    for piece in pieces:
+        shown = [f"{' ' * indent}{line}" if line else "" for line in _SHOWN[type(piece)](piece, narrow)]
+        lines += [""] * bool(lines and shown) + shown
+    return lines
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def _prose(piece: Prose, paper: Paper) -> list[str]:
+    sign = "! " if piece.is_list else ""
+    lines = [line for said in piece.lines for line in paper.wrapped(sign + _plain(said))]
+    return [paper.paint(line, _ROLES[piece.tone]) for line in lines] if piece.tone else lines
+
+
+def _tiles(piece: Tiles, _paper: Paper) -> list[str]:
+    return table([[one.label, one.value, one.note] for one in piece.tiles], right=frozenset({1}))
+
+
+def _grid(piece: Grid, paper: Paper) -> list[str]:
+    rows = [[_said(cell) for cell in row] for row in piece.rows]
+    head, *lines = table([piece.head, *rows], right=piece.right)
+    shown = [_painted(line, row, paper) for line, row in zip(lines, piece.rows, strict=True)]
+    more = [f"and {piece.left_out:_} more"] if piece.left_out else []
+    return [paper.paint(head, "quiet"), *shown, *more]
+
+
+def _said(cell: Cell) -> str:
+    bar = f"{bar_of(cell.share, 10)} " if cell.share is not None else ""
+    wave = f"{spark(cell.trend)} " if len(cell.trend) > 1 else ""
+    return bar + wave + _plain(cell.text)
+
+
+def _painted(line: str, row: Sequence[Cell], paper: Paper) -> str:
+    """A line has one colour: that of what matters most in it."""
+    tones = [one.tone for one in row]
+    worst = next((tone for tone in ("bad", "warn", "odd") if tone in tones), "")
+    return paper.paint(line, _ROLES[worst]) if worst in _ROLES else line  # type: ignore[index]
+
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_PARTS = " ▏▎▍▌▋▊▉█"
+
+
+def spark(values: Sequence[float]) -> str:
+    """Values over time in as many characters."""
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    return "".join(_EIGHTHS[1 + round(7 * (one - low) / span)] for one in values)
+
+
+def bar_of(part: float, long: int) -> str:
+    """A bar of at most so many characters, in eighths."""
+    eighths = round(max(0.0, min(1.0, part)) * long * 8)
+    full, rest = divmod(eighths, 8)
+    return padded("█" * full + (_PARTS[rest] if rest else ""), long)
+
+
+def _columns(piece: Columns, _paper: Paper) -> list[str]:
+    most = max(piece.totals, default=0) or 1
+    return table([_column(piece, number, most) for number in range(len(piece.labels))], right=frozenset({1}))
+
+
+def _column(piece: Columns, number: int, most: int) -> list[str]:
+    said = ", ".join(f"{one.values[number]:_} {one.name}" for one in piece.series if one.values[number])
+    total = piece.totals[number]
+    return [piece.labels[number], f"{total:_}", bar_of(total / most, _LONG // 2).rstrip(), said]
+
+
+def _heat(piece: Heat, paper: Paper) -> list[str]:
+    """The latest columns, where not all have room."""
+    room = max(
+        1, (paper.width - max(map(columns, piece.rows), default=0)) // (max(map(columns, piece.columns), default=1) + 2)
+    )
+    head = ["", *piece.columns[-room:]]
+    rows = [
+        [name, *("?" if one is None else f"{one:_}" if one else "·" for one in values[-room:])]
+        for name, values in zip(piece.rows, piece.values, strict=True)
+    ]
+    top, *lines = table([head, *rows], right=frozenset(range(1, len(head))))
+    return [paper.paint(top, "quiet"), *lines]
+
+
+def _bars(piece: Bars, paper: Paper) -> list[str]:
+    most = piece.top or 1
+    rows = [
+        [label, f"{value:_}", bar_of(value / most, min(_LONG, paper.width // 2)).rstrip()]
+        for label, value in zip(piece.labels, piece.values, strict=True)
+    ]
+    return [visible(_plain(piece.title)), *table(rows, right=frozenset({0, 1}), indent=2)]
+
+
+def _folds(piece: Folds, paper: Paper) -> list[str]:
+    lines = [line for one in piece.folds for line in _fold(one, paper)]
+    return [*lines, f"and {piece.left_out:_} more"] if piece.left_out else lines
+
+
+def _fold(one: Fold, paper: Paper) -> Iterator[str]:
+    about = f"  {one.about}" if one.about else ""
+    left = visible(f"{one.mark} {one.name}  {one.word}{about}{''.join(f' {code}' for code in one.codes)}")
+    line = paper.with_right(left, visible(one.place))
+    yield paper.paint(left, _STYLES.get(one.style, "quiet")) + paper.paint(line[len(left) :], "quiet")
+    yield from blocks(one.pieces, paper, 4)
+    yield ""
+
+
+_SHOWN: Mapping[type[Any], Callable[[Any, Paper], list[str]]] = {
+    Prose: _prose, Tiles: _tiles, Grid: _grid, Heat: _heat, Columns: _columns, Bars: _bars, Folds: _folds,
+}  # fmt: skip

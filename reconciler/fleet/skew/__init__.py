@@ -1,0 +1,1 @@
+"""How subjects fall on partitions and members."""

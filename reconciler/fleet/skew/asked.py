@@ -1,0 +1,100 @@
+"""Candidates in the words of who asks for them: `orders.*.*` for every choice of its wildcards, `orders.*.* by 2` for one.
+
+A choice of several filters has a semicolon between them. `3,4` is three members and then four; `ann,bob` are two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reconciler.fleet.skew.candidates import (
+    MOST_CHOICES_OF,
+    WHOLE,
+    Candidates,
+    Choice,
+    Membership,
+    Partitioning,
+    every_choice,
+)
+from reconciler.kinds.elastic_group.filters import filter_problems
+from reconciler.kinds.group_records.group_shape import MOST_PARTITIONS
+from reconciler.kinds.subjects.subjects import collide
+from reconciler.model.resource import Config
+
+
+class Unclear(ValueError):
+    """What was asked for cannot be a group, or cannot be understood; the message says why."""
+
+
+def candidates(filters: Iterable[str], partitions: Iterable[int], members: Iterable[str] = ()) -> Candidates:
+    """All that somebody wants to see side by side."""
+    return Candidates(
+        choices=tuple(choice for text in filters for choice in _choices(text)),
+        partitions=tuple(_count(number, "partitions", MOST_PARTITIONS) for number in partitions),
+        memberships=tuple(one for text in members for one in _memberships(text)),
+    )
+
+
+def as_declared(config: Config) -> Candidates:
+    """The one candidate that a group's own configuration is."""
+    filters = tuple(
+        Partitioning(filter=one["filter"], wildcards=tuple(one["partitioning_wildcards"]))
+        for one in config.get("partitioning_filters") or ()
+    )
+    mappings = tuple((name, tuple(numbers)) for name, numbers in (config.get("member_mappings") or {}).items())
+    membership = Membership(members=() if mappings else tuple(config.get("members") or ()), mappings=mappings)
+    return Candidates(
+        choices=(Choice(filters) if filters else Choice(),),
+        partitions=(config["max_members"],),
+        memberships=(membership,) if membership.names else (),
+    )
+
+
+def _choices(text: str) -> tuple[Choice, ...]:
+    """One of all its filters; or of a filter that does not say what decides, every one."""
+    filters = [part.strip() for part in text.split(";")]
+    if len(filters) == 1 and " by " not in text:
+        _checked(Partitioning(filter=filters[0]))
+        if filters[0].split(".").count("*") > MOST_CHOICES_OF:
+            raise Unclear(
+                f"`{text}` has too many `*` to look at every choice of them: say which decide, as in `{text} by 1,2`"
+            )
+        return every_choice(filters[0])
+    choice = Choice(tuple(_checked(_partitioning(part)) for part in filters))
+    for later, one in enumerate(choice.filters):
+        for other in choice.filters[:later]:
+            if collide(one.filter, other.filter):
+                raise Unclear(f"`{one.filter}` overlaps with `{other.filter}`: let every subject match one filter only")
+    return (choice,)
+
+
+def _partitioning(text: str) -> Partitioning:
+    pattern, by, numbers = text.partition(" by ")
+    if not by or numbers.strip() == WHOLE:
+        return Partitioning(filter=pattern.strip())
+    try:
+        return Partitioning(filter=pattern.strip(), wildcards=tuple(int(number) for number in numbers.split(",")))
+    except ValueError:
+        raise Unclear(f"`{text}`: write the numbers of the `*` that decide, as in `{pattern} by 1,2`") from None
+
+
+def _checked(one: Partitioning) -> Partitioning:
+    item = {"filter": one.filter, "partitioning_wildcards": list(one.wildcards)}
+    for problem in filter_problems("filter", item):
+        raise Unclear(f"{problem.message}: {problem.fix}")
+    return one
+
+
+def _memberships(text: str) -> tuple[Membership, ...]:
+    said = [one.strip() for one in text.split(",") if one.strip()]
+    if not said:
+        raise Unclear("members are numbers, or the names of one membership, with commas between")
+    if all(one.isdecimal() for one in said):
+        return tuple(Membership.of(_count(int(one), "members", MOST_PARTITIONS)) for one in said)
+    return (Membership(members=tuple(said)),)
+
+
+def _count(number: int, what: str, most: int) -> int:
+    if not 1 <= number <= most:
+        raise Unclear(f"{number} {what}: a group has from 1 to {most:,}")
+    return number

@@ -1,0 +1,148 @@
+"""How subjects would fall on partitions and members, for every candidate: what is even, what is not, and what moves.
+
+Subjects are looked at once, by `falls`; everything else adds up its few rows, so keep those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+from pyspark.sql.window import Window
+
+from reconciler.fleet.skew.candidates import Candidates, handovers, ownership
+from reconciler.fleet.skew.falling import falling
+from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW, SUBJECTS
+
+CANDIDATE = ("target", "stream", "choice", "since", "partitions")
+AMONG = (*CANDIDATE, "membership", "members")
+
+
+def as_subjects(keys: DataFrame, *, target: str, stream: str) -> DataFrame:
+    """Any table with a column `subject` → SUBJECTS, so that keys can be tried that no stream holds yet; without a column
+    `messages` each counts once."""
+    given = {
+        "target": F.lit(target),
+        "stream": F.lit(stream),
+        "messages": F.lit(1),
+        **{n: F.col(n) for n in keys.columns},
+    }
+    columns = [given.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in SUBJECTS]
+    return keys.select(*columns)
+
+
+def falls(subjects: DataFrame, candidates: Candidates) -> DataFrame:
+    """SUBJECTS → FALLS: how many fall on each partition, were these the filters and this their number."""
+    place = F.concat_ws("\n", "target", "stream").alias("place")  # one column to hand over, not two
+    return (
+        subjects.select(place, "subject", F.coalesce("messages", F.lit(0)).alias("messages"), "error")
+        .mapInArrow(falling(candidates.choices, candidates.partitions), FALLS)
+        .groupBy(*CANDIDATE, "partition", "error")
+        .agg(_sum("subjects"), _sum("messages"))
+        .select(*FALLS.names)
+    )
+
+
+def owned(session: SparkSession, candidates: Candidates) -> DataFrame:
+    """OWNERSHIP: who owns which partition."""
+    return made(session, _named(ownership(candidates), OWNERSHIP), OWNERSHIP)
+
+
+def handed_over(session: SparkSession, candidates: Candidates) -> DataFrame:
+    """HANDOVERS: which partitions get another owner."""
+    return made(session, _named(handovers(candidates), HANDOVERS), HANDOVERS)
+
+
+def _named(rows: Iterable[tuple[Any, ...]], table: StructType) -> Iterator[dict[str, Any]]:
+    return (dict(zip(table.names, row, strict=True)) for row in rows)
+
+
+def loads(falls: DataFrame, owned: DataFrame) -> DataFrame:
+    """FALLS, OWNERSHIP → LOADS: what each member gets to do."""
+    return (
+        falls.join(owned, ["partitions", "partition"], "inner")
+        .groupBy(*AMONG, "member")
+        .agg(
+            F.count_if("owns").alias("owned"),
+            _sum("subjects", only=F.col("owns")),
+            _sum("messages", only=F.col("owns")),
+        )
+        .select(*LOADS.names)
+    )
+
+
+def skew(falls: DataFrame, loads: DataFrame) -> DataFrame:
+    """FALLS, LOADS → SKEW: one row among the partitions of a candidate, one among the members of each membership. Where not
+    all subjects could be read, every row says why, with figures or without."""
+    nothing = F.lit(None).cast("string")
+    partitions = falls.where("error is null").withColumns(
+        {
+            "membership": nothing,
+            "members": nothing.cast("int"),
+            "place": F.col("partition").cast("string"),
+            "counts": F.col("partition").isNotNull(),
+        }
+    )
+    members = loads.withColumns({"place": F.col("member"), "counts": F.col("member").isNotNull()})
+    same = [*AMONG, "place", "counts", "subjects", "messages"]
+    found = (
+        partitions.select(same)
+        .union(members.select(same))
+        .unpivot([*AMONG, "place", "counts"], ["subjects", "messages"], "of", "load")
+        .groupBy(*AMONG, "of")
+        .agg(*_evenness())
+        .withColumn("ratio", F.try_divide("largest", "mean"))
+    )
+    return _with_errors(found, falls, SKEW)
+
+
+def _evenness() -> list[Column]:
+    counts, place, load = F.col("counts"), F.col("place"), F.col("load")
+    mine, left = F.when(counts, load), F.coalesce(F.sum(F.when(~counts, load)), F.lit(0))
+    among_partitions = F.col("membership").isNull()
+    return [
+        F.coalesce(F.sum(mine), F.lit(0)).alias("total"),
+        F.when(among_partitions, left).alias("missed"),
+        F.when(~among_partitions, left).alias("unowned"),
+        F.avg(mine).alias("mean"),
+        F.max(mine).alias("largest"),
+        F.max_by(place, F.when(counts, F.struct(load, place))).alias("where"),  # of equals the same one every time
+        F.expr("percentile_disc(0.99) within group (order by if(counts, load, null))").alias("p99"),
+        F.count_if(mine == 0).alias("empty"),
+    ]
+
+
+def _with_errors(found: DataFrame, falls: DataFrame, table: StructType) -> DataFrame:
+    """A row more for each reason why subjects could not be read, and such a reason in every row of the stream."""
+    known = {name: F.col(name) for name in ("target", "stream", "error")}
+    columns = [known.get(field.name, F.lit(None).cast(field.dataType)).alias(field.name) for field in table]
+    read = found.withColumn("error", F.lit(None).cast("string")).select(*table.names)
+    place = Window.partitionBy("target", "stream")
+    whole = read.union(falls.where("error is not null").select(*columns))
+    return whole.withColumn("error", F.coalesce("error", F.max("error").over(place)))
+
+
+def moves(falls: DataFrame, handed_over: DataFrame) -> DataFrame:
+    """FALLS, HANDOVERS → MOVES: what gets another owner from one membership to the next. Errors as in SKEW."""
+    moved = F.col("moves")
+    found = (
+        falls.join(handed_over, ["partitions", "partition"], "inner")
+        .groupBy(*CANDIDATE, "before", "after", "manner")
+        .agg(
+            F.count_if(moved).alias("partitions_moved"),
+            _sum("subjects", only=moved, as_="subjects_moved"),
+            _sum("messages", only=moved, as_="messages_moved"),
+            F.sum("subjects").alias("all"),
+        )
+        .withColumn("share", F.try_divide("subjects_moved", "all"))
+    )
+    return _with_errors(found, falls, MOVES)
+
+
+def _sum(name: str, *, only: Column | None = None, as_: str | None = None) -> Column:
+    column = F.col(name) if only is None else F.when(only, F.col(name)).otherwise(0)
+    return F.sum(column).alias(as_ or name)

@@ -1,0 +1,1 @@
+"""The tables of the fleet, column by column, and where they are kept."""

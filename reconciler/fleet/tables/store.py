@@ -1,0 +1,296 @@
+"""Where the fleet's tables are kept between runs: Parquet in a folder, or the tables of any Spark catalog.
+
+A run is one partition of each table and is replaced as a whole: written twice, empty the second time, or finished after
+midnight, it never leaves a row of its former self. A look at some targets replaces what the run has of those, and keeps the
+rest. What an older release wrote has null in the columns it did not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pyspark.sql import functions as F
+
+from reconciler.fleet.tables import tables
+from reconciler.fleet.tables.frames import fitted, made
+from reconciler.fleet.tables.lock import NAME, Lock
+from reconciler.model.diagnostic import CannotContinue
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""What is a folder's name on every file system, and needs no quoting in SQL."""
+CATALOG = "table:"
+"""`table:lake.fleet` are tables of that schema; everything else is a folder."""
+
+
+ATOMIC = frozenset({"file", "hdfs", "abfs", "abfss"})
+"""Where a folder is moved in one step; in Azure's, where the account has a hierarchical namespace."""
+
+
+AT_ONCE = frozenset({"delta", "iceberg", "hudi", "paimon"})
+"""Formats of tables that are written anew in one step, or not at all."""
+NEW, WAS = "__new", "__was"
+"""Beside a table that is being written anew."""
+
+
+class Store(Protocol):
+    """A table goes by its name in tables.py, in lower case. A DataFrame read before a write is not good after it."""
+
+    def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
+        """The rows of this run take the place of all it wrote before, or of what it wrote of these targets; without a run,
+        of the whole table."""
+        ...
+
+    def read(self, name: str) -> DataFrame:
+        """With the columns of today, whoever wrote it; empty where nothing was written yet."""
+        ...
+
+    def runs(self, name: str) -> Sequence[str]:
+        """Those that were written; in a catalog, those that left a row."""
+        ...
+
+    def alone(self) -> AbstractContextManager[None]:
+        """For a command that writes: nobody else does meanwhile. Whose tables are in a catalog sees to that himself."""
+        ...
+
+
+def store(spark: SparkSession, where: str) -> Store:
+    """A folder (`fleet-data`, `hdfs:///fleet`) or a catalog's schema (`table:lake.fleet`)."""
+    if where.startswith(CATALOG):
+        return Tables(spark=spark, schema=where.removeprefix(CATALOG))
+    folder = Folder(spark=spark, path=where.rstrip("/") or "/")
+    if why := unfit(folder.scheme(), str(spark.sparkContext.master)):
+        fix = "Name with --store a folder that all of them share (hdfs://…), or Delta or Iceberg tables: table:CATALOG.SCHEMA."
+        message = f"Tables cannot be kept in {where}: {why}."
+        raise CannotContinue.because("FL115", "store-unfit", message, fix=fix)
+    return folder
+
+
+def unfit(scheme: str, master: str) -> str | None:
+    """Why a folder there would lose rows without a word."""
+    if scheme not in ATOMIC:
+        return f"{scheme}:// moves a folder file by file, and one that is cut off in between leaves half a table"
+    if scheme == "file" and not master.startswith("local"):
+        return f"each executor of {master} would write to a disk of its own"
+    return None
+
+
+def columns(name: str) -> StructType:
+    """Of the table that has this name in tables.py."""
+    found: StructType = getattr(tables, name.upper())
+    return found
+
+
+def _rows_of(rows: DataFrame, name: str, run: str | None) -> DataFrame:
+    schema = columns(name)
+    if run is None:
+        return fitted(rows, schema)
+    if not RUN_NAME.fullmatch(run):
+        message = f"`{run}` cannot be the name of a run: it becomes the name of a folder."
+        fix = "Use letters, digits, `.`, `_` and `-`, at most 100, a letter or digit first; for example 2026-11-21."
+        raise CannotContinue.because("FL104", "run-name", message, fix=fix)
+    return fitted(rows, schema).where(F.col("run") == run)
+
+
+def _with_others(rows: DataFrame, before: DataFrame, run: str | None, targets: Sequence[str]) -> DataFrame:
+    """Beside the rows of these targets, what the run has of all others."""
+    is_one = F.col("target").isin([*targets])
+    return rows.where(is_one).unionByName(before.where((F.col("run") == F.lit(run)) & ~is_one))
+
+
+_ASIDE = ".was="
+"""Spark does not read what begins with a dot, and no run has a name with `=`."""
+
+
+def _beside(folder: str, leaf: str) -> str:
+    return f"{folder}/.{leaf}"
+
+
+def _aside(folder: str, leaf: str) -> str:
+    return f"{folder}/{_ASIDE}{leaf}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """Parquet: `<path>/<table>/run=<run>/`. Written beside its place and then moved there, so that nobody reads a half; what
+    is there until then goes aside first. Whoever comes after somebody who was cut off in between ends what he began."""
+
+    spark: SparkSession
+    path: str
+
+    def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
+        folder, leaf = (self.path, name) if run is None else (self._table(name), f"run={run}")
+        self._settle(name)
+        kept = _rows_of(rows, name, run)
+        if targets is not None:
+            kept = _with_others(kept, self.read(name), run, targets)
+        (kept if run is None else kept.drop("run")).write.mode("overwrite").parquet(_beside(folder, leaf))
+        self._move_in(folder, leaf)
+
+    def read(self, name: str) -> DataFrame:
+        schema = columns(name)
+        self._settle(name)
+        if not self._children(self._table(name)):
+            return made(self.spark, (), schema)
+        return fitted(self.spark.read.schema(schema).parquet(self._table(name)), schema)
+
+    def runs(self, name: str) -> Sequence[str]:
+        self._settle(name)
+        return sorted(
+            child.removeprefix("run=") for child in self._children(self._table(name)) if child.startswith("run=")
+        )
+
+    def alone(self) -> AbstractContextManager[None]:
+        return self._lock().held()
+
+    def _lock(self) -> Lock:
+        return Lock(jvm=self.spark.sparkContext._jvm, system=self._system(), place=self._hadoop(f"{self.path}/{NAME}"))
+
+    def scheme(self) -> str:
+        """Of its file system, which may not even be installed."""
+        jvm: Any = self.spark.sparkContext._jvm
+        configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
+        uri = self._hadoop(self.path).toUri()
+        usual = jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(configuration)
+        return str(uri.getScheme() or usual.getScheme() or "file").lower()
+
+    def _table(self, name: str) -> str:
+        return f"{self.path}/{name}"
+
+    def _move_in(self, folder: str, leaf: str) -> None:
+        """What is beside the place is whole by now, and is what counts as soon as something lies aside."""
+        system, place = self._system(), self._hadoop(f"{folder}/{leaf}")
+        system.mkdirs(place.getParent())
+        if system.exists(place):
+            self._rename(place, self._hadoop(_aside(folder, leaf)))
+        self._rename(self._hadoop(_beside(folder, leaf)), place)
+        system.delete(self._hadoop(_aside(folder, leaf)), True)
+
+    def _settle(self, name: str) -> None:
+        """Of all that lies aside: the new one takes the place it was made for, and the old one goes. Whoever is writing
+        does so himself."""
+        aside = [
+            (folder, child.removeprefix(_ASIDE))
+            for folder in (self.path, self._table(name))
+            for child in self._names(folder)
+            if child.startswith(_ASIDE) and (folder != self.path or child == f"{_ASIDE}{name}")
+        ]
+        if aside and (not (lock := self._lock()).another_holds() or lock.is_ours()):
+            for folder, leaf in aside:
+                self._settled(folder, leaf)
+
+    def _settled(self, folder: str, leaf: str) -> None:
+        system, place = self._system(), self._hadoop(f"{folder}/{leaf}")
+        beside, aside = self._hadoop(_beside(folder, leaf)), self._hadoop(_aside(folder, leaf))
+        if not system.exists(place):
+            self._rename(beside if system.exists(beside) else aside, place)
+        system.delete(aside, True)
+
+    def _rename(self, old: Any, new: Any) -> None:
+        if not self._system().rename(old, new):
+            raise OSError(f"{old} could not be moved to {new}")
+
+    def _children(self, folder: str) -> list[str]:
+        """What can be read in it: neither what is being written nor marks of Spark's own."""
+        return [name for name in self._names(folder) if not name.startswith((".", "_"))]
+
+    def _names(self, folder: str) -> list[str]:
+        system, place = self._system(), self._hadoop(folder)
+        return [child.getPath().getName() for child in system.listStatus(place)] if system.exists(place) else []
+
+    def _system(self) -> Any:
+        """The file system of the path, whichever it is: local, HDFS, Azure's."""
+        configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
+        return self._hadoop(self.path).getFileSystem(configuration)
+
+    def _hadoop(self, path: str) -> Any:
+        jvm: Any = self.spark.sparkContext._jvm
+        return jvm.org.apache.hadoop.fs.Path(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """Tables of a catalog that is set up in Spark, in the format it makes by default; columns that are new are added."""
+
+    spark: SparkSession
+    schema: str
+
+    def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
+        wanted = _rows_of(rows, name, run)
+        self._settle(name)
+        if not self._exists(name):
+            made = wanted.limit(0).writeTo(self._table(name))
+            (made if run is None else made.partitionedBy(F.col("run"))).create()
+        self._grown(name)
+        partition = "" if run is None else f"PARTITION (run = '{run}')"
+        # cut off from where they come from: a table cannot be read while it is written anew
+        if targets is not None:
+            wanted = _with_others(wanted, self.read(name), run, targets)
+        settled = wanted if run is not None and targets is None else wanted.localCheckpoint()
+        settled = settled if run is None else settled.drop("run")
+        if run is None and self._format(name) not in AT_ONCE:
+            self._swapped(name, settled)
+        else:
+            self._insert("OVERWRITE TABLE", f"{self._table(name)} {partition}", settled)
+
+    def read(self, name: str) -> DataFrame:
+        schema = columns(name)
+        self._settle(name)
+        if not self._exists(name):
+            return made(self.spark, (), schema)
+        return fitted(self.spark.table(self._table(name)), schema)
+
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def runs(self, name: str) -> Sequence[str]:
+        return sorted(row[0] for row in self.read(name).select("run").distinct().collect())
+
+    def _swapped(self, name: str, rows: DataFrame) -> None:
+        """Formats that are only files delete a table before they write it anew. So it is written beside, whole, and takes
+        the name then."""
+        table, new, was = map(self._table, (name, name + NEW, name + WAS))
+        self.spark.sql(f"DROP TABLE IF EXISTS {new}")
+        self.spark.sql(f"CREATE TABLE {new} LIKE {table}")
+        self._insert("INTO", new, rows)
+        self._renamed(name, name + WAS)
+        self._renamed(name + NEW, name)
+        self.spark.sql(f"DROP TABLE {was}")
+
+    def _settle(self, name: str) -> None:
+        """What somebody began who was cut off: where the old one was put away, the new one is whole."""
+        if not self._exists(name + WAS):
+            return
+        if not self._exists(name):
+            self._renamed(name + NEW if self._exists(name + NEW) else name + WAS, name)
+        self.spark.sql(f"DROP TABLE IF EXISTS {self._table(name + WAS)}")
+
+    def _renamed(self, old: str, new: str) -> None:
+        self.spark.sql(f"ALTER TABLE {self._table(old)} RENAME TO {self._table(new)}")
+
+    def _insert(self, how: str, where: str, rows: DataFrame) -> None:
+        self.spark.sql(f"INSERT {how} {where} BY NAME SELECT * FROM {{rows}}", rows=rows)
+
+    def _format(self, name: str) -> str:
+        said = self.spark.sql(f"DESCRIBE TABLE EXTENDED {self._table(name)}").where("col_name = 'Provider'").first()
+        return str(said["data_type"]).lower() if said else ""
+
+    def _table(self, name: str) -> str:
+        return ".".join(f"`{part}`" for part in (*self.schema.split("."), name))
+
+    def _exists(self, name: str) -> bool:
+        return bool(self.spark.catalog.tableExists(self._table(name)))
+
+    def _grown(self, name: str) -> None:
+        there = set(self.spark.table(self._table(name)).columns)
+        added = [one for one in columns(name) if one.name not in there]
+        if added:
+            new = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in added)
+            self.spark.sql(f"ALTER TABLE {self._table(name)} ADD COLUMNS ({new})")

@@ -1,0 +1,98 @@
+"""Live objects become ours without being touched: of a plan only what is written down about them, and no step at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import PlannedChange
+from reconciler.engine.reconcile import recognised
+from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.kinds import REGISTRY
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Config, Resource
+from reconciler.model.wire import Snapshot
+from reconciler.server.wire.api import JetStream
+
+OWNERSHIP = frozenset({"XX101", "XX102"})
+"""What is refused of an object that belongs to somebody else; all other rules are about changes, and none is made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """A plan of records alone, and what keeps others from being written."""
+
+    planned: Planned
+    differing: Planned
+    """What is not live as the file says, or is somebody else's."""
+    later: int = 0
+    """Changes of what is ours already, and removals: `apply` does those."""
+
+    @property
+    def count(self) -> int:
+        return len(self.planned.plan.changes)
+
+
+def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
+    """`as_is`: what differs is adopted as it is live; what the file says otherwise is pending from then on."""
+    live = recognised(found.snapshot, REGISTRY)
+    adopted: list[PlannedChange] = []
+    differing: list[PlannedChange] = []
+    for change in found.plan.changes:
+        if not _is_to_be_adopted(change):
+            continue
+        if _is_somebody_elses(change) or change.action is Action.UNKNOWN:
+            differing.append(change)
+        elif change.action is Action.ADOPT:
+            adopted.append(_untouched(change))
+        elif as_is and (there := live.get(Address.parse(change.address))) and change.record:
+            adopted.append(_untouched(change, _as_live(change.record, there)))
+        elif not as_is:
+            differing.append(change)
+
+    async def again(snapshot: Snapshot, js: JetStream) -> Planned:
+        assert found.topology is not None
+        return adoption(await planned(found.topology, snapshot, js, found.options), as_is=as_is).planned
+
+    later = sum(change.action.writes and not _is_to_be_adopted(change) for change in found.plan.changes)
+    ours = replace(_only(found, adopted), again=again)
+    return Adoption(planned=ours, differing=_only(found, differing), later=later)
+
+
+def _is_to_be_adopted(change: PlannedChange) -> bool:
+    """Declared, and not ours yet."""
+    if change.action in (Action.ADOPT, Action.UNKNOWN) or _is_somebody_elses(change):
+        return True
+    return change.record is not None and change.record.revision == 0 and change.action.writes
+
+
+def _is_somebody_elses(change: PlannedChange) -> bool:
+    return any(verdict.blocks and verdict.code in OWNERSHIP for verdict in change.verdicts)
+
+
+def _untouched(change: PlannedChange, record: Owned | None = None) -> PlannedChange:
+    return replace(
+        change, action=Action.ADOPT, fields=(), verdicts=(), consequences=(), blocked_by=None, adopts=True,
+        record=record or change.record,
+    )  # fmt: skip
+
+
+def _as_live(record: Owned, live: Resource) -> Owned:
+    """As if what is live had been applied."""
+    managed = dict(_managed(record, live.config))
+    filled = {name: value for name, value in record.filled.items() if managed.get(name) == value}
+    return replace(record, fields={n: value for n, value in managed.items() if n not in filled}, filled=filled)
+
+
+def _managed(record: Owned, config: Config) -> Iterator[tuple[str, object]]:
+    for name, value in config.items():
+        if name == "metadata":
+            value = {key: one for key, one in value.items() if key in record.fields.get("metadata", {})}  # noqa: PLW2901
+        if name not in record.left and value != {}:
+            yield name, value
+
+
+def _only(found: Planned, changes: list[PlannedChange]) -> Planned:
+    plan = replace(found.plan, changes=tuple(changes), steps=(), unmanaged=(), diagnostics=())
+    return replace(found, plan=plan)

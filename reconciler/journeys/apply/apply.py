@@ -1,0 +1,235 @@
+"""Runs a plan's steps and remembers what came of them: verified first, then written to the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from reconciler.changes.at_stake import is_at_stake
+from reconciler.changes.diff import Action
+from reconciler.changes.events import Done, Event, Finished
+from reconciler.changes.plan import Plan
+from reconciler.engine import identity
+from reconciler.engine.bindings import filled_in
+from reconciler.journeys.apply.backup import to_back_up
+from reconciler.journeys.apply.last_look import LastLook
+from reconciler.journeys.apply.turn import Tell, Turn, turn
+from reconciler.journeys.plan.plan import Planned
+from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.preflight import check
+from reconciler.journeys.saved.plans import Reviewed, looked_again
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.elastic_group.derived import start
+from reconciler.kinds.elastic_group.queue_rules import group_resuming
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address
+from reconciler.model.wire import Call, Snapshot, Step, Version
+from reconciler.server.remember import ledger
+from reconciler.server.remember.lease import Terms
+from reconciler.server.run.execute import execute
+from reconciler.server.wire.api import JetStream
+
+Backup = Callable[[Planned, JetStream], Awaitable[None]]
+
+
+async def apply(
+    what: Planned | Reviewed,
+    js: JetStream,
+    *,
+    stop: asyncio.Event | None = None,
+    tell: Tell = lambda _: None,
+    terms: Terms | None = None,
+    backup: Backup | None = None,
+) -> AsyncIterator[Event]:
+    """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `what`: a
+    plan just made, or what is left of one that was kept; `tell` hears whom it waits for before it begins; `backup` keeps
+    what is at stake once nobody else of ours may change it. Raises CannotContinue where the user lacks a permission, or
+    `backup` does."""
+    planned = _planned(what)
+    kept = to_back_up(planned.plan, planned.snapshot) if backup else ()
+    check(planned.plan, planned.snapshot, js, kept=kept)
+    stop = stop or asyncio.Event()
+    js = js.persistent(hurried=stop.is_set)
+    async with (
+        turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,
+        aclosing(_carried_out(what, ours, stop, backup)) as events,
+    ):
+        async for event in events:
+            yield await ours.ended(event) if isinstance(event, Finished) else event
+
+
+def _planned(what: Planned | Reviewed) -> Planned:
+    return what.planned if isinstance(what, Reviewed) else what
+
+
+async def _carried_out(
+    what: Planned | Reviewed, ours: Turn, stop: asyncio.Event, backup: Backup | None
+) -> AsyncGenerator[Event, None]:
+    now = await _as_it_stands(what, ours, stop)
+    if backup:
+        await _kept(backup, now, ours, stop)
+        now = await _as_it_stands(what, ours, stop)  # which may have taken long
+    planned = _planned(now)
+    plan, known = planned.plan, now.outlook.stopped if isinstance(now, Reviewed) else ()
+    await ours.began(plan)
+    book = _Book.of(plan, planned.snapshot)
+    lost = ours.may_write()  # which also sets `stop`
+    cut = (lost or "interrupted") if stop.is_set() and book.at_once else None  # also where there are no steps to stop
+    if ours.remembers and (lost or not stop.is_set()):  # without the lease nothing is written, and that is said
+        ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
+    running = execute(
+        ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known,
+        last_look=LastLook.of(plan, planned.snapshot).at, streams=planned.snapshot.streams.values(),
+    )  # fmt: skip
+    async with aclosing(running) as events:
+        async for event in events:
+            if isinstance(event, Done):
+                book.done(event)
+                ours.warnings += resuming(event)
+            if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
+                ours.warnings += await ledger.write(ours.js, book.take(), book.known)
+            if isinstance(event, Finished):
+                is_written = ours.remembers and not (lost or cut or ours.warnings)
+                adopted = sum(one.action is Action.ADOPT and one.adopts for one in plan.changes) if is_written else 0
+                yield replace(_told(event, now, cut), adopted=adopted)
+            else:
+                yield event
+
+
+def _told(finished: Finished, now: Planned | Reviewed, cut: str | None) -> Finished:
+    left_alone = now.without_steps if isinstance(now, Reviewed) else ()
+    return replace(finished, left_alone=left_alone, stopped=finished.stopped or cut)
+
+
+async def _as_it_stands(what: Planned | Reviewed, ours: Turn, stop: asyncio.Event) -> Planned | Reviewed:
+    """Somebody had to agree, or somebody else was at work: what is done by now is left out, and what is no longer as it
+    was planned from is left alone. Where nothing can be lost, what each step looks at itself is enough."""
+    planned = _planned(what)
+    if stop.is_set() or planned.topology is None or not (ours.waited or is_at_stake(planned.plan)):
+        return what
+    return await looked_again(what, ours.js)
+
+
+async def _kept(backup: Backup, what: Planned | Reviewed, ours: Turn, stop: asyncio.Event) -> None:
+    """Under the lease, so that nothing of ours comes between; given up when the run is to stop, which then does nothing."""
+    planned = _going(what)
+    keeping, stopping = asyncio.ensure_future(backup(planned, ours.js)), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({keeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if keeping.done():
+            keeping.result()
+    except CannotContinue:
+        await ours.began(planned.plan)
+        await ours.ended(Finished(stopped="what is at stake could not be backed up"))
+        raise
+    finally:
+        keeping.cancel()
+        stopping.cancel()
+        await asyncio.gather(keeping, stopping, return_exceptions=True)
+
+
+def _going(what: Planned | Reviewed) -> Planned:
+    """Without the steps of what is stopped already."""
+    planned = _planned(what)
+    stopped = {one.step.id for one in what.outlook.stopped} if isinstance(what, Reviewed) else set()
+    steps = tuple(step for step in planned.plan.steps if step.id not in stopped)
+    return replace(planned, plan=replace(planned.plan, steps=steps))
+
+
+def resuming(done: Done) -> Iterator[Diagnostic]:
+    """A queue made anew that has stored nothing yet: what is left of that waits for a message, and a later run."""
+    point = start(done.echo.get("config", {})) if done.step.call is Call.QUEUE_SETTLE else None
+    if point:
+        yield Diagnostic(
+            severity=Severity.WARNING, code=group_resuming.code, name=group_resuming.name, address=done.step.address,
+            message=f"stream {done.step.on[0]} is resuming at message {point} of {done.step.body['from']}, and has stored "
+            "nothing yet",
+            fix="apply once more when something was published: that takes its start sequence off",
+        )  # fmt: skip
+
+
+BATCH = 512
+"""Records written at once: few round trips, and little to adopt again after a crash."""
+
+
+@dataclass(slots=True)
+class _Book:
+    """Which records may be written: a change is remembered when the last step is done that writes something of it."""
+
+    waiting: dict[Address, set[str]]
+    records: dict[Address, ledger.Record]
+    at_once: dict[Address, ledger.Record]
+    """Adoptions and forgettings: they have no steps."""
+    known: Mapping[Address, int]
+    """Revisions the records were read at."""
+    server: Version
+    ready: dict[Address, ledger.Record] = field(default_factory=dict)
+    owners: dict[str, list[Address]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan, snapshot: Snapshot) -> _Book:
+        records = {address: _as_seen(record, address, snapshot) for address, record in plan.records.items()}
+        known = ledger.revisions(snapshot)
+        book = cls(waiting={}, records=records, at_once={}, known=known, server=snapshot.target.version)
+        for address, steps in _steps_of(plan, records).items():
+            for step in [one for one in steps if not one.call.waits] or steps:
+                book.waiting.setdefault(address, set()).add(step.id)
+                book.owners.setdefault(step.id, []).append(address)
+        for address in records.keys() - book.waiting.keys():  # what goes with its stream is ours until that has gone
+            if records[address] is None and (whole := _deletion_of(address, plan)):
+                book.waiting[address] = {whole}
+                book.owners.setdefault(whole, []).append(address)
+        book.at_once = {address: record for address, record in records.items() if address not in book.waiting}
+        return book
+
+    def done(self, done: Done) -> None:
+        self._see(done)
+        for address in self.owners.get(done.step.id, ()):
+            self.waiting[address].discard(done.step.id)
+            if not self.waiting[address]:
+                self.ready[address] = self.records[address]
+
+    def _see(self, done: Done) -> None:
+        """What was made, or written, is remembered as that very object, with what the server filled in."""
+        address = Address.parse(done.step.address)
+        record, raw = self.records.get(address), REGISTRY.of(address).primary(address)
+        if record is None or done.step.on != raw.on or done.step.call.value.partition(".")[0] != raw.type:
+            return
+        seen = identity.entry_seen(done.revision) if done.revision else identity.echoed(done.echo, self.server)
+        if seen:
+            self.records[address] = replace(_with_filled(record, done), seen=seen)
+
+    def take(self) -> dict[Address, ledger.Record]:
+        taken, self.ready = self.ready, {}
+        return taken
+
+
+def _with_filled(record: Owned, done: Done) -> Owned:
+    """With the values that the server filled in for what the file leaves out: limits of its own show in no other way."""
+    if "config" not in done.echo:
+        return record
+    filled = {name: value for name, value in filled_in(done.echo).items() if name not in record.fields}
+    return replace(record, filled=filled)
+
+
+def _steps_of(plan: Plan, records: Collection[Address]) -> dict[Address, list[Step]]:
+    """What must be done for each of these."""
+    found: dict[Address, list[Step]] = {}
+    for step in plan.steps:
+        if step.undoes is None and (address := Address.parse(step.address)) in records:
+            found.setdefault(address, []).append(step)
+    return found
+
+
+def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> ledger.Record:
+    seen = identity.seen_in(snapshot, REGISTRY.of(address).primary(address))
+    return replace(record, seen=seen) if record and seen else record
+
+
+def _deletion_of(address: Address, plan: Plan) -> str | None:
+    """The step that deletes the stream something stands on."""
+    on = (address.stream,) if len(address.names) > 1 else None
+    return next((step.id for step in plan.steps if step.call is Call.STREAM_DELETE and step.on == on), None)

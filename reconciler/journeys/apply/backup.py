@@ -1,0 +1,127 @@
+"""Streams that a plan's steps take something from, written down before anything is done: as `nats stream backup` does it.
+
+Each is a folder `DIR/STREAM` with `backup.json` and `stream.tar.s2`, which `nats stream restore` brings back. It appears
+when it is whole, and nothing that is there is ever written over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from reconciler.changes.at_stake import streams_at_stake
+from reconciler.changes.plan import Plan
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.resource import Json
+from reconciler.model.wire import Snapshot
+from reconciler.server.read.snapshot import Taken, take, torn
+from reconciler.server.wire.api import JetStream
+
+Seen = Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackedUp:
+    """One stream, written down."""
+
+    stream: str
+    folder: Path
+    messages: int
+    size: int
+    """Of the archive, in bytes."""
+
+
+def to_back_up(plan: Plan, snapshot: Snapshot) -> list[str]:
+    """Those that are there to be written down."""
+    return [stream for stream in streams_at_stake(plan) if stream in snapshot.streams]
+
+
+async def back_up(
+    js: JetStream, streams: Sequence[str], into: Path, *, seen: Seen = lambda _stream, _size: None
+) -> AsyncIterator[BackedUp]:
+    """One after the other. Raises CannotContinue where one cannot be had whole, and OSError where it cannot be written."""
+    _made_ready(into, streams)
+    for stream in streams:
+        yield await _one(js, stream, into, seen)
+
+
+async def _one(js: JetStream, stream: str, into: Path, seen: Seen) -> BackedUp:
+    unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=into))
+    try:
+        taken = await _written(js, stream, unfinished, seen)
+        _made_ready(into, [stream])
+        _named(unfinished, into / stream)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, unfinished, ignore_errors=True)
+    messages = int((taken.head.get("state") or {}).get("messages", 0))
+    return BackedUp(stream=stream, folder=into / stream, messages=messages, size=taken.size)
+
+
+def _made_ready(into: Path, streams: Sequence[str]) -> None:
+    if there := [name for name in streams if (into / name).exists() or (into / name).is_symlink()]:
+        raise _already(into, there)
+    into.mkdir(parents=True, exist_ok=True)
+
+
+def _named(unfinished: Path, folder: Path) -> None:
+    """It is whole from the moment it has its name."""
+    unfinished.rename(folder)
+
+
+async def _written(js: JetStream, stream: str, folder: Path, seen: Seen) -> Taken:
+    archive = folder / "stream.tar.s2"
+    with archive.open("xb") as file:
+        taken = await take(js, stream, file, seen=lambda size: seen(stream, size))
+        await asyncio.to_thread(_kept_for_good, file)
+    if isinstance(taken, str):
+        raise _failed(stream, taken)
+    if why := await asyncio.to_thread(_unlike, archive, taken):
+        raise _failed(stream, why)
+    await asyncio.to_thread(_described, folder / "backup.json", _head(taken.head))
+    return taken
+
+
+def _kept_for_good(file: IO[Any]) -> None:
+    """A slow disk takes longer for this than a lease lasts, and meanwhile that must be renewed: so it has a thread."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _described(path: Path, head: Mapping[str, Json]) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        json.dump(head, file, ensure_ascii=False)
+        _kept_for_good(file)
+
+
+def _head(said: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What a restore needs of the server's answer, which is all of it."""
+    return {name: value for name, value in said.items() if name != "error"}
+
+
+def _unlike(archive: Path, taken: Taken) -> str | None:
+    """What is wrong with what stands on the disk."""
+    with archive.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        return "what was written is not what came" if found != taken.digest else torn(file)
+
+
+def _failed(stream: str, why: str) -> CannotContinue:
+    message = f"Stream {stream} could not be backed up: {why}. Nothing was changed."
+    fix = "mend that and apply again; or leave it out with --exclude, or apply without --backup"
+    return CannotContinue.because("AP312", "backup-failed", message, fix=fix, address=f"stream/{stream}")
+
+
+def _already(into: Path, names: Sequence[str]) -> CannotContinue:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    there = ", ".join(str(into / name) for name in names[:3]) + more
+    message = f"There is a backup already, and none is ever written over: {there}. Nothing was changed."
+    return CannotContinue.because("AP311", "backup-exists", message, fix="name another folder")

@@ -1,0 +1,62 @@
+"""Just before something is deleted: is it still the object that was judged, and does it hold no more than was said?
+
+A plan may be a while old by then: somebody had to agree to it, and other steps had to wait for their gates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.recount import lost, most
+from reconciler.engine.identity import Seen, recreated, seen, stands
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Json
+from reconciler.model.wire import Call, Snapshot, Step, Version
+
+PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastLook:
+    """What the objects of a plan's steps were when they were judged."""
+
+    seen: Seen
+    version: Version
+    messages: Mapping[str, int]
+    """That go with a stream or bucket, by the address of its removal, as the plan says. What a group queues comes and
+    goes while its members leave."""
+
+    @classmethod
+    def of(cls, plan: Plan, snapshot: Snapshot) -> LastLook:
+        going = {
+            one.address: _messages(one)
+            for one in plan.changes
+            if one.action is Action.DELETE and not one.address.partition("/")[0].endswith("_group")
+        }
+        return cls(seen=seen(plan.steps, snapshot), version=snapshot.target.version, messages=going)
+
+    def at(self, step: Step, info: Mapping[str, Json]) -> Diagnostic | None:
+        """Why this must not be deleted after all; `info`: what the server says of it now."""
+        now = {"/".join(step.on): stands(info)}
+        if what := recreated(step, self.seen, now, self.version):
+            why = f"{what} was deleted and created again after the plan was made; it was left alone"
+            return _because(step, "AP201", "recreated", why)
+        said, holds = self.messages.get(step.address), (info.get("state") or {}).get("messages", 0)
+        if step.call is Call.STREAM_DELETE and said is not None and holds > most("messages", said):
+            why = f"the plan said that {said:_} messages go with it, and by now it holds {holds:_}; it was left alone"
+            return _because(step, "AP202", "more-than-consented", why)
+        return None
+
+
+def _messages(change: PlannedChange) -> int:
+    return sum(number for (_, _, name), number in lost(change.verdicts).items() if name == "messages")
+
+
+def _because(step: Step, code: str, name: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code=code, name=name, message=f"{message[0].upper()}{message[1:]}.",
+        address=step.address, fix=PLAN_AGAIN,
+    )  # fmt: skip

@@ -1,0 +1,133 @@
+"""One apply's turn at an account: it alone works on its topologies, and what it does is in the journal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from reconciler import __version__
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan
+from reconciler.journeys.apply.reached_streams import met
+from reconciler.journeys.plan.plan import Planned
+from reconciler.journeys.plan.preflight import forgetful, needs_memory
+from reconciler.memory.lease import Free, Holder, found, lease_key
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
+from reconciler.model.resource import Address
+from reconciler.model.wire import Call, Snapshot, Step
+from reconciler.server.connect.whoami import holder
+from reconciler.server.remember import journal, ledger
+from reconciler.server.remember.lease import Terms, Unavailable, indispensable, leased, unavailable
+from reconciler.server.remember.room import make_room
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import Unless, always
+
+Tell = Callable[[str], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """What a run may use while it lasts."""
+
+    js: JetStream
+    """Sends no write once the lease is lost."""
+    may_write: Unless = always
+    waited: bool = False
+    """Somebody else worked here while it planned or waited: what it planned from may hold no longer."""
+    remembers: bool = False
+    """There is a bucket to remember things in."""
+    number: int = 0
+    """Of this run in the journal; 0: it is in none."""
+    us: Holder | None = None
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+    async def began(self, plan: Plan) -> None:
+        """Written down with what is going to be done, which is known when nobody else is at work any more."""
+        if self.number and self.us and (unwritten := await journal.begin(self.js, self.number, self.us, plan)):
+            self.warnings.append(unwritten)  # how it ends is written down all the same, lest it is told as cut off
+
+    async def ended(self, finished: Finished) -> Finished:
+        """With why it ended early and what else is to be said; written down, unless nothing may be written any more."""
+        if not finished.is_success:
+            finished = replace(finished, stopped=finished.stopped or self.may_write())
+        finished = replace(finished, warnings=tuple(self.warnings))
+        told = replace(finished, warnings=(*finished.left_alone, *finished.warnings))
+        if self.number and self.may_write() is None and (unwritten := await journal.end(self.js, self.number, told)):
+            once = dict.fromkeys((*finished.warnings, unwritten))  # also where its beginning had the same trouble
+            return replace(finished, warnings=tuple(once))
+        return finished
+
+
+@asynccontextmanager
+async def turn(
+    planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: Tell, terms: Terms | None = None
+) -> AsyncIterator[Turn]:
+    """Waits for whoever is applying the same; losing the lease sets `stop`. Where the account's bucket cannot be used,
+    a turn without any of this."""
+    plan, js = planned.plan, js.for_a_run()
+    if not (plan.steps or plan.records):
+        yield Turn(js=js)
+        return
+    if unusable := forgetful(plan, planned.snapshot, js) or await ledger.ensure(js, planned.snapshot):
+        if needs_memory(plan):
+            raise CannotContinue(indispensable(Unavailable(unusable.message)))
+        yield Turn(js=js, warnings=[unusable])
+        return
+    await make_room(js, planned.snapshot)
+    us = holder(plan.topology, plan.target, planned.origin.repository, planned.origin.revision, __version__)
+    holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
+    async with leased(js, holders, terms=terms, tell=tell, stop=stop) as leases:
+        if isinstance(leases, Unavailable):
+            if needs_memory(plan) and not stop.is_set():
+                raise CannotContinue(indispensable(leases))
+            yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
+            return
+        guarded = js.writing_unless(leases.hinders)
+        undisturbed = is_undisturbed(planned.snapshot, [one.topology for one in holders], leases.number)
+        yield Turn(
+            js=guarded,
+            may_write=leases.lost,
+            waited=leases.waited or not undisturbed,
+            remembers=True,
+            number=leases.number,
+            us=us,
+        )
+
+
+def is_undisturbed(snapshot: Snapshot, topologies: Iterable[str], number: int) -> bool:
+    """Nobody was at work on them when the account was looked at, and nobody has been since: that takes a lease, which is
+    an entry of the bucket, and run `number` has the very next one."""
+    entries = snapshot.entries.get(BUCKET, {})
+    leases = (found(entries.get(lease_key(topology)), topology) for topology in topologies)
+    return all(isinstance(one, Free) for one in leases) and number == ledger.next_revision(snapshot)
+
+
+def others(plan: Plan, snapshot: Snapshot) -> list[str]:
+    """Other topologies whose objects or subjects these steps touch: a consumer on somebody else's stream, a group, a
+    stream that copies from one of theirs or republishes into it."""
+    entries = snapshot.entries.get(BUCKET, {})
+    touched = {encode_key(address) for step in plan.steps for address in _touched(step)}
+    touched |= {encode_key(address) for name in met(plan.steps, snapshot) for address in backed_by(name)}
+    touched |= {encode_key(address) for address in plan.records}  # taken over without a step
+    records = (decode_owned(entries[key]) for key in touched if key in entries and not entries[key].deleted)
+    return sorted({one.topology for one in records if isinstance(one, Owned)} - {plan.topology})
+
+
+BACKING = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
+"""How the streams behind resources are called."""
+
+
+def _touched(step: Step) -> Iterator[Address]:
+    yield Address.parse(step.address)
+    if step.call not in (Call.ENTRY_PUT, Call.ENTRY_DELETE):
+        yield from backed_by(step.on[0])
+
+
+def backed_by(stream: str) -> Iterator[Address]:
+    """Whatever a stream of this name may belong to."""
+    for kind, prefix in BACKING.items():
+        if stream.startswith(prefix):
+            yield Address(kind, (stream.removeprefix(prefix),))

@@ -1,0 +1,36 @@
+"""What `drift --accept` wrote into the files, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reconciler.journeys.drift.codec import drift_data, field_data
+from reconciler.journeys.drift.drift import Drift, Written
+from reconciler.journeys.drift.text import arrow, drift_text
+from reconciler.report.codec.json import json_text, present, span_data
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import visible
+
+
+def accepted_text(written: Sequence[Written], left: Drift, paper: Paper, *, arguments: str) -> str:
+    lines = [_line(one) for one in written]
+    if written:
+        files = {one.span.file for one in written if one.span}
+        lines += ["", f"{counted(len(written), 'field')} written into {counted(len(files), 'file')}. Left now:", ""]
+    return "\n".join([*lines, drift_text(left, paper, arguments=arguments)])
+
+
+def _line(one: Written) -> str:
+    place = f"{visible(str(one.span))}  " if one.span else ""
+    return f"{place}{visible(one.address)}  {visible(one.field.path)}  {arrow(one.field)}"
+
+
+def accepted_json(written: Sequence[Written], left: Drift) -> str:
+    """The drift that is left, and what was written."""
+    return json_text({**drift_data(left), "accepted": [_data(one) for one in written]})
+
+
+def _data(one: Written) -> dict[str, Any]:
+    return {"address": one.address, **present(span=span_data(one.span)), "field": field_data(one.field)}

@@ -1,0 +1,178 @@
+"""Who did it: drift beside the account's audit trail, from a stream that captures it or from what a watch has heard.
+
+Nobody is named on suspicion. A value has an author only where its change was seen: the request after which it was so,
+and that it was otherwise before. What was applied counts as seen where the trail reaches back to when that was recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from reconciler.changes.diff import value_in
+from reconciler.changes.kind import Kind, Raw
+from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.look import Looked
+from reconciler.kinds import REGISTRY
+from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import Entry, Snapshot
+from reconciler.server.read.audit_trail import capture, events_since, moment, reaches_back_to
+from reconciler.server.read.read_kv import entry
+from reconciler.server.wire import audit
+from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.attribution import Attribution
+from reconciler.server.wire.audit import UNKNOWN, Event
+
+MARGIN = timedelta(seconds=60)
+"""Records are written a moment after what they are about; what happened in between is looked at too."""
+KV_WRITES = Attribution(unknown="writes to KV buckets leave no audit event")
+NO_TRAIL = Attribution(unknown="no stream captures $JS.EVENT.ADVISORY.API")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """What was heard since a moment at which the live configurations were known."""
+
+    events: Sequence[Event]
+    before: Callable[[Address, str], Json] = lambda _address, _path: UNKNOWN
+    """The value of a path of a resource when it begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What a watch has heard since it began, and what was live then."""
+
+    events: Sequence[Event] = ()
+    live: Mapping[Address, Config] = field(default_factory=dict)
+
+    def trail(self) -> Trail:
+        def before(address: Address, path: str) -> Json:
+            return value_in(self.live[address], path) if address in self.live else None
+
+        return Trail(events=self.events, before=before)
+
+
+async def attributed(found: Looked, js: JetStream, heard: Heard | None = None) -> Looked:
+    """The same drift with who did it. Only what strayed is asked about, and nothing where nothing did."""
+    if not found.drift.drifted:
+        return found
+    heard_trail = heard.trail() if heard else None
+    named = {item.address: _heard(item, heard_trail, found.snapshot) for item in found.drift.drifted}
+    asked = [item for item in named.values() if not _is_settled(item)]
+    trails = await _trails(asked, found.snapshot, js) if asked else {}
+    named |= {item.address: _captured(item, trails[item.address], found.snapshot) for item in asked}
+    drift: Drift = replace(found.drift, items=tuple(named.get(item.address, item) for item in found.drift.items))
+    return replace(found, drift=drift)
+
+
+def _raw(item: Item) -> Raw:
+    address = Address.parse(item.address)
+    return REGISTRY.of(address).primary(address)
+
+
+def _heard(item: Item, trail: Trail | None, snapshot: Snapshot) -> Item:
+    if _raw(item).type == "entry":
+        return _by(item, lambda _: KV_WRITES, KV_WRITES)
+    return _named(item, trail, snapshot) if trail else _by(item, lambda _: NO_TRAIL, NO_TRAIL)
+
+
+def _is_settled(item: Item) -> bool:
+    """Everybody is named, or nobody ever will be."""
+    said = [*([item.by] if item.by else []), *(one.by for one in item.fields if one.counts and one.by)]
+    return _raw(item).type == "entry" or all(by.actor for by in said)
+
+
+def _captured(item: Item, trail: Trail | Attribution, snapshot: Snapshot) -> Item:
+    if isinstance(trail, Attribution):
+        return _merged(item, _by(item, lambda _: trail, trail))
+    return _merged(item, _named(item, trail, snapshot))
+
+
+def _merged(one: Item, other: Item) -> Item:
+    """An actor beats a reason for having none."""
+    fields = tuple(
+        replace(a, by=a.by if a.by and a.by.actor else b.by) for a, b in zip(one.fields, other.fields, strict=True)
+    )
+    return replace(one, fields=fields, by=one.by if one.by and one.by.actor else other.by)
+
+
+async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> dict[str, Trail | Attribution]:
+    """What a stream holds since each of them was recorded, read once for all."""
+    stream = capture(snapshot)
+    if stream is None:
+        return {item.address: NO_TRAIL for item in items}
+    info = snapshot.streams[stream]
+    found = await asyncio.gather(*(_recorded(item, js) for item in items))
+    times = dict(zip((item.address for item in items), found, strict=True))
+    begins = [when or moment(str(info.get("created") or "")) for when in times.values()]
+    begin = min((when for when in begins if when), default=None)
+    if begin is None:
+        return {item.address: Attribution(unknown="nobody can say when it was applied") for item in items}
+    said = await events_since(js, stream, begin - MARGIN, last=int(info["state"]["last_seq"]))
+    if isinstance(said, str):
+        return {item.address: Attribution(unknown=said) for item in items}
+    reach = None if said.is_cut else info
+    return {item.address: _trail(item, said.events, times[item.address], reach) for item in items}
+
+
+async def _recorded(item: Item, js: JetStream) -> datetime | None:
+    """When what was applied was written down."""
+    if item.owned is None:
+        return None
+    said = await entry(js, BUCKET, encode_key(Address.parse(item.address)))
+    return moment(said.stored) if isinstance(said, Entry) else None
+
+
+def _trail(item: Item, events: Sequence[Event], recorded: datetime | None, info: Mapping[str, Json] | None) -> Trail:
+    """Where it reaches back to the record, it begins with what was applied, unless earlier events tell what it was."""
+    owned = item.owned
+    if owned is None or recorded is None or info is None or not reaches_back_to(info, recorded):
+        return Trail(events=events)
+    if _earlier(events, _raw(item), recorded):
+        return Trail(events=events)
+    return Trail(events=events, before=lambda _address, path: value_in(owned.applied, path))
+
+
+def _earlier(events: Sequence[Event], raw: Raw, recorded: datetime) -> bool:
+    times = (moment(one.actor.at) for one in events if one.on == raw)
+    return any(when is not None and when <= recorded for when in times)
+
+
+def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
+    address, raw = Address.parse(item.address), _raw(item)
+    kind = REGISTRY.of(address)
+
+    def of(one: FieldDrift) -> Attribution:
+        def value(config: Config) -> Json:
+            return value_in(_canonical(config, raw, address, kind, snapshot), one.path)
+
+        return audit.who_changed(trail.events, raw, value, one.change.live, trail.before(address, one.path))
+
+    return _by(item, of, _whole(item, raw, trail, snapshot))
+
+
+def _whole(item: Item, raw: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
+    if item.standing is Standing.MISSING:
+        return audit.who_deleted(trail.events, raw)
+    info = snapshot.streams.get(raw.on[0]) if len(raw.on) == 1 else snapshot.consumers.get(raw.on[0], {}).get(raw.on[1])
+    return audit.who_made(trail.events, raw, str((info or {}).get("created") or ""))
+
+
+def _by(item: Item, of: Callable[[FieldDrift], Attribution], whole: Attribution) -> Item:
+    fields = tuple(replace(one, by=of(one)) if one.counts else one for one in item.fields)
+    return replace(item, fields=fields, by=whole if item.standing in (Standing.MISSING, Standing.RECREATED) else None)
+
+
+def _canonical(config: Config, raw: Raw, address: Address, kind: Kind, snapshot: Snapshot) -> Config:
+    """This raw configuration as the kind reads it."""
+    stream = raw.on[0]
+    if raw.type == "stream":
+        alone = Snapshot(target=snapshot.target, streams={stream: {"config": {**config, "name": stream}, "state": {}}})
+    else:
+        info = {"config": config, "stream_name": stream, "name": raw.on[1]}
+        streams = {stream: snapshot.streams[stream]} if stream in snapshot.streams else {}
+        alone = Snapshot(target=snapshot.target, streams=streams, consumers={stream: {raw.on[1]: info}})
+    return next((one.config for one in kind.recognise(alone) if one.address == address), {})

@@ -1,0 +1,291 @@
+"""What strayed from what was last applied: per field, per object, and how much of the account anybody declares at all.
+
+Pure. The same comparison that makes a plan is read the other way round: not what a file wants to change, but what
+somebody changed beside it. A change that is merged and not applied yet is pending, never drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from enum import StrEnum
+
+from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, value_in
+from reconciler.changes.kind import Kind, Registry
+from reconciler.changes.rule import Verdict
+from reconciler.engine import identity
+from reconciler.engine.reconcile import World
+from reconciler.journeys.drift.ignore import Rules
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
+from reconciler.model.records import Owned
+from reconciler.model.resource import Address, Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Target
+from reconciler.server.wire.attribution import Attribution
+
+
+class Standing(StrEnum):
+    """How a declared or owned object stands, the worst thing first."""
+
+    UNKNOWN = "unknown"
+    FOREIGN = "foreign"
+    """Another topology, or this one from another repository, remembers it as its own."""
+    MISSING = "missing"
+    RECREATED = "recreated"
+    """Deleted and made anew outside, perhaps in the same words."""
+    CHANGED = "changed"
+    PENDING = "pending"
+    """Only the file moved: what an apply would do."""
+    ORPHANED = "orphaned"
+    """Ours and live, and no longer declared."""
+
+    @property
+    def is_drift(self) -> bool:
+        return self.is_whole or self is Standing.CHANGED
+
+    @property
+    def is_whole(self) -> bool:
+        """It is the object that strayed, not some of its fields."""
+        return self in (Standing.FOREIGN, Standing.MISSING, Standing.RECREATED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldDrift:
+    """One field that is not as the file says, with who moved it: the file, somebody outside, or both."""
+
+    change: FieldChange
+    applied: Json = None
+    """As last applied; without a record, what the file says."""
+    drifted: bool = True
+    """Somebody moved it outside; else it waits to be applied."""
+    ignored: str = ""
+    """Why nobody minds, where a rule says so."""
+    by: Attribution | None = None
+    """Who did it; None: nobody was asked."""
+    span: SourceSpan | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    """What the rules say to making it as the file says."""
+
+    @property
+    def path(self) -> str:
+        return self.change.path
+
+    @property
+    def counts(self) -> bool:
+        return self.drifted and not self.ignored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One object that does not stand as declared."""
+
+    address: str
+    standing: Standing
+    fields: tuple[FieldDrift, ...] = ()
+    reason: str = ""
+    ignored: str = ""
+    span: SourceSpan | None = None
+    owned: Owned | None = None
+    by: Attribution | None = None
+    """Who deleted it, or made it anew."""
+    verdicts: tuple[Verdict, ...] = ()
+    """What is about none of its fields."""
+
+    @property
+    def is_drift(self) -> bool:
+        """Something strayed that nobody agreed to overlook."""
+        return (self.standing.is_whole and not self.ignored) or any(one.counts for one in self.fields)
+
+    @property
+    def is_quiet(self) -> bool:
+        """It strayed, and all of that is ignored."""
+        return self.standing.is_drift and not self.is_drift
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A field that the file now says as it is live."""
+
+    address: str
+    field: FieldDrift
+    span: SourceSpan | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How much of what is live anybody declares."""
+
+    here: int = 0
+    elsewhere: int = 0
+    """Remembered as owned by other topologies."""
+    extras: tuple[str, ...] = ()
+    """Nobody's, as far as is remembered."""
+
+    @property
+    def percent(self) -> int:
+        """Rounded down: 100 says that nothing is left out."""
+        live = self.here + self.elsewhere + len(self.extras)
+        return 100 * (self.here + self.elsewhere) // live if live else 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """What one look found."""
+
+    topology: str
+    target: Target
+    items: tuple[Item, ...] = ()
+    in_sync: int = 0
+    coverage: Coverage = field(default_factory=Coverage)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    read: Mapping[str, int] = field(default_factory=dict)
+    ledger_known: bool = True
+
+    @property
+    def drifted(self) -> tuple[Item, ...]:
+        return tuple(item for item in self.items if item.is_drift)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Objects by standing; what is ignored counts as that alone."""
+        counts = {**dict.fromkeys(map(str, Standing), 0), "ignored": 0, "in_sync": self.in_sync}
+        for item in self.items:
+            counts["ignored" if item.is_quiet else item.standing.value] += 1
+        return counts
+
+    @property
+    def is_partial(self) -> bool:
+        """Part of it could not be read."""
+        return any(item.standing is Standing.UNKNOWN for item in self.items)
+
+    @property
+    def exit_code(self) -> int:
+        """1 where part of it could not be read, 3 where something strayed; 3 never hides 1."""
+        if self.is_partial or any(one.is_error for one in self.diagnostics):
+            return 1
+        return 3 if self.drifted else 0
+
+
+def drift(
+    topology: Topology,
+    world: World,
+    snapshot: Snapshot,
+    registry: Registry,
+    *,
+    ledger_known: bool,
+    source: str | None,
+    today: date,
+    selected: frozenset[Address] | None = None,
+) -> Drift:
+    """How everything declared or owned here stands; `selected`: only these (None: all)."""
+    look = _Look(topology, world, snapshot, registry, source)
+    chosen = {a: c for a, c in world.changes.items() if selected is None or a in selected}
+    items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
+    rules = Rules(topology.ignore_drift, today)
+    judged = [_overlooked(item, rules) for item in items]
+    extras = tuple(str(a) for a in world.unmanaged if a not in world.ledger and not rules.why(str(a)))
+    elsewhere = sum(a in world.ledger for a in world.unmanaged)
+    at_rest = {Action.KEEP, Action.ADOPT}
+    return Drift(
+        topology=topology.name,
+        target=snapshot.target,
+        items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
+        in_sync=sum(change.action in at_rest for change in chosen.values()) - look.recreated,
+        coverage=Coverage(here=len(world.live) - len(world.unmanaged), elsewhere=elsewhere, extras=extras),
+        diagnostics=(*world.misnamed, *rules.leftovers(complete=selected is None)),
+        ledger_known=ledger_known,
+    )
+
+
+@dataclass(slots=True)
+class _Look:
+    topology: Topology
+    world: World
+    snapshot: Snapshot
+    registry: Registry
+    source: str | None
+    recreated: int = 0
+    """Those among what is live as declared."""
+
+    def item(self, change: Change) -> Item | None:
+        if change.action is Action.UNKNOWN:
+            return _item(change, Standing.UNKNOWN, reason=change.reason)
+        if change.action is Action.ORPHAN:
+            return _item(change, Standing.ORPHANED, reason=change.reason)
+        if change.desired is None:
+            pending = change.action is Action.DELETE or (change.action is Action.FORGET and change.live is not None)
+            return _item(change, Standing.PENDING, reason=_waits(change)) if pending else None
+        if whose := self._foreign(change):
+            return _item(change, Standing.FOREIGN, reason=whose)
+        if change.intent:
+            return _item(change, Standing.PENDING, reason=change.reason)
+        return self._absent(change) if change.live is None else self._compared(change)
+
+    def _foreign(self, change: Change) -> str:
+        owned = change.owned
+        if owned is None:
+            return ""
+        if owned.topology != self.topology.name:
+            return f"topology {owned.topology} applied it last and owns it now"
+        if owned.source and self.source and owned.source != self.source:
+            return f"it was applied last from {owned.source}, and this is {self.source}"
+        return ""
+
+    def _absent(self, change: Change) -> Item:
+        """Never applied is pending; where nothing at all is remembered, nobody can say so, and the file counts."""
+        remembers = any(owned.topology == self.topology.name for owned in self.world.ledger.values())
+        if change.owned is None and remembers and not (change.desired and change.desired.external):
+            return _item(change, Standing.PENDING, reason="declared and not applied yet")
+        return _item(
+            change, Standing.MISSING, reason="it was applied, and is gone" if change.owned else "it is not there"
+        )
+
+    def _compared(self, change: Change) -> Item | None:
+        fields = tuple(_field(one, change.owned) for one in change.fields)
+        if self._is_another(change, self.registry.of(change.address)):
+            self.recreated += change.action is Action.KEEP or change.action is Action.ADOPT
+            made = (change.live.state.get("created") if change.live else None) or ""
+            when = f" at {made}" if made else ""
+            return _item(change, Standing.RECREATED, fields, f"it was deleted and made anew{when}")
+        if any(f.drifted for f in fields):
+            return _item(change, Standing.CHANGED, fields)
+        waits = f"{change.reason}; not applied yet" if change.origin else ""
+        return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
+
+    def _is_another(self, change: Change, kind: Kind) -> bool:
+        """What is renamed is still known by its old name."""
+        known_as = change.origin or change.address
+        return change.owned is not None and identity.made_anew(change.owned, known_as, kind, self.snapshot)
+
+
+def _waits(change: Change) -> str:
+    what = "to be deleted" if change.action is Action.DELETE else "to be let go"
+    return f"{what}, and not applied yet"
+
+
+def _item(change: Change, standing: Standing, fields: Sequence[FieldDrift] = (), reason: str = "") -> Item:
+    first = next((one.path for one in fields if one.drifted), fields[0].path if fields else "")
+    placed = tuple(replace(one, span=change.where(one.path)) for one in fields)
+    return Item(
+        address=str(change.address), standing=standing, fields=placed, reason=reason,
+        span=change.where(first), owned=change.owned,
+    )  # fmt: skip
+
+
+def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:
+    """Without a record, and only then, the file itself says how it should be."""
+    if owned is None:
+        return FieldDrift(change=change, applied=change.desired)
+    moved = change.field_class in (FieldClass.DRIFTED, FieldClass.BOTH)
+    return FieldDrift(change=change, applied=value_in(owned.applied, change.path), drifted=moved)
+
+
+def _overlooked(item: Item, rules: Rules) -> Item:
+    """With what the file says nobody minds; a rule without a path covers the whole object."""
+    if not item.standing.is_drift:
+        return item
+    fields = tuple(
+        replace(one, ignored=rules.why(item.address, one.path)) if one.drifted else one for one in item.fields
+    )
+    return replace(item, fields=fields, ignored=rules.why(item.address))

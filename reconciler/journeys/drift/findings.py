@@ -1,0 +1,37 @@
+"""Drift as findings, one for each field or object, for the formats that show findings at their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from reconciler.changes.diff import FieldClass
+from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.text import said_of_field, said_of_item
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
+from reconciler.model.pages import DRIFT
+
+_WHOLE = {Standing.MISSING: "DR203", Standing.RECREATED: "DR204", Standing.FOREIGN: "DR205", Standing.UNKNOWN: "DR207"}
+
+
+def drift_findings(drift: Drift) -> tuple[Diagnostic, ...]:
+    """What strayed and is not ignored; what waits to be applied is none."""
+    return (*drift.diagnostics, *(finding for item in drift.items for finding in _of(item)))
+
+
+def _of(item: Item) -> Iterator[Diagnostic]:
+    if item.standing in _WHOLE and not item.ignored:
+        yield _finding(_WHOLE[item.standing], item, said_of_item(item), item.span)
+    for one in item.fields:
+        if one.counts:
+            yield _finding(_code(one), item, said_of_field(one), one.span or item.span)
+
+
+def _code(one: FieldDrift) -> str:
+    return {FieldClass.DRIFTED: "DR201", FieldClass.BOTH: "DR202"}.get(one.change.field_class, "DR206")
+
+
+def _finding(code: str, item: Item, message: str, span: SourceSpan | None) -> Diagnostic:
+    page = DRIFT[code]
+    found = Diagnostic(severity=Severity.ERROR, code=code, name=page.name, message=message, address=item.address)
+    return replace(found, span=span, fix=page.instead)

@@ -1,0 +1,118 @@
+"""The way back: what strayed becomes again what was last applied, and nothing else changes.
+
+The same engine plans it, with rules, consent and order, but from other wishes: every live object as it is, with only the
+strayed fields as they were. What a file changed since is not applied; a field that moved on both sides goes back too.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from reconciler.changes.diff import Action, Change, differences, explained
+from reconciler.changes.kind import Registry
+from reconciler.changes.plan import Plan
+from reconciler.engine.reconcile import World
+from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.model.resource import Address, Config, Json, Resource
+
+ABOUT_FILES = frozenset({"XX301", "XX302"})
+"""Leftovers of consents and guards: they are about what the file wants, which is not what is planned here."""
+
+
+def restorable(drift: Drift) -> tuple[Item, ...]:
+    """What strayed and is ours to put back."""
+    return tuple(item for item in drift.drifted if item.standing is not Standing.FOREIGN)
+
+
+def narrowed(world: World, drift: Drift, registry: Registry) -> World:
+    """The world in which only the way back is wanted."""
+    items = {Address.parse(item.address): item for item in restorable(drift)}
+    changes = dict(_changes(world, items, registry))
+    desired = {address: change.desired for address, change in changes.items() if change.desired}
+    return replace(world, changes=changes, desired=desired)
+
+
+def patterns(drift: Drift) -> tuple[str, ...]:
+    """The selection that shows nothing else."""
+    return tuple(glob.escape(item.address) for item in restorable(drift))
+
+
+def as_before(plan: Plan, world: World, drift: Drift) -> Plan:
+    """What is remembered stays as it was; what waits to be applied goes on waiting, and is counted."""
+    owned = {str(address): record for address, record in world.ledger.items()}
+    changes = tuple(
+        replace(one, record=owned[one.address]) if one.record and one.address in owned else one for one in plan.changes
+    )
+    waiting = sum(item.standing is Standing.PENDING or _waits(item) for item in drift.items)
+    said = tuple(one for one in plan.diagnostics if one.code not in ABOUT_FILES)
+    return replace(plan, changes=changes, diagnostics=said, hidden=waiting)
+
+
+def _waits(item: Item) -> bool:
+    return any(not one.drifted or one.applied != one.change.desired for one in item.fields)
+
+
+def _changes(world: World, items: Mapping[Address, Item], registry: Registry) -> Iterator[tuple[Address, Change]]:
+    for address, change in world.changes.items():
+        if change.desired is None or change.desired.external:
+            continue
+        if address in items:
+            yield address, _back(change, items[address], registry)
+        elif change.live is not None:
+            yield address, _kept(change)
+
+
+def _kept(change: Change) -> Change:
+    """As it is live, whatever the file says."""
+    assert change.live is not None
+    assert change.desired is not None
+    desired = replace(change.desired, config=change.live.config)
+    return replace(change, action=Action.KEEP, desired=desired, fields=(), intent=None)
+
+
+def _back(change: Change, item: Item, registry: Registry) -> Change:
+    assert change.desired is not None
+    owned = change.owned
+    if change.live is None:
+        config = owned.applied if owned else change.desired.config
+        return replace(change, desired=replace(change.desired, config=config))
+    config = dict(change.live.config)
+    for one in item.fields:
+        if one.counts:
+            _put(config, one, owned.applied if owned else change.desired.config)
+    infos = registry.of(change.address).fields
+    desired = replace(change.desired, config=config)
+    fields = explained(differences(config, change.live.config, owned, infos), _as_filled(desired, change), change.live)
+    action = Action.UPDATE if fields else Action.ADOPT
+    return replace(change, action=action, desired=desired, fields=fields, intent=None)
+
+
+def _as_filled(desired: Resource, change: Change) -> Resource:
+    """What nobody said when it was applied comes from where it comes from now, as far as it is the same value."""
+    assert change.desired is not None
+    same = {name for name, value in desired.config.items() if change.desired.config.get(name) == value}
+    filled = {name: one for name, one in desired.filled.items() if name in same or name not in desired.config}
+    return replace(
+        desired, filled=filled, follows={name: desired.follows[name] for name in desired.follows.keys() & same}
+    )
+
+
+def _put(config: dict[str, Any], one: FieldDrift, applied: Config) -> None:
+    """A key of metadata alone, since others may be somebody else's; any other field as a whole."""
+    top = one.change.top
+    if top != "metadata" or one.path == "metadata":
+        _set(config, top, applied.get(top))
+        return
+    inner = dict(config.get(top) or {})
+    _set(inner, one.path.removeprefix("metadata."), one.applied)
+    _set(config, top, inner or None)
+
+
+def _set(config: dict[str, Any], name: str, value: Json) -> None:
+    if value is None:
+        config.pop(name, None)
+    else:
+        config[name] = value

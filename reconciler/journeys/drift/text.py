@@ -1,0 +1,228 @@
+"""Drift as people read it: what strayed and how, what merely waits to be applied, what nobody declares, what to do now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.report.document.headline import read_in, where
+from reconciler.report.words import diagnostics
+from reconciler.report.words.names import kind_noun, named
+from reconciler.report.words.paper import Paper, Role
+from reconciler.report.words.values import counted, noun, show_live, show_side, show_wanted
+from reconciler.report.words.visible import columns, inert, padded, visible
+from reconciler.server.wire.attribution import Attribution
+
+_MARKS: dict[Standing, str] = {
+    Standing.UNKNOWN: "?", Standing.FOREIGN: "!", Standing.MISSING: "-", Standing.RECREATED: "±",
+    Standing.CHANGED: "~", Standing.PENDING: "·", Standing.ORPHANED: "*",
+}  # fmt: skip
+_ROLES: dict[Standing, Role] = {
+    Standing.UNKNOWN: "consent", Standing.FOREIGN: "refused", Standing.MISSING: "delete", Standing.RECREATED: "delete",
+    Standing.CHANGED: "update", Standing.PENDING: "quiet", Standing.ORPHANED: "quiet",
+}  # fmt: skip
+_WORDS = {
+    Standing.UNKNOWN: "unknown", Standing.FOREIGN: "foreign", Standing.MISSING: "missing",
+    Standing.RECREATED: "recreated", Standing.PENDING: "pending", Standing.ORPHANED: "orphaned",
+}  # fmt: skip
+ALIKE = 3
+"""So many objects with equal drift become one entry."""
+
+
+def drift_text(
+    drift: Drift,
+    paper: Paper | None = None,
+    *,
+    arguments: str = "",
+    seconds: float | None = None,
+    goes_on: bool = False,
+) -> str:
+    """The whole report, ending in a newline. `arguments` are those of the command it was made with; `goes_on`: nobody
+    has to be told what to run next."""
+    paper = paper or Paper()
+    shown = [item for item in drift.items if paper.verbose or not item.is_quiet]
+    if not shown and not drift.diagnostics and not paper.verbose:
+        return f"{place(drift)}: no drift, {in_sync(drift)}{_coverage(drift)}\n"
+    lines = [*_head(drift, paper, seconds), ""]
+    if drift.diagnostics:
+        lines += [*diagnostics.lines(drift.diagnostics, paper), ""]
+    for alike in _alike(shown):
+        lines += [*_entry(alike, paper), ""]
+    if paper.verbose and drift.coverage.extras:
+        lines += [*named("live, and declared by nobody:", drift.coverage.extras, paper, 0), ""]
+    then = [] if goes_on else _next(drift, arguments, paper)
+    return inert("\n".join([*lines, *_unknown(drift, paper), *paper.wrapped(sums(drift)), *then]) + "\n")
+
+
+def place(drift: Drift) -> str:
+    return where(drift.topology, drift.target)
+
+
+def _head(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
+    left, right = place(drift), read_in(drift.read, seconds) if drift.read else ""
+    if columns(left) + columns(right) + 2 > paper.width:
+        return [paper.paint(left, "head"), paper.paint(f"  {right}", "quiet")]
+    line = paper.with_right(left, right)
+    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+
+
+def _alike(items: Sequence[Item]) -> list[list[Item]]:
+    """Equal drift of many objects is told once."""
+    groups: dict[object, list[Item]] = {}
+    for item in items:
+        groups.setdefault(_sameness(item), []).append(item)
+    return [part for same in groups.values() for part in ([same] if len(same) >= ALIKE else [[one] for one in same])]
+
+
+def _sameness(item: Item) -> object:
+    fields = tuple(
+        (f.path, repr(f.change.live), repr(f.change.desired), repr(f.applied), f.drifted, f.ignored, _person(f.by))
+        for f in item.fields
+    )
+    reason = item.reason if item.standing is not Standing.RECREATED else item.address
+    return (item.address.split("/")[0], item.standing, reason, item.ignored, _person(item.by), fields)
+
+
+def _person(by: Attribution | None) -> object:
+    """Whoever it was, whenever that was."""
+    return (by.actor.client, by.actor.user, by.actor.host) if by and by.actor else by
+
+
+def _entry(items: Sequence[Item], paper: Paper) -> list[str]:
+    first = items[0]
+    place = visible(str(first.span)) if first.span else ""
+    if len(items) > 1:
+        kind = first.address.split("/")[0]
+        name = f"{len(items):_} {kind_noun(kind, len(items))}"
+        place = f"{place} and {len(items) - 1:_} more" if place else ""
+    else:
+        name = visible(first.address)
+    lines = [_title(first, name, place, paper), *_about(first, paper), *_fields(first.fields, paper)]
+    names = [one.address.split("/", 1)[1] for one in items] if len(items) > 1 else []
+    return [*lines, *(named("namely", names, paper, 4) if names else [])]
+
+
+def _title(item: Item, name: str, place: str, paper: Paper) -> str:
+    word = _WORDS.get(item.standing, "") if not item.fields or item.standing is not Standing.PENDING else ""
+    left = f"{_MARKS[item.standing]} {name}{f'  {word}' if word else ''}"
+    line = paper.with_right(left, place)
+    painted = paper.paint(left, _ROLES[item.standing])
+    return painted + paper.paint(line[len(left) :], "quiet")
+
+
+def _about(item: Item, paper: Paper) -> list[str]:
+    said = "; ".join(filter(None, (said_of_item(item), f"ignored: {item.ignored}" if item.ignored else "")))
+    return paper.wrapped(said, 4) if said else []
+
+
+def said_of_item(item: Item) -> str:
+    """What became of the whole object, and by whom."""
+    said = item.reason or _SAYS.get(item.standing, "")
+    return f"{said}, by {_who(item.by)}" if said and item.by else said
+
+
+_SAYS = {
+    Standing.UNKNOWN: "nobody can say what is live",
+    Standing.ORPHANED: "ours and live, and no longer declared; `removed` deletes it, `forget` lets it go",
+}
+
+
+def _fields(fields: Sequence[FieldDrift], paper: Paper) -> list[str]:
+    names = [visible(one.path) for one in fields]
+    width = min(max(map(columns, names), default=0), 40)
+    values = [arrow(one) for one in fields]
+    wide = min(max(map(columns, values), default=0), 40)
+    lines: list[str] = []
+    for name, value, one in zip(names, values, fields, strict=True):
+        head = f"    {padded(name, width)}  "
+        lines += _beside(head + padded(value, wide), _words(one), columns(head), paper)
+    return lines
+
+
+def said_of_field(one: FieldDrift) -> str:
+    """`max_age 7d → 3d, changed outside`"""
+    return f"{one.path} {arrow(one)}, {_words(one)}"
+
+
+def _beside(left: str, words: str, margin: int, paper: Paper) -> list[str]:
+    """On one line where there is room, else below the value."""
+    if columns(left) + columns(words) + 2 <= paper.width:
+        return [f"{left}  {words}".rstrip()]
+    return [left.rstrip(), *paper.wrapped(words, margin)]
+
+
+def arrow(one: FieldDrift) -> str:
+    """As applied → as found; what waits to be applied: as it is → as the file says."""
+    info = one.change.info
+    if not one.drifted:
+        return f"{show_live(one.change)} → {show_wanted(one.change)}"
+    applied = show_wanted(one.change) if one.applied == one.change.desired else show_side(one.applied, info)
+    return f"{applied} → {show_live(one.change)}"
+
+
+def _words(one: FieldDrift) -> str:
+    if not one.drifted:
+        return "pending: the file says so, and it is not applied yet"
+    if one.ignored:
+        return f"ignored: {one.ignored}"
+    said = "changed outside" + (f" by {_who(one.by)}" if one.by else "")
+    if one.applied != one.change.desired:
+        said += f"; the file now says {show_wanted(one.change)}"
+    return said
+
+
+def _who(by: Attribution) -> str:
+    if by.actor is None:
+        return "unknown"
+    one = by.actor
+    inside = ", ".join(part for part in (f"user {one.user}" if one.user else "", one.host) if part)
+    client = one.client or "a client without a name"
+    return visible(f"{client}{f' ({inside})' if inside else ''}, {_to_the_second(one.at)}")
+
+
+def _to_the_second(at: str) -> str:
+    """`2026-11-21T03:43:22.899155069Z` → `2026-11-21 03:43:22Z`"""
+    whole, dot, _ = at.partition(".")
+    return f"{whole.replace('T', ' ')}Z" if dot else at.replace("T", " ")
+
+
+def _unknown(drift: Drift, paper: Paper) -> list[str]:
+    """Why nobody is named, each reason once."""
+    said = [one for item in drift.drifted for one in (item.by, *(f.by for f in item.fields if f.counts)) if one]
+    reasons = dict.fromkeys(one.unknown for one in said if one.actor is None and one.unknown)
+    return [line for why in reasons for line in paper.wrapped(f"By unknown: {why}.")]
+
+
+def sums(drift: Drift) -> str:
+    counts = drift.counts
+    strayed = [f"{counts[one.value]:_} {one.value}" for one in Standing if one.is_drift and counts[one.value]]
+    rest = [f"{counts[name]:_} {name}" for name in ("unknown", "pending", "orphaned", "ignored") if counts[name]]
+    parts = [", ".join(strayed) or "no drift", ", ".join(rest), in_sync(drift) + _coverage(drift)]
+    return " · ".join(filter(None, parts))
+
+
+def in_sync(drift: Drift) -> str:
+    return f"{counted(drift.in_sync, 'resource')} as declared"
+
+
+def _coverage(drift: Drift) -> str:
+    """`, 94 % of what is live is declared (10 objects are nobody's)`"""
+    extras = len(drift.coverage.extras)
+    if not extras:
+        return ""
+    return f", {drift.coverage.percent} % of what is live is declared ({extras:_} live {noun(extras, 'object')} not)"
+
+
+def _next(drift: Drift, arguments: str, paper: Paper) -> list[str]:
+    command = f"reconciler drift {arguments}".rstrip()
+    return [line for said in _advice(drift, command) for line in paper.wrapped(said)]
+
+
+def _advice(drift: Drift, command: str) -> Iterator[str]:
+    found = {item.standing for item in drift.drifted}
+    if not drift.ledger_known:
+        yield "Bucket `reconciler` could not be read, so everything was compared with the files alone."
+    if found & {Standing.CHANGED, Standing.MISSING, Standing.RECREATED}:
+        yield f"To put it back: {command} --restore"
+    if any(one.counts for item in drift.items for one in item.fields):
+        yield f"To keep it, in the files: {command} --accept"

@@ -1,0 +1,174 @@
+"""Looks whenever somebody changes something, and tells what is different from the last look.
+
+While nothing happens nothing is asked. Every so often everything is looked at all the same, since an advisory may be lost; a
+connection that ends is dialled again, and then too everything is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nats.errors import Error as NatsError
+
+from reconciler.changes.kind import Raw
+from reconciler.documents.read.files import DISK, Tree
+from reconciler.journeys.drift.attribute import Heard, attributed
+from reconciler.journeys.drift.drift import Drift
+from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.plan.files import load
+from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.resource import Address, Config
+from reconciler.model.topology import Topology
+from reconciler.server.connect.connection import close, connect
+from reconciler.server.connect.options import ConnectOptions
+from reconciler.server.read.listening import Ear, listen
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+
+SETTLING = 0.1
+"""Seconds that what belongs together may take to arrive: a change, and the event that says whose it was."""
+RETRY = 5.0
+"""Seconds after which what could not be read is read again."""
+PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Seconds between attempts to connect again; the last one from then on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Everything was looked at."""
+
+    drift: Drift
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """Nobody can say anything at the moment."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong:
+    """The files cannot be used as they are now; they count as they were."""
+
+    diagnostics: tuple[Diagnostic, ...]
+
+
+Happening = Seen | Lost | Wrong
+Tell = Callable[[Happening], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Watch:
+    """One watch, from the first look until `stop` is set."""
+
+    paths: Sequence[Path]
+    connecting: ConnectOptions
+    options: PlanOptions
+    every: float
+    tell: Tell
+    tree: Tree = DISK
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    topology: Topology | None = None
+    advisories: int = 0
+    reconnects: int = 0
+
+    async def run(self) -> None:
+        """Raises CannotContinue when not even the first look succeeds."""
+        await self._read()
+        failed = 0
+        while not self.stop.is_set():
+            try:
+                async with self._listening() as (js, ear):
+                    await self._look_again_and_again(js, ear)
+                    failed = 0
+                why = "the connection ended"
+            except CannotContinue as problem:
+                if not self._has_looked:
+                    raise
+                why = problem.diagnostics[0].message.removesuffix(" Nothing was changed.")
+            except NatsError as error:
+                why = f"the connection ended ({error})"
+            if not self.stop.is_set():
+                self.tell(Lost(why=why))
+                await _either(self.stop, within=PAUSES[min(failed, len(PAUSES) - 1)])
+                failed, self.reconnects = failed + 1, self.reconnects + 1
+
+    _has_looked: bool = False
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[tuple[JetStream, Ear]]:
+        nc = await connect(self.connecting)
+        try:
+            at = self.connecting
+            js = await JetStream.open(nc, domain=at.js_domain, prefix=at.js_api_prefix, within=at.timeout)
+            yield js, await listen(js, nc)
+        finally:
+            with contextlib.suppress(NatsError):
+                await close(nc)
+
+    async def _look_again_and_again(self, js: JetStream, ear: Ear) -> None:
+        live: dict[Address, Config] | None = None
+        while not (self.stop.is_set() or ear.closed.is_set()):
+            ear.stirred.clear()
+            began, heard = time.monotonic(), len(ear.changes)
+            found = await self._look(js, ear, live)
+            if ear.closed.is_set():
+                return
+            if live is None or ear.is_full:
+                live = {address: resource.config for address, resource in found.world.live.items()}
+                del ear.changes[:heard]
+            took = time.monotonic() - began
+            self._has_looked = True
+            self.tell(Seen(drift=found.drift, seconds=took))
+            soon = RETRY if found.drift.is_partial else self.every
+            await _either(self.stop, ear.stirred, within=min(soon, self.every))
+            await _either(self.stop, ear.closed, within=max(SETTLING, took / 2))
+            self.advisories += ear.heard
+            ear.heard = 0
+
+    async def _look(self, js: JetStream, ear: Ear, live: dict[Address, Config] | None) -> Looked:
+        warnings = await self._read()
+        assert self.topology is not None, "the first reading raises"
+        snapshot = await observe(js)
+        found = looked(self.topology, snapshot, self.options)
+        ear.consumers = _consumers(found)
+        heard = Heard(events=tuple(ear.changes), live=live) if live is not None else None
+        told = await attributed(found, js, heard)
+        return replace(told, drift=replace(told.drift, diagnostics=(*warnings, *told.drift.diagnostics)))
+
+    async def _read(self) -> tuple[Diagnostic, ...]:
+        """The files as they are now; while somebody is editing them, as they were."""
+        loaded = await asyncio.to_thread(load, self.paths, self.tree)
+        if loaded.topology is not None:
+            self.topology = loaded.topology
+            return loaded.diagnostics
+        if self.topology is None:
+            raise CannotContinue(*loaded.diagnostics, topology=loaded.name)
+        self.tell(Wrong(diagnostics=loaded.diagnostics))
+        return ()
+
+
+def _consumers(found: Looked) -> frozenset[Raw]:
+    raws = (REGISTRY.of(address).primary(address) for address in found.world.changes)
+    return frozenset(raw for raw in raws if raw.type == "consumer")
+
+
+async def _either(*events: asyncio.Event, within: float) -> None:
+    """Until one of them happens, or the time is over."""
+    tasks = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(tasks, timeout=within, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

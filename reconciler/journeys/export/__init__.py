@@ -1,0 +1,1 @@
+"""Accounts, and files of other tools, as YAML."""

@@ -1,0 +1,202 @@
+"""Account → YAML whose plan is empty at once: in one file, in one for each owner, or in one for each stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from reconciler.changes.kind import Registry
+from reconciler.documents.write.file_names import file_names
+from reconciler.documents.write.write import dump
+from reconciler.journeys.export.sections import Writer
+from reconciler.journeys.plan.validate import ALONE, offline
+from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.records import BUCKET, Owned
+from reconciler.model.resource import Address, Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Scope, Snapshot, Version
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+
+NOBODYS = "exported"
+"""The name of a topology for what nobody owns yet."""
+
+
+class Layout(StrEnum):
+    """What stands in one file of a folder."""
+
+    OWNER = "owner"
+    """Everything of one topology."""
+    STREAM = "stream"
+    """One stream, bucket or store with all that hangs on it, in a folder for its topology."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """A file, and what is live but could not be written into it."""
+
+    text: str
+    left_out: tuple[Diagnostic, ...] = ()
+    owners: tuple[str, ...] = ()
+    """Of what stands in it, as far as the account remembers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFolder:
+    """Files by their paths inside the folder."""
+
+    files: Mapping[str, str]
+    plans: tuple[str, ...] = ()
+    """What a plan is made of: one path inside the folder for each topology."""
+    left_out: tuple[Diagnostic, ...] = ()
+
+
+async def export(
+    js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> str:
+    """The whole account, or what the patterns select, as one deterministic file."""
+    return (await exported(js, topology=topology, only=only, exclude=exclude)).text
+
+
+async def exported(
+    js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> Exported:
+    """The same with what had to be left out, so that nobody takes a part for the whole."""
+    account = await _account(js, only, exclude)
+    owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
+    name = topology or (owners[0] if len(owners) == 1 else NOBODYS)
+    text = dump(name, account.writer.sections(set(account.chosen).__contains__))
+    return Exported(text=text, left_out=account.left_out, owners=owners)
+
+
+async def exported_folder(
+    js: JetStream, layout: Layout, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> ExportedFolder:
+    """The same as files of a folder; what nobody owns goes to `topology`."""
+    account = await _account(js, only, exclude, unowned=topology or NOBODYS)
+    owners = sorted({account.owner(address) for address in account.chosen})
+    stems = file_names(owners)
+    files: dict[str, str] = {}
+    for owner in owners:
+        own = account.writer.sections({a for a in account.chosen if account.owner(a) == owner}.__contains__)
+        parts = {f"{stems[owner]}.yaml": own} if layout is Layout.OWNER else _apart(own, stems[owner])
+        files |= {path: dump(owner, sections) for path, sections in parts.items()}
+    plans = tuple(f"{stems[owner]}.yaml" if layout is Layout.OWNER else stems[owner] for owner in owners)
+    return ExportedFolder(files=files, plans=plans, left_out=account.left_out)
+
+
+def _apart(sections: Mapping[str, Json], folder: str) -> dict[str, dict[str, Json]]:
+    """A file for each name in each section."""
+    parts: dict[str, dict[str, Json]] = {}
+    for section, entries in sections.items():
+        stems = file_names(entries)
+        for name, entry in entries.items():
+            parts[f"{folder}/{section}/{stems[name]}.yaml"] = {section: {name: entry}}
+    return parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Account:
+    """What was read, and which part of it is wanted."""
+
+    writer: Writer
+    chosen: tuple[Address, ...]
+    records: Mapping[Address, Owned]
+    left_out: tuple[Diagnostic, ...] = field(default=())
+    unowned: str = NOBODYS
+
+    def owner(self, address: Address) -> str:
+        record = self.records.get(address)
+        return record.topology if record else self.unowned
+
+
+async def _account(js: JetStream, only: Sequence[str], exclude: Sequence[str], *, unowned: str = NOBODYS) -> _Account:
+    return account(await observe(js), REGISTRY, only, exclude, unowned=unowned)
+
+
+def account(
+    snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
+) -> _Account:
+    records = remembered.read(snapshot, REGISTRY).records
+    protected = {address: {"protect": True} for address, record in records.items() if record.protected}
+    writer = Writer(snapshot, registry, protected)
+    wanted = [address for address in writer.addresses if selected(str(address), only, exclude)]
+    broken = {address: str(why) for address, found in writer.live.items() if (why := found.state.get("broken"))}
+    broken |= _unfit(writer, wanted, snapshot.target.version, registry)
+    twins = _twins([address for address in wanted if address not in broken], registry)
+    left_out = [
+        *(_not_exported(address, why, REPAIR) for address, why in sorted(broken.items())),
+        *(_not_exported(one, f"a file holds one of this name: {other}", f"export it by itself: --only {one}")
+          for one, other in twins.items()),
+    ]  # fmt: skip
+    return _Account(
+        writer=writer,
+        chosen=tuple(address for address in wanted if address not in broken and address not in twins),
+        records=records,
+        left_out=(
+            *_unread(snapshot),
+            *(one for one in left_out if selected(one.address or "", only, exclude)),
+            *_idle(writer, only, exclude),
+        ),
+        unowned=unowned or NOBODYS,
+    )
+
+
+def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
+    wanted = not only or any(fnmatchcase(address, pattern) for pattern in only)
+    return wanted and not any(fnmatchcase(address, pattern) for pattern in exclude)
+
+
+def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
+    """What could not be read; our own records are no part of an export."""
+    for scope, why in sorted(snapshot.unknown.items()):
+        if scope != Scope.bucket(BUCKET):
+            yield Diagnostic(
+                severity=Severity.ERROR, code="XX904", name="export-incomplete",
+                message=f"{scope} could not be read, so the file lacks what is there: {why}",
+                fix="export again when that can be read, as a user who may read it",
+            )  # fmt: skip
+
+
+def _unfit(writer: Writer, wanted: Sequence[Address], version: Version, registry: Registry) -> dict[Address, str]:
+    """Entries that hold what no member can work with: anybody may write one, and every file that says so is refused."""
+    entries = [one for one in wanted if registry.of(one).primary(one).type == "entry"]
+    declared = tuple(writer.declared(one) for one in entries)
+    found: dict[Address, str] = {}
+    for told in offline(Topology(name=NOBODYS, resources=declared), version, registry, ALONE):
+        if told.is_error and told.address:
+            found.setdefault(Address.parse(told.address), told.message)
+    return found
+
+
+def _twins(wanted: Sequence[Address], registry: Registry) -> dict[Address, Address]:
+    """A static and an elastic group may share a name, of which a file has one: those that give way, and to what."""
+    first: dict[tuple[str, ...], Address] = {}
+    places = {address: (registry.of(address).place.section, *address.names) for address in wanted}
+    return {address: first[place] for address, place in places.items() if first.setdefault(place, address) != address}
+
+
+REPAIR = "repair or delete its record, with all members stopped"
+
+
+def _not_exported(address: Address, why: str, fix: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="XX905", name="not-exported", address=str(address),
+        message=f"left out of the file: {why}", fix=fix,
+    )  # fmt: skip
+
+
+def _idle(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
+    """A misspelt selection must not pass for an account that holds nothing."""
+    for option, patterns in (("--only", only), ("--exclude", exclude)):
+        for pattern in patterns:
+            if not any(fnmatchcase(str(address), pattern) for address in writer.live):
+                yield Diagnostic(
+                    severity=Severity.WARNING, code="XX907", name="selects-nothing",
+                    message=f"{option} {pattern} matches nothing that is live",
+                    fix="an address is written stream/ORDERS or 'consumer/ORDERS/*'; labels stand in files alone",
+                )  # fmt: skip

@@ -1,0 +1,136 @@
+"""What other tools' files describe → a topology: it is read as an account that holds it, and written as an export of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from reconciler.documents.foreign.found import Findings, Found
+from reconciler.documents.foreign.read import read_foreign
+from reconciler.documents.write.write import dump
+from reconciler.journeys.export.sections import Writer
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.stream_config import stream_config
+from reconciler.model.diagnostic import Diagnostic, ordered
+from reconciler.model.resource import Address
+from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
+
+BUCKETS = {"KV_": "kv_bucket", "OBJ_": "object_store"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    text: str
+    count: int
+    """Resources in it."""
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
+    read = read_foreign(paths)
+    sound = list(_sound(read))
+    streams = {one.on[0]: one for one in sound if len(one.on) == 1}
+    snapshot = _snapshot(sound, streams)
+    writer = Writer(snapshot, REGISTRY, {a: one.beside for one in sound for a in _addresses(one)})
+    ours = [address for address in writer.addresses if address.kind != "stream" or address.name in streams]
+    _name_missing(sound, set(ours), read)
+    sections = writer.sections(set(ours).__contains__)
+    _name_unmanaged(sections, sound, read)
+    return Imported(text=dump(topology, sections), count=len(ours), problems=tuple(ordered(read.problems)))
+
+
+def _addresses(one: Found) -> Iterator[Address]:
+    """What it may be: a stream is also a bucket."""
+    if len(one.on) == 2:
+        yield Address("consumer", one.on)
+        return
+    yield Address("stream", one.on)
+    for prefix, kind in BUCKETS.items():
+        if one.on[0].startswith(prefix):
+            yield Address.of(kind, one.on[0].removeprefix(prefix))
+
+
+def _sound(read: Findings) -> Iterator[Found]:
+    """What can be said alone, and once."""
+    seen: dict[tuple[str, ...], Found] = {}
+    for one in read.found:
+        if one.on in seen:
+            there = seen[one.on].where("")
+            read.wrong(one.where, "", f"it is described here and at {there}; give one of them", about=one.address)
+        elif why := _wrong(one):
+            read.wrong(one.where, "", f"this is not a configuration that a server knows: {why}", about=one.address)
+        else:
+            seen[one.on] = one
+            yield one
+
+
+def _wrong(one: Found) -> str | None:
+    if not all(one.on) or one.on[0] in BUCKETS:
+        return "it has no name"
+    try:
+        Writer(_snapshot([one], {}), REGISTRY).sections()
+    except ValidationError as error:
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    except (TypeError, AttributeError, KeyError, ValueError):
+        return "a value has another type than it must"
+    return None
+
+
+def _snapshot(found: Sequence[Found], streams: Mapping[str, Found]) -> Snapshot:
+    """An account that holds all this; streams that only their consumers tell of are there too."""
+    held: dict[str, Any] = {}
+    consumers: dict[str, dict[str, Any]] = {}
+    target = Target(version=_version(found))
+    for one in found:
+        config = dict(one.config)
+        if len(one.on) == 1:
+            held[one.on[0]] = {"config": config, "state": {}, "created": ""}
+        else:
+            info = {"stream_name": one.on[0], "name": one.on[1], "config": config, "created": ""}
+            consumers.setdefault(one.on[0], {})[one.on[1]] = info
+    for name in consumers.keys() - held.keys() - streams.keys():
+        held[name] = {"config": {"name": name, "subjects": [name]}, "state": {}, "created": ""}
+    for name, info in held.items():
+        config = info["config"]
+        origin = held.get((config.get("mirror") or {}).get("name", ""))
+        lent = stream_config.canonical(origin["config"]) if origin else None
+        _fill_in(config, stream_config.settle(config, target, name=name, origin=lent))
+        for one in consumers.get(name, {}).values():
+            parent = stream_config.canonical(config)
+            _fill_in(one["config"], consumer_config.settle(one["config"], target, parent=parent))
+    return Snapshot(target=target, streams=held, consumers=consumers)
+
+
+def _fill_in(config: dict[str, Any], settled: Settled) -> None:
+    """What the tool leaves out the server has filled in."""
+    config |= {name: one.value for name, one in settled.filled.items() if one.value is not None}
+
+
+def _version(found: Sequence[Found]) -> Version:
+    """The oldest server that wrote any of it; where none did, the newest."""
+    said = (str((one.config.get("metadata") or {}).get("_nats.ver", "")) for one in found)
+    return min((Version.parse(text) for text in said if text), default=SUPPORTED[-1])
+
+
+def _name_missing(found: Sequence[Found], written: set[Address], read: Findings) -> None:
+    for one in found:
+        if not written & set(_addresses(one)):
+            message = "left out: reserved, part of a bucket, or no durable consumer, which no file declares"
+            read.lost(one.where, "", message, about=one.address)
+
+
+def _name_unmanaged(sections: Mapping[str, Any], found: Sequence[Found], read: Findings) -> None:
+    entries = {("stream", name): entry for name, entry in sections.get("streams", {}).items()}
+    for one in found:
+        parent = entries.get(("stream", one.on[0]), {})
+        entry = parent if len(one.on) == 1 else parent.get("consumers", {}).get(one.on[1], {})
+        for path in entry.get("unmanaged", ()):
+            message = f"{path} is nothing a file can say, and is left as found (`unmanaged`)"
+            read.lost(one.where, path, message, about=one.address)

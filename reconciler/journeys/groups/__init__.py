@@ -1,0 +1,1 @@
+"""What people ask about partitioned consumer groups, and what they change in them."""

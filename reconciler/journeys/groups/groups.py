@@ -1,0 +1,193 @@
+"""What people ask about groups, over a connection: lists, never one request per group where a list will do.
+
+Only `step_down` writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
+from reconciler.kinds.groups import data, doctor
+from reconciler.kinds.groups.depth import Depths, depths, foreseen
+from reconciler.kinds.groups.finding import Evidence
+from reconciler.kinds.groups.model import BUCKETS, Group, Member, groups, refreshed
+from reconciler.kinds.groups.places import Located, Pattern, locate, patterns
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.pages import PAGES
+from reconciler.model.resource import Address
+from reconciler.model.wire import Snapshot, SubjectCounts, Unanswered
+from reconciler.server.read.observe import ask, observe, with_consumers
+from reconciler.server.wire.api import JetStream
+
+_SOURCED = re.compile(rb"^Nats-Stream-Source: *\S+ (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The groups somebody asked for, and the account they were read from."""
+
+    groups: Sequence[Group]
+    snapshot: Snapshot
+
+    @property
+    def unread(self) -> list[Diagnostic]:
+        """Buckets whose records are unknown: then no list is complete."""
+        return [one for one in doctor.account(self.snapshot, ()) if one.code == "GR190"]
+
+
+async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = True) -> Look:
+    """Groups that match one of the patterns (none: all of them), with the consumers of their members."""
+    snapshot = await observe(js, buckets=BUCKETS.values(), consumers_of=())
+    chosen = _chosen(groups(snapshot), wanted, snapshot)
+    if consumers:
+        snapshot = await with_consumers(js, snapshot, {group.queue_name for group in chosen})
+        chosen = [refreshed(group, snapshot) for group in chosen]
+    return Look(groups=chosen, snapshot=snapshot)
+
+
+def _chosen(found: Sequence[Group], wanted: Sequence[str], snapshot: Snapshot) -> list[Group]:
+    """`ORDERS/billing`, `elastic_group/ORDERS/billing`, or a pattern of either."""
+    for pattern in wanted:
+        if not any(_is_meant(group, pattern) for group in found):
+            raise CannotContinue(_nothing_matches(pattern, found, snapshot))
+    return [group for group in found if not wanted or any(_is_meant(group, pattern) for pattern in wanted)]
+
+
+def _is_meant(group: Group, pattern: str) -> bool:
+    names = (str(group.address), f"{group.stream}/{group.name}")
+    return any(pattern == name or fnmatchcase(name, pattern) for name in names)
+
+
+def _nothing_matches(pattern: str, found: Sequence[Group], snapshot: Snapshot) -> Diagnostic:
+    unread = [one for one in doctor.account(snapshot, ()) if one.code == "GR190"]
+    known = [f"{group.stream}/{group.name}" for group in found]
+    close = get_close_matches(pattern, known, n=3)
+    fix = f"Did you mean {' or '.join(close)}?" if close else "`reconciler groups list` names those that are there."
+    why = f" {unread[0].message[:1].upper()}{unread[0].message[1:]}." if unread else ""
+    return _cannot("GR191", f"There is no group {pattern}.{why}", fix)
+
+
+def _cannot(code: str, message: str, fix: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code=code, name=PAGES[code].name, message=message, fix=fix)
+
+
+async def queued(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
+    """How deep the partitions of these groups are: of elastic ones, as a static group's stream keeps what is done with.
+    Those that could not be counted are left out."""
+    counted = [group for group in among if group.is_elastic and group.queue is not None and not group.record.broken]
+    answers = await ask(js, [_in_queue(group) for group in counted])
+    found = {group.address: answers[_in_queue(group)] for group in counted}
+    sizes = {group.address: group.partitions for group in counted}
+    return {a: depths(said, sizes[a]) for a, said in found.items() if not isinstance(said, Unanswered)}
+
+
+def _in_queue(group: Group) -> SubjectCounts:
+    return SubjectCounts(stream=group.queue_name, filter=">")
+
+
+async def shown(js: JetStream, wanted: Sequence[str]) -> list[data.Data]:
+    """Everything about these groups."""
+    seen = await look(js, wanted)
+    found = await queued(js, seen.groups)
+    return [data.whole(group, found.get(group.address)) for group in seen.groups]
+
+
+async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.Data]:
+    """How evenly keys and messages spread, in the queue and over what the source retains."""
+    seen = await look(js, wanted, consumers=False)
+    usable = [group for group in seen.groups if group.partitions and not group.record.broken]
+    in_queue, stored = await asyncio.gather(queued(js, usable), _stored(js, usable))
+    return [data.spread(g, in_queue.get(g.address), stored.get(g.address)) for g in usable]
+
+
+async def _stored(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
+    sources = [group for group in among if group.source is not None]
+    answers = await ask(js, {SubjectCounts(stream=group.stream, filter=">") for group in sources})
+    found = {}
+    for group in sources:
+        counts = answers[SubjectCounts(stream=group.stream, filter=">")]
+        if not isinstance(counts, Unanswered):
+            found[group.address] = foreseen(counts, group) if group.is_elastic else depths(counts, group.partitions)
+    return found
+
+
+async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[Look, list[Diagnostic]]:
+    """What is wrong with these groups; when all are looked at, also what belongs to none of them."""
+    seen = await look(js, wanted)
+    depths_found, sourced = await asyncio.gather(
+        queued(js, doctor.questions(seen.groups)), _sourced(js, doctor.doubts(seen.groups))
+    )
+    findings = list(doctor.examine(seen.groups, Evidence(depths=depths_found, sourced=sourced)))
+    return seen, [*findings, *(() if wanted else doctor.account(seen.snapshot, seen.groups))]
+
+
+async def _sourced(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, int]:
+    """Which message of its source the newest message of each queue was, from its own header."""
+    body = {"last_by_subj": ">"}
+    answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{group.queue_name}", body) for group in doubtful))
+    found = {}
+    for group, said in zip(doubtful, answers, strict=True):
+        headers = said.get("message", {}).get("hdrs", "") if isinstance(said, Mapping) else ""
+        if match := _SOURCED.search(base64.b64decode(headers)):
+            found[group.address] = int(match[1])
+    return found
+
+
+async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Data]:
+    """Where a key goes in each of these groups, who works there, and how much waits in that partition."""
+    seen = await look(js, wanted)
+    usable = (group for group in seen.groups if group.partitions and not group.record.broken)
+    found = [(group, at) for group in usable for at in _located(key, group, anything=bool(wanted))]
+    counts = await ask(js, {_in_partition(*one) for one in found if one[0].is_elastic and one[0].queue is not None})
+    return [data.place(at, group, _sum(counts.get(_in_partition(group, at)))) for group, at in found]
+
+
+def _located(key: str, group: Group, *, anything: bool) -> list[Located]:
+    """Without a group in mind, only whole subjects say something."""
+    at = (locate(key, pattern) for pattern in patterns(group))
+    return [one for one in at if one is not None and (anything or one.is_subject)][:1]
+
+
+def _in_partition(group: Group, at: Located) -> SubjectCounts:
+    return SubjectCounts(stream=group.queue_name, filter=f"{at.partition}.>")
+
+
+def _sum(counts: Mapping[str, int] | Unanswered | None) -> int | None:
+    return sum(counts.values()) if isinstance(counts, Mapping) else None
+
+
+def offline(key: str, pattern: Pattern) -> data.Data | None:
+    """Without any server."""
+    at = locate(key, pattern)
+    return data.place(at) if at else None
+
+
+async def step_down(js: JetStream, wanted: str, member: str) -> data.Data:
+    """End the pin of a member's client, so that another instance may take over; who was pinned is told."""
+    group, one = _only_member(wanted, member, (await look(js, [wanted])).groups)
+    said = await js.write(f"CONSUMER.UNPIN.{group.queue_name}.{one.consumer}", {"group": PRIORITY_GROUP})
+    if not isinstance(said, Mapping):
+        message = f"{group.address}: {member} was not made to step down: {said}."
+        raise CannotContinue(_cannot("GR192", message, "See who is pinned: reconciler groups active."))
+    return {"address": str(group.address), "member": member, **({"was": one.pin.client} if one.pin else {})}
+
+
+def _only_member(wanted: str, member: str, found: Sequence[Group]) -> tuple[Group, Member]:
+    if len(found) > 1:
+        named = ", ".join(str(group.address) for group in found[:5])
+        raise CannotContinue(_cannot("GR191", f"{wanted} are several groups: {named}.", "Name one of them."))
+    names = {one.name: one for one in found[0].members}
+    if member not in names:
+        fix = f"Its members are {', '.join(names)}." if names else "It has no members."
+        raise CannotContinue(_cannot("GR191", f"{wanted} has no member {member}.", fix))
+    if names[member].info is None:
+        message = f"Member {member} of {wanted} has no consumer, so nobody is pinned."
+        raise CannotContinue(_cannot("GR191", message, "Start an instance of it."))
+    return found[0], names[member]

@@ -1,0 +1,167 @@
+"""A group with other members: what that would move, before anybody edits a file; and the edit itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reconciler.changes.kind import Context
+from reconciler.changes.plan import PlannedChange
+from reconciler.documents.write.edit import edited
+from reconciler.documents.write.splices import CannotEdit
+from reconciler.documents.write.whole import write_whole
+from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.validate import nowhere, versions
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.elastic_group.derived import stream_name
+from reconciler.kinds.elastic_group.movement import moving, owners
+from reconciler.kinds.group_records import group_record
+from reconciler.kinds.group_records.group_record import MEMBERSHIP
+from reconciler.kinds.groups import membership
+from reconciler.kinds.groups.membership import Unwise, Wish
+from reconciler.kinds.groups.model import Group, groups
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
+from reconciler.model.pages import PAGES
+from reconciler.model.resource import Address, Config, Declared, Terms
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Entry, Scope, Snapshot
+from reconciler.server.wire.api import JetStream
+
+GROUPS = REGISTRY["elastic_group"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a wish comes to."""
+
+    address: Address
+    membership: Config
+    """As a file writes it."""
+    change: PlannedChange | None
+    """What a plan would show; None: nothing would change."""
+    moved: int
+    least: int | None
+    """Partitions that would move with mappings; None where the group can have none."""
+    declared: Declared | None
+    """Where the group stands in the files."""
+
+
+async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
+    """The same as if the group lived as it is declared; what is queued or in flight, nobody knows."""
+    target = nowhere(topology, versions(topology, None)[0])
+    nothing = Snapshot(target=target, unknown={Scope.STREAMS: "no server was asked"})
+    address, _, declared = _found(name, nothing, topology)
+    config = _settled(declared, nothing) if declared else {}
+    if not declared or not config.get("max_members"):
+        raise _cannot("GR193", f"{address} has no partitions.", "Give it a `max_members` from 1.")
+    record = Entry(group_record.write(config, elastic=True).encode(), revision=1)
+    unseen = {**nothing.unknown, Scope.consumers(stream_name(*address.names)): "no server was asked"}
+    as_declared = {group_record.ELASTIC_BUCKET: {group_record.key(*address.names): record}}
+    alone = replace(topology, resources=(declared,))  # whether its stream is there, no file knows
+    return await preview(None, replace(nothing, entries=as_declared, unknown=unseen), name, wish, alone)
+
+
+async def preview(
+    js: JetStream | None, snapshot: Snapshot, name: str, wish: Wish, topology: Topology | None
+) -> Preview:
+    """Plan the group as it would be declared, beside what is live. Changes nothing."""
+    address, live, declared = _found(name, snapshot, topology)
+    if live is not None and (why := live.record.broken or (live.unread if js else None)):
+        raise _cannot("GR193", f"{address} cannot be understood: {why}.", "See `reconciler groups doctor`.")
+    now = owners(live.config) if live else []
+    base = _base(live, declared, snapshot)
+    try:
+        wanted = membership.wished(base, wish, now or [None] * base.get("max_members", 0))
+    except Unwise as no:
+        raise _cannot("GR193", f"{address}: {no.message}.", f"{no.fix[:1].upper()}{no.fix[1:]}.") from None
+    resource = _with(declared or _as_declared(address, live), wanted)
+    then = owners(_settled(resource, snapshot))
+    return Preview(
+        address=address, membership=wanted, declared=declared, moved=len(moving(now, then)),
+        change=await _change(js, snapshot, topology or _alone(address, snapshot), resource),
+        least=membership.least(base, now, [name for name in dict.fromkeys(then) if name]),
+    )  # fmt: skip
+
+
+def _found(name: str, snapshot: Snapshot, topology: Topology | None) -> tuple[Address, Group | None, Declared | None]:
+    """The group, live, declared or both; only elastic ones may change their members."""
+    stream, _, group = name.removeprefix("elastic_group/").partition("/")
+    address = Address.of("elastic_group", stream, group)
+    live = next((one for one in groups(snapshot) if one.address == address), None)
+    declared = next((one for one in topology.resources if one.address == address), None) if topology else None
+    if topology is not None and declared is None:
+        raise _cannot("GR191", f"{address} stands in none of these files.", "Name the file that declares it.")
+    if live is None and declared is None:
+        raise _cannot(
+            "GR191", f"There is no elastic group {name} to give other members.",
+            "`reconciler groups list` names those that are there; the members of a static group never change.",
+        )  # fmt: skip
+    return address, live, declared
+
+
+def _base(live: Group | None, declared: Declared | None, snapshot: Snapshot) -> Config:
+    """What is wished about: the file's membership where it says one, else the live one."""
+    found = _settled(declared, snapshot) if declared else {}
+    said = any(found.get(field) for field in MEMBERSHIP)
+    if live is None or said:
+        return found
+    return {**live.config, **found, **{field: live.config[field] for field in MEMBERSHIP if field in live.config}}
+
+
+def _settled(declared: Declared, snapshot: Snapshot) -> Config:
+    return GROUPS.settle(declared, Context(target=snapshot.target, snapshot=snapshot)).config
+
+
+def _as_declared(address: Address, live: Group | None) -> Declared:
+    """The live group as a file would say it."""
+    config = {name: value for name, value in (live.config if live else {}).items() if name not in MEMBERSHIP}
+    return Declared(address=address, spec=GROUPS.spec.model_validate(config))
+
+
+def _with(declared: Declared, wanted: Config) -> Declared:
+    said = declared.spec.model_dump(exclude_unset=True, exclude=set(MEMBERSHIP))
+    spec: Terms = type(declared.spec).model_validate({**said, **wanted})
+    return replace(declared, spec=spec)
+
+
+def _alone(address: Address, snapshot: Snapshot) -> Topology:
+    """In the name of whoever owns it."""
+    owned = remembered.read(snapshot, REGISTRY).records.get(address)
+    return Topology(name=owned.topology if owned else "")
+
+
+async def _change(
+    js: JetStream | None, snapshot: Snapshot, topology: Topology, wished: Declared
+) -> PlannedChange | None:
+    others = tuple(one for one in topology.resources if one.address != wished.address)
+    changed = replace(topology, resources=(*others, wished), removed=(), forget=())
+    plan = (await planned(changed, snapshot, js, PlanOptions(only=(str(wished.address),)))).plan
+    found = next((one for one in plan.changes if one.address == str(wished.address)), None)
+    return replace(found, adopts=False) if found else None  # whose it becomes is for a real plan to say
+
+
+def write(made: Preview) -> SourceSpan:
+    """Edit the file where the group stands; nothing but its membership changes."""
+    place = made.declared.where("") if made.declared else None
+    if place is None:
+        raise _cannot("GR194", f"{made.address} stands in no file.", "Name the files that declare it.")
+    stream, group = made.address.names
+    file = Path(place.file)
+    changes = {field: made.membership.get(field) for field in MEMBERSHIP}
+    try:
+        data = file.read_bytes()
+        mark = data[:3] if data.startswith(b"\xef\xbb\xbf") else b""
+        text = edited(place.file, data[len(mark) :].decode(), ["streams", stream, "groups", group], changes)
+        write_whole({file: mark + text.encode()})
+    except (CannotEdit, OSError) as why:
+        said = why.strerror if isinstance(why, OSError) else str(why)
+        raise _cannot("GR194", f"{place.file} was left as it is: {said}.", "Edit it by hand.", place) from None
+    return place
+
+
+def _cannot(code: str, message: str, fix: str, span: SourceSpan | None = None) -> CannotContinue:
+    severity = Severity.ERROR
+    return CannotContinue(
+        Diagnostic(severity=severity, code=code, name=PAGES[code].name, message=message, fix=fix, span=span)
+    )

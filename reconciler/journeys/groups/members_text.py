@@ -1,0 +1,67 @@
+"""`groups plan-members`: what another membership would move, member by member, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reconciler.changes.plan import PlannedChange
+from reconciler.model.resource import Json
+from reconciler.report.codec.json import change_data
+from reconciler.report.document.blocks import block
+from reconciler.report.document.entries import Entry, section_of
+from reconciler.report.document.partitions import ranges
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.table import table
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import visible
+
+OFFLINE = "From the files alone, as if the group lived as it is declared: what is queued and in flight is unknown."
+
+
+def members_text(
+    change: PlannedChange | None,
+    paper: Paper,
+    *,
+    address: str,
+    membership: Mapping[str, Json],
+    moved: int,
+    least: int | None,
+    offline: bool = False,
+) -> str:
+    """The change as a plan shows it, then everybody's partitions before and after."""
+    if change is None:
+        return f"{visible(address)}: nothing would change\n"
+    lines = block(Entry(section=section_of(change), changes=(change,)), paper)
+    lines += paper.wrapped(OFFLINE, 4) if offline else []
+    lines += _by_member(change)
+    if least is not None and least < moved and "members" in membership and not change.is_blocked:
+        said = (
+            f"With member_mappings only {counted(least, 'partition')} instead of {moved:_} would move: add --mappings."
+        )
+        lines += ["", *paper.wrapped(said)]
+    return "\n".join(lines) + "\n"
+
+
+def _by_member(change: PlannedChange) -> list[str]:
+    sides: Mapping[str, Mapping[str, list[int]]] = next(
+        (one.detail["members"] for one in change.consequences if "members" in one.detail), {}
+    )
+    rows = [[name, ranges(own["now"]) or "none", ranges(own["then"]) or "none"] for name, own in sides.items()]
+    return ["", *table([["member", "now", "then"], *rows], indent=4)] if rows else []
+
+
+def members_data(
+    change: PlannedChange | None,
+    *,
+    address: str,
+    membership: Mapping[str, Json],
+    moved: int,
+    least: int | None,
+    offline: bool = False,
+) -> dict[str, Any]:
+    """The same for tools; `change` has the form it has in a plan."""
+    data: dict[str, Any] = {"format": 1, "address": address, "membership": dict(membership), "partitions_moved": moved}
+    data |= {"offline": True} if offline else {}
+    data |= {} if least is None else {"partitions_moved_with_mappings": least}
+    return data | ({} if change is None else {"change": change_data(change)})

@@ -1,0 +1,48 @@
+"""Migrates records of earlier versions: looked at together, written one by one, each only if nobody wrote it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reconciler.journeys.groups.groups import look
+from reconciler.kinds.group_records.group_record import key
+from reconciler.kinds.groups.migration import Migration, migration
+from reconciler.kinds.groups.model import BUCKETS
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.pages import PAGES
+from reconciler.model.wire import Entry
+from reconciler.server.read.read_kv import entry
+from reconciler.server.wire.api import JetStream, NoAnswer, Put, Stored
+
+
+async def migrations(js: JetStream, wanted: Sequence[str], *, while_running: bool) -> list[Migration]:
+    """Every group among those wanted (none: all) whose record is not in today's form. Changes nothing."""
+    seen = await look(js, wanted)
+    if unread := [*seen.unread, *(_unknown(one.address, one.unread) for one in seen.groups if one.unread)]:
+        raise CannotContinue(*unread)
+    found = (migration(group, while_running=while_running) for group in seen.groups)
+    return [one for one in found if one is not None]
+
+
+def _unknown(address: object, why: str) -> Diagnostic:
+    message = f"{address} cannot be judged: {why}."
+    return Diagnostic(severity=Severity.ERROR, code="GR190", name=PAGES["GR190"].name, message=message)
+
+
+def described(one: Migration) -> dict[str, Any]:
+    """As reports and tools get it."""
+    data = {"address": str(one.group.address), "before": one.group.text, "after": one.text, "notes": list(one.notes)}
+    return data | ({"obstacles": [{"why": why, "fix": fix} for why, fix in one.obstacles]} if one.obstacles else {})
+
+
+async def migrate(js: JetStream, one: Migration) -> str | None:
+    """Write one record; why it was not written, or None."""
+    group, value = one.group, one.text.encode()
+    bucket, name = BUCKETS[group.type], key(group.stream, group.name)
+    said: Put = await js.put_entry(bucket, name, value, expected_revision=group.record.revision)
+    if isinstance(said, NoAnswer) and said.outcome_unknown:
+        there = await entry(js, bucket, name)
+        if isinstance(there, Entry) and (there.value, there.deleted) == (value, False):
+            return None
+    return None if isinstance(said, Stored) else str(said)

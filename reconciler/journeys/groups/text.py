@@ -1,0 +1,245 @@
+"""Groups as text: who they are, who works, what waits. Drawn from the same data that `--format json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reconciler.model.units import show_duration
+from reconciler.report.document.partitions import ranges
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.table import table
+from reconciler.report.words.values import counted, noun
+from reconciler.report.words.visible import columns, visible
+
+Data = Mapping[str, Any]
+
+NOBODY = "-"
+
+
+def groups_text(groups: Sequence[Data], paper: Paper) -> str:
+    """`groups list`: a line each."""
+    if not groups:
+        return "no groups\n"
+    lines = table([_row(group) for group in groups])
+    ailing = sum("broken" in group or "legacy" in group for group in groups)
+    sums = f"{counted(len(groups), 'group')}" + (f", {ailing} with a record that is not current" if ailing else "")
+    return "\n".join([*lines, paper.paint(sums, "quiet")]) + "\n"
+
+
+def _row(group: Data) -> list[str]:
+    partitions = counted(group["partitions"], "partition") if "partitions" in group else ""
+    members = (
+        counted(len(group["members"]), "member") if group.get("members") else "" if "broken" in group else "no members"
+    )
+    return [group["type"], name(group), partitions, members, _state(group)]
+
+
+def name(group: Data) -> str:
+    """`ORDERS/billing`"""
+    return str(group["address"]).partition("/")[2]
+
+
+def _state(group: Data) -> str:
+    queue = group.get("queue") or {}
+    said = [f"record broken: {group['broken']}"] if "broken" in group else []
+    said += [f"legacy record: {', '.join(group['legacy'])}"] if "legacy" in group else []
+    said += [f"unknown: {group['unread']}"] if "unread" in group else []
+    said += ["queue stream missing"] if queue.get("missing") else []
+    said += ["resuming"] if "resuming" in queue else []
+    if "messages" in queue:
+        said.append(f"{counted(queue['consumers'], 'consumer')}, {queue['messages']:_} queued")
+    return "; ".join(said)
+
+
+def group_text(group: Data, paper: Paper) -> str:
+    """`groups show`: one group from all sides."""
+    title = paper.with_right(visible(group["address"]), f"record at revision {group['revision']}")
+    lines = [paper.paint(title, "head"), *(line for text in _facts(group) for line in paper.wrapped(text, 2))]
+    if group.get("members"):
+        lines += ["", *_members(group["members"])]
+    if group.get("owners"):
+        lines += ["", *partition_map(group, paper)]
+    return "\n".join(lines) + "\n"
+
+
+def _facts(group: Data) -> list[str]:
+    said = []
+    if "broken" in group:
+        said += [f"The record cannot be understood: {group['broken']}.", f"It says: {group['text']}",
+                 "Instances end at it. What to do: reconciler groups doctor " + name(group)]  # fmt: skip
+    if "unread" in group:
+        said.append(f"What of it is live is unknown: {group['unread']}")
+    said += [
+        f"{counted(one['partitions'], 'partition')} by {_pattern(one)}"
+        for one in group["pattern"]
+        if "partitions" in group
+    ]
+    if "legacy" in group:
+        said.append(f"legacy record, with {', '.join(group['legacy'])}; an ordinary apply never touches it")
+    if writer := group["written_by"].get("record"):
+        said.append(f"record in the spelling of {writer}")
+    return [*said, *_queue_facts(group)]
+
+
+def _pattern(pattern: Data) -> str:
+    numbers = pattern.get("wildcards", ())
+    by = f"{noun(len(numbers), 'wildcard')} {' '.join(map(str, numbers))}" if numbers else "the whole subject"
+    return f"{by} of {pattern['filter']}"
+
+
+def _queue_facts(group: Data) -> list[str]:
+    queue, writer = group.get("queue"), group["written_by"].get("queue")
+    if queue is None:
+        return []
+    if "messages" not in queue:
+        return [f"queue {queue['stream']} " + ("does not exist" if queue.get("missing") else "is unknown")]
+    behind = f", at least {queue['lag']:_} not taken in yet" if queue.get("lag") else ""
+    made = f"; as {writer} makes it" if writer else ""
+    facts = [f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size(queue['bytes'])}){behind}{made}"]
+    if "resuming" in queue:
+        what = "once a message has come, the next apply makes it what the reference makes"
+        facts.append(f"resuming: the queue was made anew from message {queue['resuming']:_} of its stream on; {what}")
+    return facts
+
+
+def _members(members: Sequence[Data]) -> list[str]:
+    head = ["member", "partitions", "queued", "in flight", "pulls", "client"]
+    rows = [
+        [
+            member["member"], ranges(member["partitions"]) or "none", _number(member.get("queued", member.get("pending"))),
+            _number(member.get("in_flight")), _number(member.get("waiting")), client(member),
+        ]
+        for member in members
+    ]  # fmt: skip
+    return table([head, *rows], right=frozenset({2, 3, 4}), indent=2)
+
+
+def _number(number: int | None) -> str:
+    return NOBODY if number is None else f"{number:_}"
+
+
+def client(member: Data) -> str:
+    """Who is served, since when."""
+    if member["state"] == "absent":
+        return "no consumer"
+    if member["state"] == "unpinned":
+        return "nobody pinned yet" if member["waiting"] else "consumer without a client"
+    return f"{member['client']} pinned for {age(member['pinned_for'])}, since {member['since'][:19]}Z"
+
+
+def size(count: int) -> str:
+    """`900 bytes`, `1.5 KiB`, `40 GiB`."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return counted(count, "byte")
+
+
+def age(nanoseconds: int) -> str:
+    """`3d4h`, `2h5m`, `12s`: two units are enough to know."""
+    units = (86_400, 3_600, 60)
+    seconds = nanoseconds // 1_000_000_000
+    finer = next((finer for unit, finer in zip(units, (3_600, 60, 1), strict=True) if seconds >= unit), 1)
+    return show_duration((seconds - seconds % finer) * 1_000_000_000)
+
+
+def partition_map(group: Data, paper: Paper) -> list[str]:
+    """A column per partition: its owner, and what waits in it."""
+    owners = [owner or NOBODY for owner in group["owners"]]
+    rows = [["partition", *map(str, range(len(owners)))], ["owner", *owners]]
+    if "queued" in group:
+        rows.append(["queued", *(f"{number:_}" for number in group["queued"])])
+    lines = in_blocks(rows, paper)
+    if "unassigned" in group:
+        lines += paper.wrapped(f"unassigned: {ranges(group['unassigned'])}", 2)
+    if "stalled" in group:
+        lines += paper.wrapped(f"stalled, with messages and without a client: {ranges(group['stalled'])}", 2)
+    if "outside" in group:
+        said = ", ".join(f"{token} ({number:_})" for token, number in group["outside"].items())
+        lines += paper.wrapped(f"beyond its partitions: {said}", 2)
+    return lines
+
+
+MOST_COLUMNS = 128
+"""Partitions beyond which nobody reads columns; JSON has them all."""
+
+
+def in_blocks(rows: Sequence[Sequence[str]], paper: Paper) -> list[str]:
+    """Wide rows cut into pieces that fit, each with its labels."""
+    labels, cells = [row[0] for row in rows], [row[1 : MOST_COLUMNS + 1] for row in rows]
+    width = max(columns(visible(cell)) for row in cells for cell in row) + 2
+    fitting = max((paper.width - 2 - max(map(len, labels))) // width, 1)
+    lines: list[str] = []
+    for start in range(0, len(cells[0]), fitting):
+        pieces = [[label, *row[start : start + fitting]] for label, row in zip(labels, cells, strict=True)]
+        lines += table(pieces, right=frozenset(range(1, fitting + 1)), indent=2)
+    left = len(rows[0]) - 1 - len(cells[0])
+    return [*lines, *([f"  and {left} more"] if left else [])]
+
+
+def active_text(groups: Sequence[Data], _paper: Paper) -> str:
+    """`groups active`: members with and without a client."""
+    rows = [
+        [name(group), member["member"], client(member), *_work(member)]
+        for group in groups
+        for member in group["members"]
+    ]  # fmt: skip
+    working = sum(member["state"] == "pinned" for group in groups for member in group["members"])
+    said = f"{working} of {counted(len(rows), 'member')} with a client" if rows else "no members"
+    return "\n".join([*(table(rows) if rows else ()), said]) + "\n"
+
+
+def _work(member: Data) -> list[str]:
+    if member["state"] == "absent":
+        return ["", ""]
+    return [f"{counted(member['waiting'], 'pull')} waiting", f"{member['in_flight']:_} in flight"]
+
+
+def place_text(places: Sequence[Data], _paper: Paper) -> str:
+    """`groups where`: a key's partition, and who works there."""
+    return "".join(f"{_place(one)}\n" for one in places)
+
+
+def _place(one: Data) -> str:
+    by = f"by `{visible(one['hashed'])}`" if one["hashed"] != one["key"] else "by the whole of it"
+    where = f"{visible(one['key'])} → partition {one['partition']} of {one['partitions']}, {by}"
+    if "address" not in one:
+        return where
+    member = one.get("member")
+    owner = f"{member['member']}, {client(member)}" if member else "nobody owns it"
+    queued = f"; {one['queued']:_} waiting there" if "queued" in one else ""
+    return visible(f"{name(one)}: {where}: {owner}{queued}")
+
+
+def spread_text(groups: Sequence[Data], paper: Paper) -> str:
+    """`groups skew`: how unevenly partitions are filled."""
+    return "\n".join("\n".join(_spread(group, paper)) for group in groups) + "\n" if groups else "no groups\n"
+
+
+_MEASURED = {
+    "queued": "queued",
+    "queued_subjects": "subjects",
+    "stored": "in the stream",
+    "stored_subjects": "subjects",
+}
+
+
+def _spread(group: Data, paper: Paper) -> list[str]:
+    owners = [owner or NOBODY for owner in group["owners"]]
+    rows = [["partition", *map(str, range(len(owners)))], ["owner", *owners]]
+    rows += [[label, *(f"{number:_}" for number in group[key])] for key, label in _MEASURED.items() if key in group]
+    return [paper.paint(visible(name(group)), "head"), *in_blocks(rows, paper), *_sentences(group, paper)]
+
+
+def _sentences(group: Data, paper: Paper) -> list[str]:
+    pairs = (("queued", "queued messages"), ("stored", "messages in the stream"))
+    said = (_unevenness(what, group[key], group["owners"]) for key, what in pairs if sum(group.get(key) or ()))
+    return [line for sentence in said for line in paper.wrapped(sentence, 2)]
+
+
+def _unevenness(what: str, numbers: Sequence[int], owners: Sequence[str | None]) -> str:
+    total, fullest = sum(numbers), max(range(len(numbers)), key=numbers.__getitem__)
+    ratio = numbers[fullest] * len(numbers) / total
+    whose = f" ({visible(owner)})" if (owner := owners[fullest]) else ""
+    return f"{what}: {total:_}; partition {fullest}{whose} holds {numbers[fullest] / total:.0%}, {ratio:.3g} times its share"

@@ -1,0 +1,1 @@
+"""Who applied what and when, and what became of it."""

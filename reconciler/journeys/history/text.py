@@ -1,0 +1,125 @@
+"""Runs of an account, newest first, and one run in full; as text and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from reconciler.memory.journal import Run
+from reconciler.model.entries import FORMAT as JOURNAL
+from reconciler.model.resource import Json
+from reconciler.report.codec.json import json_text
+from reconciler.report.words.names import named
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.table import table
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import inert, visible
+
+FORMAT = 1
+_HEADS = ("run", "began", "topology", "by", "revision", "steps", "outcome")
+
+
+def history_text(runs: Sequence[Run], paper: Paper) -> str:
+    if not runs:
+        return "No run is remembered in this account.\n"
+    head, *rows = table([_HEADS, *map(_row, runs)], right=frozenset({0, 5}))
+    return inert(
+        "\n".join([paper.paint(head, "quiet"), *rows, f"One in full: reconciler history {runs[0].number}"]) + "\n"
+    )
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    begun = run.begun
+    by = f"{begun.get('user', '')}@{begun.get('host', '')}".strip("@")
+    return (
+        str(run.number), _time(run.at), run.topology, by, revision(begun),
+        str(begun.get("steps", 0)), outcome(run),
+    )  # fmt: skip
+
+
+def revision(begun: Mapping[str, Json]) -> str:
+    """`0a0ecbc577ec`, `0a0ecbc577ec-dirty`: in short, and whether the files were as it has them."""
+    commit, dash, more = str(begun.get("git_revision") or "").partition("-")
+    return f"{commit[:12]}{dash}{more[:5]}"
+
+
+def outcome(run: Run) -> str:
+    """`applied`, `applied, 2 changes left out`, `incomplete: 4 done, 1 failed`, `stopped: interrupted`"""
+    left = f", {counted(number, 'change')} left out" if (number := run.begun.get("left_out")) else ""
+    if run.outcome in ("applied", "running", "cut off"):
+        return run.outcome + left
+    ended = run.ended or {}
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in (ended.get("counts") or {}).items())
+    return f"{run.outcome}: {'; '.join(part for part in (ended.get('stopped'), counts) if part)}{left}"
+
+
+def _time(at: str) -> str:
+    """To the second; the server's is UTC."""
+    return at[:19].replace("T", " ")
+
+
+def run_text(run: Run, paper: Paper) -> str:
+    return inert("\n".join(_run(run, paper)) + "\n")
+
+
+def _run(run: Run, paper: Paper) -> Iterator[str]:
+    begun = run.begun
+    yield paper.paint(visible(f"run {run.number} of topology {run.topology}: {outcome(run)}"), "head")
+    until = f" to {_time(run.until)}" if run.until else ""
+    facts = {
+        "time": f"{_time(run.at)}{until} UTC, by the server's clock",
+        "by": f"{begun.get('user', 'somebody')} on {begun.get('host', '?')} (process {begun.get('pid', 0)})",
+        "account user": begun.get("account_user"), "source": begun.get("source"),
+        "revision": begun.get("git_revision"), "tool": begun.get("tool"),
+        "planned": ", ".join(f"{count} {name}" for name, count in (begun.get("counts") or {}).items()),
+    }  # fmt: skip
+    yield from table([(name, str(value)) for name, value in facts.items() if value], indent=2)
+    if run.later_format is not None:
+        yield from paper.wrapped(f"It is written in format {run.later_format}; this version reads {JOURNAL}, and tells what "
+                                 "it can.")  # fmt: skip
+    if run.outcome == "cut off":
+        yield from paper.wrapped("It has no end: its process was killed, lost the server, or lost its lease. "
+                                 "What it had begun, the next plan shows.")  # fmt: skip
+    for name in ("failed", "in_doubt"):
+        for one in run.steps.get(name, ()):
+            yield from _failure(name.replace("_", " "), one, paper)
+    for because, calls in run.steps.get("skipped", {}).items():
+        yield from _named(f"not tried ({because})", calls, paper)
+    for name in ("not_started", "done"):
+        yield from _named(name.replace("_", " "), run.steps.get(name, {}), paper)
+    for one in run.steps.get("warnings", ()):
+        yield from paper.wrapped(f"warning {one.get('code')}: {one.get('message')}", 2)
+
+
+def _failure(word: str, one: dict[str, Json], paper: Paper) -> Iterator[str]:
+    yield paper.paint(visible(f"  {word}: {one.get('call')} {one.get('on')} of {one.get('address')}"), "refused")
+    yield from paper.wrapped(f"{one.get('code')} {one.get('message')}", 4)
+    if one.get("fix"):
+        yield from paper.paragraphs(f"Instead: {one['fix']}", 4)
+
+
+def _named(head: str, calls: Mapping[str, Json], paper: Paper) -> Iterator[str]:
+    for call, names in calls.items():
+        if isinstance(names, list):
+            what = visible(f"{head}: {counted(len(names), 'step')} {call}")
+            yield from named(what, names, paper, 2)
+        else:
+            yield visible(f"  {head}: {names} more, not named")
+
+
+def history_json(runs: Sequence[Run]) -> str:
+    return json_text({"format": FORMAT, "runs": [run_data(run) for run in runs]})
+
+
+def run_json(run: Run) -> str:
+    return json_text({"format": FORMAT, **run_data(run)})
+
+
+def run_data(run: Run) -> dict[str, Json]:
+    begun = {name: value for name, value in run.begun.items() if name not in ("format", "run", "changes")}
+    ended = run.ended or {}
+    told = {
+        "run": run.number, "outcome": run.outcome, "began": run.at, "ended": run.until, **begun,
+        "stopped": ended.get("stopped"), "outcomes": ended.get("counts"), "steps": begun.get("steps"),
+        "became": dict(run.steps) or None,
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value is not None}

@@ -1,0 +1,1 @@
+"""The least permissions of a user who plans or applies a topology."""

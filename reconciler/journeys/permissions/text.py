@@ -1,0 +1,69 @@
+"""Permissions as what they are wanted for: a block for nats-server's configuration, nsc command lines, or JSON."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from reconciler.model.permissions import Need, Needs
+from reconciler.report.words.visible import visible
+
+
+def config_block(needs: Needs, title: str) -> str:
+    """To be put into a user's entry, `{user: ci, password: …, permissions { … }}`, as it is."""
+    lines = [f"# {visible(title)}", "permissions {", "  publish {", "    allow: [", *_entries(needs.publish), "    ]"]
+    lines += ["  }", "  subscribe {", "    allow: [", *_entries(needs.subscribe), "    ]", "  }", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(needs: Iterable[Need]) -> Iterator[str]:
+    for why, some in groupby(needs, key=lambda need: need.why):
+        yield f"      # {why}"
+        yield from (f"      {quoted(need.subject)}" for need in some)
+
+
+def quoted(subject: str) -> str:
+    """As a string of nats-server's configuration, which knows bytes (`\\xNN`) but no other characters by number."""
+    return '"' + "".join(_in_config(character) for character in subject) + '"'
+
+
+def _in_config(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if visible(character) == character:
+        return character
+    return "".join(f"\\x{byte:02X}" for byte in character.encode())
+
+
+def nsc_lines(needs: Needs, title: str, user: str) -> str:
+    """One command with one option per subject, since commas would have to be escaped in a list."""
+    flags = [("--allow-pub", need.subject) for need in needs.publish]
+    flags += [("--allow-sub", need.subject) for need in needs.subscribe]
+    said = [f"nsc edit user --name {_in_shell(user)}", *(f"  {flag} {_in_shell(_in_list(s))}" for flag, s in flags)]
+    return f"# {visible(title)}\n" + " \\\n".join(said) + "\n"
+
+
+def _in_list(subject: str) -> str:
+    """nsc reads each as a line of comma-separated values."""
+    return '"' + subject.replace('"', '""') + '"' if any(c in subject for c in ',"') else subject
+
+
+def _in_shell(text: str) -> str:
+    if visible(text) == text:
+        return shlex.quote(text)
+    written = (c if visible(c) == c and c not in "'\\" else "".join(f"\\x{b:02x}" for b in c.encode()) for c in text)
+    return "$'" + "".join(written) + "'"
+
+
+def permissions_json(needs: Needs, topology: str, purpose: str) -> str:
+    whole = {
+        "format": 1,
+        "topology": topology,
+        "purpose": purpose,
+        "publish": {"allow": [need.subject for need in needs.publish]},
+        "subscribe": {"allow": [need.subject for need in needs.subscribe]},
+        "why": {need.subject: need.why for need in (*needs.publish, *needs.subscribe)},
+    }
+    return json.dumps(whole, indent=2) + "\n"

@@ -1,0 +1,1 @@
+"""Files × account → plan: read, compared, judged. Looking changes nothing."""

@@ -1,0 +1,83 @@
+"""Files → topology, with the kinds we have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from reconciler.documents.find.several import load_each
+from reconciler.documents.read.complain import complain
+from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.read.load import Loaded
+from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.resource import Address
+from reconciler.model.topology import Topology
+
+
+class Several(CannotContinue):
+    """There are several topologies where one is worked on."""
+
+    each: tuple[Loaded, ...] = ()
+
+    def readable(self) -> list[Loaded]:
+        """All of them, in the order in which they stand on one another, for one account; raises whatever is wrong with any."""
+        wrong = [one for loaded in self.each if loaded.topology is None for one in loaded.diagnostics]
+        if found := wrong or list(_claimed_twice(self.each)):
+            raise CannotContinue(*found)
+        return in_order(self.each)
+
+
+def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
+    """One topology from files and folders, or every problem in them; or several, each on its own."""
+    return load_each(paths, REGISTRY, tree)
+
+
+def read(paths: Sequence[Path], tree: Tree = DISK) -> Topology:
+    """The topology alone; without one there is nothing to go on with."""
+    return topology_of(load(paths, tree))
+
+
+def topology_of(loaded: Loaded) -> Topology:
+    if loaded.each:
+        several = Several(*loaded.diagnostics)
+        several.each = loaded.each
+        raise several
+    if loaded.topology is None:
+        raise CannotContinue(*loaded.diagnostics, topology=loaded.name)
+    return loaded.topology
+
+
+def in_order(each: Sequence[Loaded]) -> list[Loaded]:
+    """Whoever declares a stream goes before those who name it as somebody else's; else as the files are found."""
+    ordered, left = [], list(each)
+    while left:
+        owned = {address: one for one in left for address in _streams(one, external=False)}
+        free = (one for one in left if all(owned.get(at, one) is one for at in _streams(one, external=True)))
+        ordered.append(next(free, left[0]))  # they may stand on each other
+        left.remove(ordered[-1])
+    return ordered
+
+
+def _streams(loaded: Loaded, *, external: bool) -> list[Address]:
+    declared = loaded.topology.resources if loaded.topology else ()
+    streams = (one for one in declared if one.address.kind == "stream")
+    return [one.address for one in streams if bool(getattr(one.spec, "external", False)) is external]
+
+
+def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
+    """What would belong to two topologies of one account. Where they expect other places, they never meet."""
+    for one, other in combinations([loaded.topology for loaded in each if loaded.topology], 2):
+        if one.expect != other.expect:
+            continue
+        theirs = {declared.address: declared for declared in other.resources}
+        for ours in one.resources:
+            again = theirs.get(ours.address)
+            if again and not getattr(ours.spec, "external", False) and not getattr(again.spec, "external", False):
+                message = (
+                    f"`{ours.address}` is declared by topology {other.name} here and by {one.name} at {ours.where('')}; "
+                    "one of them owns it"
+                )
+                fix = "take it out of one, or name the files of one topology where they are for two accounts"
+                yield complain("XX523", "declared-twice", message, again.where(""), address=str(ours.address), fix=fix)

@@ -1,0 +1,63 @@
+"""What the executor must know about configurations, joined from the kinds' primitives: how to patch, what to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.stream_config import stream_config
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Config, Json, ServerDefault
+from reconciler.model.wire import Entry, Snapshot, Step
+from reconciler.server.run.handling import Forms
+
+
+def forms(snapshot: Snapshot) -> Forms:
+    """Predictions for one run. A consumer inherits from its stream as it is by then, so stream echoes are remembered."""
+    streams: dict[str, Config] = {name: info["config"] for name, info in snapshot.streams.items()}
+
+    def wrong(step: Step, sent: Config, before: Config | None, echo: Config) -> Sequence[str]:
+        if len(step.on) == 1:
+            streams[step.on[0]] = echo
+            settled = stream_config.settle(sent, snapshot.target, name=step.on[0], origin=_origin(sent, streams))
+            return unlike(settled.config, settled.filled, stream_config.canonical(echo))
+        parent = stream_config.canonical(streams.get(step.on[0], {}))
+        written = sent if before is None else _left_paused(sent, echo)
+        predicted = consumer_config.settle(written, snapshot.target, parent=parent)
+        return unlike(predicted.config, predicted.filled, consumer_config.canonical(echo))
+
+    def stored(on: tuple[str, ...]) -> Entry | None:
+        bucket, key = on
+        return snapshot.entries.get(bucket, {}).get(key)
+
+    return Forms(patch=stream_config.update_body, wrong=wrong, fields=_fields, stored=stored)
+
+
+def _fields(step: Step) -> Mapping[str, FieldInfo]:
+    return stream_config.FIELD_INFOS if len(step.on) == 1 else consumer_config.FIELD_INFOS
+
+
+def _left_paused(sent: Config, echo: Config) -> Config:
+    """No update pauses or resumes, whatever it says; what was read just before may be older than the pause."""
+    paused = {"pause_until": echo["pause_until"]} if "pause_until" in echo else {}
+    return {**{name: value for name, value in sent.items() if name != "pause_until"}, **paused}
+
+
+def _origin(sent: Config, streams: Mapping[str, Config]) -> Config | None:
+    mirror = sent.get("mirror") or {}
+    origin = streams.get(mirror.get("name", ""))
+    return stream_config.canonical(origin) if origin is not None else None
+
+
+def unlike(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
+    """Fields whose echo is not as predicted, in words; what a limit of the server's own explains is no surprise."""
+    surprises = []
+    for name in sorted(predicted.keys() | echoed.keys()):
+        wanted, found = predicted.get(name), echoed.get(name)
+        if wanted != found and not (name in filled and filled[name].could_be(found)):
+            surprises.append(f"{name} is {_shown(found)}, expected {_shown(wanted)}")
+    return surprises
+
+
+def _shown(value: Json) -> str:
+    return "absent" if value is None else str(value)

@@ -1,0 +1,90 @@
+"""Before anything is changed: may this user do all that the plan needs? What is lacking is named subject by subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reconciler.changes.at_stake import streams_at_stake
+from reconciler.changes.plan import Plan
+from reconciler.journeys.permissions.text import quoted
+from reconciler.memory import journal
+from reconciler.memory.lease import lease_key
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.permissions import Need, lacking, least
+from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.wire import Snapshot
+from reconciler.server.read.reach import Api
+from reconciler.server.wire.api import JetStream
+
+SHOWN = 20
+"""Subjects named at once; more of them say nothing new, and `reconciler permissions` prints them all."""
+
+
+def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] = ()) -> None:
+    """Raises where the server tells that a step would be denied, or the backup of one of the streams `kept`. Where it
+    does not tell, a denial stops its branch."""
+    if snapshot.may is None:
+        return
+    api = Api(start=js.prefix)
+    needed = [*api.carrying_out(plan.steps), *api.backing_up(kept)]
+    if needs_memory(plan):
+        needed += _memory(plan, snapshot, js)
+    if missing := least(lacking(needed, snapshot.may)):
+        raise CannotContinue(_not_permitted(missing))
+
+
+def forgetful(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic | None:
+    """Why what is applied cannot be remembered by this user, said once; everything else goes on."""
+    if not plan.ledger_known:
+        return _forgotten(
+            snapshot.unknown_bucket(BUCKET) or "it could not be read", [*Api(start=js.prefix).remembering()]
+        )
+    missing = least(lacking(_memory(plan, snapshot, js), snapshot.may)) if snapshot.may else ()
+    return _forgotten("this user may not use it", missing) if missing else None
+
+
+def _forgotten(why: str, missing: Iterable[Need]) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
+        message=f"applied without bucket {BUCKET}, so without lease, journal and records ({why}): creating, updating and "
+        "membership work; replacing, removing and three-way drift do not",
+        fix=_allowing(_wide(missing)),
+    )  # fmt: skip
+
+
+def needs_memory(plan: Plan) -> bool:
+    """What cannot be taken back is done under a lease, and where the next run can see how far it came."""
+    return bool(streams_at_stake(plan)) or any(step.on[0] == BUCKET for step in plan.steps)
+
+
+def _memory(plan: Plan, snapshot: Snapshot, js: JetStream) -> list[Need]:
+    keys = (lease_key(plan.topology), journal.begun_key(1), *map(encode_key, plan.records))
+    return [*Api(start=js.prefix).remembering(*keys, made=f"KV_{BUCKET}" in snapshot.streams)]
+
+
+def _wide(missing: Iterable[Need]) -> list[str]:
+    """Keys change from run to run; whoever allows one allows all."""
+    head = f"$KV.{BUCKET}."
+    subjects = (need.subject for need in missing)
+    return [*dict.fromkeys(s[: s.index(head)] + head + ">" if head in s else s for s in subjects)]
+
+
+def _not_permitted(missing: Sequence[Need]) -> Diagnostic:
+    subjects = _wide(missing)
+    named = ", ".join(subjects[:SHOWN]) + (f" and {len(subjects) - SHOWN} more" if len(subjects) > SHOWN else "")
+    return Diagnostic(
+        severity=Severity.ERROR, code="AP301", name="not-permitted",
+        message=f"This user may not publish to {named}, which this plan needs. Nothing was changed.",
+        fix=_allowing(subjects),
+    )  # fmt: skip
+
+
+def _allowing(subjects: Sequence[str]) -> str:
+    """One a line, so that they can be copied whole."""
+    return "\n".join(
+        (
+            "Add to permissions { publish { allow: […] } } of this user in the server's configuration:",
+            *(f"  {quoted(subject)}" for subject in subjects[:SHOWN]),
+            "All that a topology needs, also for nsc: reconciler permissions apply PATHS. See: reconciler explain AP301",
+        )
+    )

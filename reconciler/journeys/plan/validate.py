@@ -1,0 +1,113 @@
+"""Offline checks: what the files alone say, judged for the oldest server they are written for and for the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from reconciler.changes.kind import Registry
+from reconciler.changes.rule import Outcome, Verdict, View
+from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.read.load import Loaded
+from reconciler.engine.judging import judged_all
+from reconciler.engine.reconcile import reconcile
+from reconciler.journeys.plan.files import load
+from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Diagnostic, ordered
+from reconciler.model.topology import Topology
+from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
+
+OFFLINE = frozenset({"spec", "neighbours"})
+"""What can be judged without looking at a server."""
+ALONE = frozenset({"spec"})
+"""What can be judged of a resource where others could not be read."""
+
+
+def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topology | None, list[Diagnostic]]:
+    """The topology, if it could be read, and everything wrong with it."""
+    loaded = checked(paths, server)
+    return loaded.topology, list(loaded.diagnostics)
+
+
+def checked_each(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> list[Loaded]:
+    """The same of every topology that the files hold."""
+    loaded = load(paths, tree)
+    return [_judged(one, server) for one in loaded.each or (loaded,)]
+
+
+def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:
+    """What the files say, with everything wrong with it."""
+    return _judged(load(paths, tree), server)
+
+
+def _judged(loaded: Loaded, server: Version | None) -> Loaded:
+    topology, needing = (loaded.topology, OFFLINE) if loaded.topology else (loaded.readable, ALONE)
+    if topology is None:
+        return loaded
+    found = dict.fromkeys(loaded.diagnostics)
+    for version in versions(topology, server):
+        found |= dict.fromkeys(offline(topology, version, REGISTRY, needing))
+    return replace(loaded, diagnostics=tuple(ordered(found)))
+
+
+def versions(topology: Topology, server: Version | None) -> list[Version]:
+    if server is not None:
+        return [server]
+    oldest = topology.expect.min_server
+    return sorted({Version.parse(oldest) if oldest else SUPPORTED[-1], SUPPORTED[-1]})
+
+
+def nowhere(topology: Topology, version: Version) -> Target:
+    """A cluster, so that nothing is refused for want of servers; called what the files expect."""
+    expect = topology.expect
+    return Target(version=version, cluster=expect.cluster or "(offline)", domain=expect.domain, account=expect.account)
+
+
+def offline(
+    topology: Topology, version: Version, registry: Registry, needing: frozenset[str] = OFFLINE
+) -> Iterator[Diagnostic]:
+    """What there is to say of creating everything on an empty cluster of this version, without looking at a server."""
+    older = able_to_stand(topology, version, registry)
+    for verdict in _verdicts(topology, version, registry, needing):
+        yield unless_live(verdict, older).diagnostic()
+
+
+Said = Callable[[], Collection[tuple[str, str, str]]]
+
+
+def able_to_stand(topology: Topology, version: Version, registry: Registry) -> Said:
+    """By address, code and path: what this server refuses, and what may be there since an older one took it."""
+
+    @cache
+    def said() -> frozenset[tuple[str, str, str]]:
+        older = (each for each in SUPPORTED if each < version)
+        verdicts = (verdict for each in older for verdict in _verdicts(topology, each, registry))
+        return frozenset((one.address, one.code, one.path) for one in verdicts if one.can_stand)
+
+    return said
+
+
+def unless_live(verdict: Verdict, older: Said) -> Verdict:
+    """What is live and unchanged is no offence, and whether it is live nobody has seen: so it is worth a warning."""
+    if not verdict.blocks:
+        return verdict
+    if not (verdict.can_stand or (verdict.address, verdict.code, verdict.path) in older()):
+        return verdict
+    return replace(verdict, outcome=Outcome.WARNS, message=f"{verdict.message.rstrip('.')}. {UNLESS_LIVE}")
+
+
+UNLESS_LIVE = "A plan refuses this unless it is live already."
+
+
+def _verdicts(
+    topology: Topology, version: Version, registry: Registry, needing: frozenset[str] = OFFLINE
+) -> Iterator[Verdict]:
+    snapshot = Snapshot(target=nowhere(topology, version))
+    world = reconcile(topology, snapshot, {}, registry, ledger_known=True)
+    view = View(
+        target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes
+    )
+    for verdicts in judged_all(world, view, registry, needing=needing).values():
+        yield from verdicts

@@ -1,0 +1,312 @@
+"""Scenes of a user's own topology: what a plan changes, and what such a change may touch, with messages made up for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rehearsal import Missing
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
+from reconciler.kinds.buckets.object_store import SHAPE as OB
+from reconciler.kinds.subjects import subjects
+from reconciler.model.resource import Address, Json
+from reconciler.model.wire import Snapshot
+from reconciler.testbed.probes.scene import BEGINS, Scene
+
+MESSAGES = 100
+LARGE, SMALL, EVERY = 1500, 20, 5
+"""Bytes of a message, and which of them are large."""
+SUBJECTS = 4
+"""Of one stream, to which clients publish."""
+BYSTANDERS = 3
+"""Consumers of one stream that do not change themselves."""
+ORIGINS = 4
+"""Streams that clients publish to, so that a copy of them gets something."""
+NEW = "it is new: no client has used it before"
+GOES = "it goes, and whoever uses it fails from then on"
+MEMBERS = "no member of a group runs here; the plan says what moves between them"
+ELSEWHERE = "what it copies lies in another account or domain"
+MANY = "it stays as it is, and others beside it were played"
+KEYS = ("$KV.{0}.one", "$KV.{0}.two", "$KV.{0}.spare")
+OBJECTS = ("$O.{0}.C.n1", "$O.{0}.M.bmFtZQ==")
+Consumer = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Casting:
+    """What is played, and what is not."""
+
+    scenes: tuple[Scene, ...] = ()
+    unplayed: tuple[Missing, ...] = ()
+
+
+def casting(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> Casting:
+    """`missing` could not be made again."""
+    account = _Account(live, plan, frozenset(one.what.partition("/")[2].split("/")[0] for one in missing))
+    scenes = tuple(account.scene(sorted(streams)) for streams in account.groups)
+    return Casting(scenes, tuple(dict.fromkeys([*account.unplayed(scenes), *missing])))
+
+
+def address_of(stream: str, consumer: str = "") -> str:
+    """As plans call it."""
+    if consumer:
+        return f"consumer/{stream}/{consumer}"
+    for shape in (KV, OB):
+        if stream.startswith(shape.stream("")):
+            return f"{shape.kind}/{stream.removeprefix(shape.stream(''))}"
+    return f"stream/{stream}"
+
+
+def streams_of(change: PlannedChange) -> set[str]:
+    """That the change of a resource may touch."""
+    address = Address.parse(change.address)
+    kind = REGISTRY.of(address)
+    raw = (kind.primary(address), *kind.derived(address))
+    return {one.on[0] for one in raw if one.type in ("stream", "consumer")}
+
+
+@dataclass(frozen=True)
+class _Account:
+    live: Snapshot
+    plan: Plan
+    lost: frozenset[str]
+
+    @cached_property
+    def writing(self) -> list[PlannedChange]:
+        return [one for one in self.plan.changes if one.action.writes]
+
+    @cached_property
+    def changed(self) -> set[str]:
+        """Streams that are there before and after, and of which something changes."""
+        goes = {
+            name
+            for one in self.writing
+            if one.action is Action.DELETE and not _is_consumer(one)
+            for name in streams_of(one)
+        }
+        found = {name for one in self.writing if self._matters(one) for name in streams_of(one)}
+        return (found & self.live.streams.keys()) - goes - self.lost - self.outside
+
+    def _matters(self, one: PlannedChange) -> bool:
+        """A consumer that comes or goes changes what is stored only where consumers decide that."""
+        if one.action in (Action.UPDATE, Action.REPLACE):
+            return True
+        return _is_consumer(one) and any(
+            self._config(name).get("retention", "limits") != "limits" for name in streams_of(one)
+        )
+
+    @cached_property
+    def outside(self) -> set[str]:
+        """Mirrors of other accounts: nothing ever comes there."""
+        return {
+            name for name, info in self.live.streams.items() if (info["config"].get("mirror") or {}).get("external")
+        }
+
+    def _config(self, stream: str) -> Mapping[str, Json]:
+        found: Mapping[str, Json] = self.live.streams.get(stream, {}).get("config", {})
+        return found
+
+    @cached_property
+    def origins(self) -> dict[str, set[str]]:
+        """Of every stream, before and after."""
+        found = {name: set(_origins(info["config"])) for name, info in self.live.streams.items()}
+        for one in self.writing:
+            for name in streams_of(one) & found.keys():
+                found[name] |= {
+                    origin
+                    for field in one.fields
+                    if field.top in ("mirror", "sources")
+                    for origin in _named(field.path, field.desired)
+                }
+        return found
+
+    @cached_property
+    def touched(self) -> set[str]:
+        """What changes, and every copy of it."""
+        found = set(self.changed)
+        while (
+            more := {name for name, origins in self.origins.items() if origins & found}
+            - found
+            - self.lost
+            - self.outside
+        ):
+            found |= more
+        return found
+
+    @cached_property
+    def cast(self) -> set[str]:
+        """With origins of what changes, so that something comes there."""
+        found, ring = set(self.touched), set(self.changed)
+        while (
+            ring := {origin for name in ring for origin in sorted(self.origins[name])[:ORIGINS]}
+            & self.live.streams.keys() - found - self.lost
+        ):
+            found |= ring
+        return found
+
+    @cached_property
+    def groups(self) -> list[set[str]]:
+        """Streams that copy one another, or between which subjects move."""
+        groups: list[set[str]] = []
+        for name in sorted(self.cast):
+            near = {name} | {other for other in self.cast if self._are_near(name, other)}
+            joined = [group for group in groups if group & near]
+            groups = [group for group in groups if not group & near] + [near.union(*joined)]
+        return sorted(groups, key=min)
+
+    def _are_near(self, one: str, other: str) -> bool:
+        if other in self.origins[one] or one in self.origins[other]:
+            return True
+        return any(subjects.overlap(mine, theirs) for mine in self.subjects(one) for theirs in self.subjects(other))
+
+    def subjects(self, stream: str) -> list[str]:
+        """Before and after."""
+        return list(dict.fromkeys([*(self._config(stream).get("subjects") or ()), *self._become(stream, "subjects")]))
+
+    def _become(self, stream: str, field: str) -> Iterator[Json]:
+        for one in self.writing:
+            if stream in streams_of(one) and not _is_consumer(one):
+                yield from (item for change in one.fields if change.path == field for item in change.desired or ())
+
+    def scene(self, streams: Sequence[str]) -> Scene:
+        consumers = {
+            key: body for name in streams if name in self.touched for key, body in self._consumers(name).items()
+        }
+        published = {name: chosen for name in streams if (chosen := self._chosen(name))}
+        stored = [_messages(found) for name, chosen in published.items() if (found := self._stored(name, chosen))]
+        return Scene(
+            streams={name: self._config(name) for name in streams},
+            consumers=consumers,
+            messages=tuple(
+                one for part in (slice(BEGINS), slice(BEGINS, None)) for many in stored for one in many[part]
+            ),
+            begins=BEGINS * len(stored),
+            subjects=published,
+            listen=tuple(dict.fromkeys(one for name in streams for one in self._listened(name))),
+        )
+
+    def _consumers(self, stream: str) -> dict[Consumer, Mapping[str, Json]]:
+        """Those that change, and a few beside them."""
+        there = {
+            name: info["config"]
+            for name, info in self.live.consumers.get(stream, {}).items()
+            if info["config"].get("durable_name")
+        }
+        changing = [name for name in there if (stream, name) in self._changing]
+        chosen = [*changing, *[name for name in there if name not in changing][:BYSTANDERS]]
+        return {(stream, name): there[name] for name in chosen}
+
+    @cached_property
+    def _changing(self) -> set[Consumer]:
+        found = {Address.parse(one.address).names for one in self.writing if _is_consumer(one)}
+        return {(names[0], names[1]) for names in found}
+
+    def _chosen(self, stream: str) -> tuple[str, ...]:
+        """Subjects that clients publish to; the last one holds nothing that has to stay."""
+        patterns = self.subjects(stream)
+        if not patterns or self._config(stream).get("mirror"):
+            return ()
+        for shape, usual in ((KV, KEYS), (OB, OBJECTS)):
+            if stream.startswith(shape.stream("")):
+                return tuple(one.format(stream.removeprefix(shape.stream(""))) for one in usual)
+        filters = [one for info in self.live.consumers.get(stream, {}).values() for one in _filters(info["config"])]
+        before, after = set(self._config(stream).get("subjects") or ()), set(self._become(stream, "subjects"))
+        return _literals(patterns, filters, before ^ after if after else set())
+
+    def _stored(self, stream: str, chosen: Sequence[str]) -> list[str]:
+        """Of these, what is stored before anything changes."""
+        patterns = self._config(stream).get("subjects") or ()
+        found = [one for one in chosen if any(subjects.matches(one, pattern) for pattern in patterns)]
+        return [one for one in found if one != chosen[-1]] or found
+
+    def _listened(self, stream: str) -> Iterator[str]:
+        dests = [(self._config(stream).get("republish") or {}).get("dest")]
+        for one in self.writing:
+            if stream in streams_of(one):
+                dests += [
+                    field.desired.get("dest") if isinstance(field.desired, Mapping) else field.desired
+                    for field in one.fields
+                    if field.path in ("republish", "republish.dest")
+                ]
+        yield from (_pattern(dest) for dest in dests if dest)
+
+    def unplayed(self, scenes: Sequence[Scene]) -> Iterator[Missing]:
+        played = {name for scene in scenes for name in scene.streams}
+        for one in self.writing:
+            if one.action is Action.CREATE:
+                yield Missing(one.address, NEW)
+            elif one.action is Action.DELETE:
+                yield Missing(one.address, GOES)
+            elif streams_of(one) & self.outside:
+                yield Missing(one.address, ELSEWHERE)
+            elif one.address.partition("/")[0].endswith("_group"):
+                yield Missing(f"members of {one.address}", MEMBERS)
+        heard = {key for scene in scenes for key in scene.consumers}
+        for stream in sorted(played & self.touched):
+            left = [
+                name
+                for name, info in self.live.consumers.get(stream, {}).items()
+                if info["config"].get("durable_name") and (stream, name) not in heard
+            ]
+            yield from (Missing(address_of(stream, name), MANY) for name in left)
+            if any(one.get("external") for one in self._config(stream).get("sources") or ()):
+                yield Missing(f"sources of {address_of(stream)}", ELSEWHERE)
+
+
+def narrowed(scene: Scene, gone: Iterable[Consumer]) -> Scene:
+    """Without consumers that are no longer there afterwards."""
+    left = set(gone)
+    return replace(scene, consumers={key: body for key, body in scene.consumers.items() if key not in left})
+
+
+def _is_consumer(one: PlannedChange) -> bool:
+    return one.address.startswith("consumer/")
+
+
+def _origins(config: Mapping[str, Json]) -> Iterator[str]:
+    for one in (*([config["mirror"]] if config.get("mirror") else []), *(config.get("sources") or ())):
+        if not one.get("external"):
+            yield one["name"]
+
+
+def _named(path: str, value: Json) -> Iterator[str]:
+    """Streams that the new value of a field copies from."""
+    if isinstance(value, str) and path.endswith("name"):
+        yield value
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(one, Mapping) and "name" in one and not one.get("external"):
+            yield one["name"]
+
+
+def _filters(config: Mapping[str, Json]) -> Iterator[str]:
+    yield from (one for one in (config.get("filter_subject"), *(config.get("filter_subjects") or ())) if one)
+
+
+def _literals(patterns: Sequence[str], filters: Iterable[str], moving: Collection[str]) -> tuple[str, ...]:
+    """One that stays, those that come or go, two for each wildcard, rather where consumers look for them, and a spare one."""
+    ours = [one for one in patterns if subjects.is_valid(one) and not one.startswith("$")]
+    stay = [one for one in ours if one not in moving]
+    heard = [*subjects.meets([one for one in filters if subjects.is_valid(one)], stay), *stay]
+    wanted = [*heard[:1], *[one for one in ours if one in moving][:SUBJECTS], *heard[1:]]
+    found = list(dict.fromkeys(_literal(one, token) for token in "ab" for one in wanted))
+    found = found[: SUBJECTS + len([one for one in ours if one in moving][:SUBJECTS])]
+    spare = next((_literal(one, "spare") for one in stay if not subjects.is_literal(one)), None)
+    return tuple(dict.fromkeys([*found, spare or found[0]])) if found else ()
+
+
+def _literal(pattern: str, token: str) -> str:
+    return ".".join(token if one in subjects.WILDCARDS else one for one in pattern.split("."))
+
+
+def _pattern(destination: str) -> str:
+    """What a listener subscribes to, where a token is taken from the message."""
+    return ".".join("*" if re.search(r"\{\{|\$\d", one) else one for one in destination.split("."))
+
+
+def _messages(chosen: Sequence[str]) -> list[tuple[str, int]]:
+    return [(chosen[number % len(chosen)], SMALL if number % EVERY else LARGE) for number in range(MESSAGES)]

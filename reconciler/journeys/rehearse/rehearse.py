@@ -1,0 +1,159 @@
+"""A plan carried out for real on throw-away servers that hold the account's configurations, and what they made of it.
+
+The account is only read, or stands in an earlier revision of the files; nothing is ever written to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from reconciler.changes.diff import FieldChange
+from reconciler.changes.events import Finished
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rehearsal import TIERS, Missing, Rehearsal, Restarted
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
+from reconciler.kinds import REGISTRY
+from reconciler.model.fields import about
+from reconciler.model.resource import Address, Json
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Target
+from reconciler.server.connect.session import session
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream, Pauses
+from reconciler.testbed.recreate import recreate
+from reconciler.testbed.stage import Cast, Stage, stage
+
+Program = Callable[[str], Path]
+"""Version → the nats-server to run."""
+T = TypeVar("T")
+CLUSTER = 3
+CONSUMER_AHEAD = "LE109"
+PATIENCE = 20.0
+"""Seconds for nodes that have just started to agree who answers for each stream."""
+
+
+def rehearse(topology: Topology, live: Snapshot, options: PlanOptions, program: Program, then: str | None) -> Rehearsal:
+    """On the account's own version; `then` names one that starts on the same stores afterwards."""
+    version = str(live.target.version)
+    cast = cast_for(topology, live)
+    with stage(cast, program(version)) as built:
+        made, finished, missing, after = _on(built, lambda js: _act(js, topology, live, options))
+        left = _left(_on(built, lambda js: _plan(js, topology, options)).plan, made)
+        restarted = _again(built, topology, options, after, made, then, program) if then else None
+    return Rehearsal(
+        version=version,
+        size=cast.size,
+        plan=_about_the_account(made),
+        finished=finished,
+        missing=(*_unlimited(live.target), *missing),
+        left=left,
+        restarted=restarted,
+    )
+
+
+def _about_the_account(made: Plan) -> Plan:
+    """Consumers that begin somewhere stand behind the end of streams without messages, which no power cut has emptied."""
+    return replace(made, diagnostics=tuple(one for one in made.diagnostics if one.code != CONSUMER_AHEAD))
+
+
+def _unlimited(target: Target) -> Iterator[Missing]:
+    if target.usage.get("tiers"):
+        yield Missing(TIERS, "servers of our own cannot be given them; a plan against the account judges by them")
+
+
+def cast_for(topology: Topology, live: Snapshot) -> Cast:
+    """As many nodes as anything wants replicas, and three where the account lives in a cluster."""
+    replicas = [info["config"].get("num_replicas") or 1 for info in live.streams.values()]
+    replicas += [getattr(one.spec, "num_replicas", None) or 1 for one in topology.resources]
+    least = CLUSTER if live.target.is_clustered or max(replicas, default=1) > 1 else 1
+    return Cast(_named(live.target, topology), max(least, *replicas, 1), tuple(sorted(set(_tags(topology, live)))))
+
+
+def _named(target: Target, topology: Topology) -> Target:
+    """Called as the files expect it, so that `expect` is met where the account is not known."""
+    expect = topology.expect
+    return replace(
+        target, account=target.account or expect.account, domain=target.domain or expect.domain,
+        cluster=target.cluster or expect.cluster,
+    )  # fmt: skip
+
+
+def _tags(topology: Topology, live: Snapshot) -> Iterator[str]:
+    for info in live.streams.values():
+        yield from (info["config"].get("placement") or {}).get("tags") or ()
+    for one in topology.resources:
+        placement = getattr(one.spec, "placement", None)
+        yield from (placement.tags or ()) if placement else ()
+
+
+def _on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
+    async def through() -> T:
+        async with session(built.options()) as js:
+            return await work(js)
+
+    return asyncio.run(through())
+
+
+async def _act(
+    js: JetStream, topology: Topology, live: Snapshot, options: PlanOptions
+) -> tuple[Plan, Finished, list[Missing], Snapshot]:
+    missing = await recreate(js, live)
+    made = await planned(topology, await seen(js), js, options)
+    events = [event async for event in apply(made, js) if isinstance(event, Finished)]
+    return made.plan, events[0], missing, await seen(js)
+
+
+async def seen(js: JetStream) -> Snapshot:
+    """What the stage holds; what is silent for a while is not gone."""
+    pauses = Pauses(PATIENCE)
+    while (found := await observe(js)).unknown and await pauses.rest():
+        pass
+    return found
+
+
+async def _plan(js: JetStream, topology: Topology, options: PlanOptions) -> Planned:
+    return await planned(topology, await seen(js), js, options)
+
+
+def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:
+    """Beside what was refused from the beginning."""
+    blocked = {change.address for change in made.changes if change.is_blocked}
+    return tuple(change for change in again.changes if change.action.writes and change.address not in blocked)
+
+
+def _again(
+    built: Stage, topology: Topology, options: PlanOptions, before: Snapshot, made: Plan, then: str, program: Program
+) -> Restarted:
+    built.restart(program(then))
+    again = _on(built, lambda js: _plan(js, topology, options))
+    was, found = _objects(before), _objects(again.snapshot)
+    return Restarted(
+        version=then,
+        gone=tuple(sorted(was.keys() - found.keys())),
+        rewritten=tuple(_rewritten(was, found)),
+        left=_left(again.plan, made),
+    )
+
+
+def _objects(snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
+    """Every stream and consumer with its configuration, as raw as it comes."""
+    found = {f"stream/{name}": info["config"] for name, info in snapshot.streams.items()}
+    for stream, infos in snapshot.consumers.items():
+        found |= {f"consumer/{stream}/{name}": info["config"] for name, info in infos.items()}
+    return found
+
+
+def _rewritten(
+    was: Mapping[str, Mapping[str, Json]], now: Mapping[str, Mapping[str, Json]]
+) -> Iterator[tuple[str, FieldChange]]:
+    for address in sorted(was.keys() & now.keys()):
+        before, after, fields = was[address], now[address], REGISTRY.of(Address.parse(address)).fields
+        for name in sorted((before.keys() | after.keys()) - {"metadata"}):
+            if before.get(name) != after.get(name):
+                info = about(fields, name)
+                yield address, FieldChange(path=name, live=before.get(name), desired=after.get(name), info=info)

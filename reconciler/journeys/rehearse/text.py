@@ -1,0 +1,141 @@
+"""What a rehearsal showed, in words that follow its plan, and for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.changes.diff import FieldChange
+from reconciler.changes.rehearsal import Foresight, Missing, Rehearsal, Restarted
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.report.codec.json import change_data, json_text, plan_data, present
+from reconciler.report.codec.outcome_json import outcome_data
+from reconciler.report.document.probe import Row, probe_data, rows
+from reconciler.report.outcome import outcome_text
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.table import table
+from reconciler.report.words.values import counted, show
+from reconciler.report.words.visible import inert, visible
+
+FORMAT = 1
+
+
+def setting(one: Rehearsal) -> str:
+    """`on throw-away servers: nats-server 2.12.8, 3 nodes`"""
+    nodes = f", {counted(one.size, 'node')}" if one.size > 1 else ""
+    return f"on throw-away servers (nats-server {one.version}{nodes}) without messages"
+
+
+def rehearsal_text(one: Rehearsal, paper: Paper | None = None) -> str:
+    paper = paper or Paper()
+    lines = [*_outcome(one, paper), *_left(one), *_missing(one.missing), *_unrehearsed(one)]
+    lines += _restarted(one.restarted) if one.restarted else []
+    return inert("\n".join([*lines, *paper.wrapped(_verdict(one))]) + "\n")
+
+
+def _outcome(one: Rehearsal, paper: Paper) -> Iterator[str]:
+    """What the server answered, and whether it holds what was predicted."""
+    done = one.finished
+    if not done.is_success:
+        yield from outcome_text(done, paper).splitlines()
+    elif done.done:
+        yield f"The server did {counted(len(done.done), 'step')}, and holds what was predicted."
+    else:
+        yield "There was nothing to do."
+
+
+def _left(one: Rehearsal) -> Iterator[str]:
+    if one.left:
+        yield "Planned again, these are still to be changed:"
+        yield from (f"  {change.action} {visible(change.address)}" for change in one.left)
+
+
+def _missing(missing: tuple[Missing, ...]) -> Iterator[str]:
+    if missing:
+        yield "Could not be made again for the rehearsal:"
+        yield from table([[one.what, one.why] for one in missing], indent=2)
+
+
+def _unrehearsed(one: Rehearsal) -> Iterator[str]:
+    for why, names in (("it was refused", one.refused), ("it needs what could not be made again", one.lacking)):
+        if names:
+            yield f"Not rehearsed, since {why}:"
+            yield from (f"  {visible(name)}" for name in names)
+
+
+def _restarted(after: Restarted) -> Iterator[str]:
+    yield f"The same stores, started by nats-server {after.version}:"
+    if after.gone:
+        yield from (f"  {visible(address)} is gone" for address in after.gone)
+    if after.rewritten:
+        rows = [[address, one.path, _sides(one)] for address, one in after.rewritten]
+        yield from table(rows, indent=2)
+    yield from (f"  a plan there wants to {change.action} {visible(change.address)}" for change in after.left)
+    if not (after.gone or after.rewritten or after.left):
+        yield "  everything is there, and as it was"
+
+
+def _sides(one: FieldChange) -> str:
+    return " → ".join("absent" if value is None else show(value, one.info) for value in (one.live, one.desired))
+
+
+def shown(one: Rehearsal) -> Iterator[Diagnostic]:
+    """What went wrong, for viewers of findings: whoever reads no words must not take a failed rehearsal for a good one."""
+    after = one.restarted
+    for address in after.gone if after else ():
+        yield _finding(address, f"is gone when nats-server {after.version if after else ''} starts on the same stores")
+    for change in (*one.left, *(after.left if after else ())):
+        yield _finding(change.address, f"is still to be changed ({change.action}) when it is planned again")
+    for address in one.lacking:
+        yield _finding(address, "could not be rehearsed, since what it is about could not be made again")
+    yield from (_unforetold(row) for row in rows(one.probe, Foresight.UNFORETOLD)) if one.probe else ()
+
+
+def _finding(address: str, message: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.ERROR, code="RV103", name="rehearsal-failed", message=message, address=address)
+
+
+def _unforetold(row: Row) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code="RV104", name="effect-not-foretold", address=row.address,
+        message=f"clients feel what the plan does not foretell: {row.operation}: {row.before} → {row.after}",
+        fix="judge this difference yourself before you apply, and report it: the plan should have said it",
+    )  # fmt: skip
+
+
+def _verdict(one: Rehearsal) -> str:
+    if not one.is_fine:
+        return "The rehearsal failed: what it showed would happen to the account."
+    if one.lacking:
+        return "Not rehearsed: what the plan is about could not be made again, as named above."
+    if one.refused:
+        return "What is not refused went well."
+    if one.probe:
+        return "The rehearsal went well."
+    return "The rehearsal went well. What clients will feel, --probe plays; what it does to messages, the plan counts."
+
+
+def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
+    after = one.restarted
+    restarted = after and {
+        "version": after.version,
+        "gone": list(after.gone),
+        "rewritten": [
+            {"address": address, "path": one.path, **present(before=one.live, after=one.desired)}
+            for address, one in after.rewritten
+        ],
+        "left": [change_data(change) for change in after.left],
+    }
+    return json_text({
+        "format": FORMAT,
+        "version": one.version,
+        "nodes": one.size,
+        "fine": one.is_fine,
+        "plan": plan_data(one.plan),
+        "outcome": outcome_data(one.finished, topology=one.plan.topology, exit_code=exit_code),
+        "left": [change_data(change) for change in one.left],
+        "missing": [{"what": lacking.what, "why": lacking.why} for lacking in one.missing],
+        "refused": one.refused,
+        "lacking": one.lacking,
+        **({"restarted": restarted} if restarted else {}),
+        **({"probe": probe_data(one.probe)} if one.probe else {}),
+    })  # fmt: skip

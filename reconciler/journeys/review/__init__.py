@@ -1,0 +1,1 @@
+"""Two revisions of the files compared without an account."""

@@ -1,0 +1,179 @@
+"""Two states of the files compared without an account: what applying the newer one after the older one would do.
+
+The older state is what an imagined server holds once it was applied; from there on this is an ordinary plan, judged by
+the rules that need no account, for the oldest server the files are written for and for the newest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from reconciler.changes.diff import Action, Consequence
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.rule import View
+from reconciler.engine.decide import Options, decide, questions
+from reconciler.engine.judging import judged_all
+from reconciler.engine.offline import Watched, unseen
+from reconciler.engine.reconcile import RENEWED, reconcile
+from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
+from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Address, Config, Declared
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Scope, Snapshot, Unanswered, Version
+from reconciler.testbed import imagined
+
+NOBODY_ASKED = "no server was asked"
+
+RULES = {rule.code: rule for rule in REGISTRY.rules()}
+ABOUT_IT = frozenset({"live", "facts"})
+"""What rules need that would look at the object itself; the others look at the limits of the account."""
+Resources = Mapping[Address, Declared]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What one topology's changes come to."""
+
+    name: str
+    plan: Plan
+    """As the newest server sees it, with what older ones object to."""
+    versions: tuple[Version, ...]
+    unjudged: Mapping[str, int] = field(default_factory=dict)
+    """Codes of rules that need an account, and on how many changes they would have had a say."""
+    head: Topology | None = None
+    """None: the files are gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One topology before and after."""
+
+    base: Topology | None
+    head: Topology | None
+    others: tuple[Topology, ...] = ()
+    """Topologies of the older state that declared what this one declares now."""
+
+    @property
+    def name(self) -> str:
+        return (self.head or self.base or Topology(name="")).name
+
+
+def review(pair: Pair, today: date, server: Version | None = None) -> Review:
+    """Judged for every version asked for; the newest is the one that is shown."""
+    head = pair.head or Topology(name=pair.name)
+    asked = versions(head if pair.head else pair.base or head, server)
+    looked = [_at(version, pair, head, today) for version in asked]
+    plan, left = looked[-1]
+    for older, more in looked[:-1]:
+        plan, left = _with_objections(plan, older), {**more, **left}
+    said = (*plan.diagnostics, *_beside(pair))
+    return Review(
+        name=pair.name, plan=replace(plan, diagnostics=said), versions=tuple(asked), unjudged=left, head=pair.head
+    )
+
+
+def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
+    bases = [*([pair.base] if pair.base else []), *pair.others]
+    snapshot = as_applied(bases, head if pair.head else pair.base or head, version)
+    return _planned(head, replace(snapshot, unknown=dict(_unread(snapshot))), today)
+
+
+def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:
+    """The account that these leave behind, where `head` is to be applied."""
+    return imagined.account(bases, nowhere(head, version), dict(_outside([*bases, head])))
+
+
+def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Members of groups make their consumers themselves."""
+    for stream in snapshot.streams:
+        if stream not in snapshot.consumers:
+            yield Scope.consumers(stream), NOBODY_ASKED
+
+
+def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
+    """Streams that others manage, as these files expect them."""
+    for topology in topologies:
+        for declared in topology.resources:
+            if declared.address.kind == "stream" and getattr(declared.spec, "external", False):
+                said = declared.spec.model_dump(mode="json", include={"subjects", "retention"}, exclude_unset=True)
+                yield declared.address.stream, said
+
+
+def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
+    records = remembered.read(snapshot, REGISTRY).records
+    world = reconcile(head, snapshot, records, REGISTRY, ledger_known=True, today=today)
+    view = View(
+        target=snapshot.target, topology=head.name, snapshot=snapshot,
+        desired=world.desired, live=world.live, changes=world.changes,
+    )  # fmt: skip
+    view = replace(view, facts=dict.fromkeys(questions(world, view, REGISTRY), Unanswered(NOBODY_ASKED)))
+    watched = Watched(view)
+    found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
+    older = able_to_stand(head, snapshot.target.version, REGISTRY)
+    for address, verdicts in found.items():
+        if world.changes[address].action is Action.CREATE:
+            found[address] = [unless_live(verdict, older) for verdict in verdicts]
+    plan = decide(world, view, REGISTRY, Options(today=today, unjudged=watched.left), found)
+    changes = tuple(_as_far_as_known(change, watched) for change in plan.changes if change.reason != RENEWED)
+    return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}
+
+
+def _as_far_as_known(change: PlannedChange, watched: Watched) -> PlannedChange:
+    """Where a replacement would go on, and what would come again, nobody has seen."""
+    known = () if change.action is Action.REPLACE else change.consequences
+    address = Address.parse(change.address)
+    left = (code for code, addresses in sorted(watched.left.items()) if address in addresses)
+    silent = [f"{code} {RULES[code].name}" for code in left if RULES[code].needs & ABOUT_IT]
+    more = [Consequence(message=f"Not judged offline: {', '.join(silent)}.")] if silent else []
+    verdicts = tuple(watched.told(verdict, RULES[verdict.code].doc) for verdict in change.verdicts)
+    return replace(change, consequences=(*known, *more), verdicts=verdicts)
+
+
+def _with_objections(plan: Plan, older: Plan) -> Plan:
+    """The newest version's plan, and what the older one would say beside it."""
+    before = {change.address: change for change in older.changes}
+    changes = [_joined(change, before.pop(change.address, None)) for change in plan.changes]
+    return replace(plan, changes=tuple(sorted((*changes, *before.values()), key=lambda one: one.address)))
+
+
+def _joined(change: PlannedChange, older: PlannedChange | None) -> PlannedChange:
+    said = {(one.code, one.path, str(one.to)) for one in change.verdicts}
+    more = [one for one in (older.verdicts if older else ()) if (one.code, one.path, str(one.to)) not in said]
+    return replace(change, verdicts=(*change.verdicts, *more)) if more else change
+
+
+def _beside(pair: Pair) -> Iterator[Diagnostic]:
+    """What no plan shows, since nothing live would change."""
+    if pair.base and pair.head:
+        before = {one.address: one for one in pair.base.resources}
+        after = {one.address: one for one in pair.head.resources}
+        yield from _unprotected(before, after)
+        yield from _renamed(before, after)
+
+
+def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
+    for address, now in after.items():
+        if address in before and before[address].spec.protect and not now.spec.protect:
+            yield Diagnostic(
+                severity=Severity.WARNING, code="RV101", name="protection-dropped", address=str(address),
+                message="is no longer protected: consent can delete or replace it from now on",
+                span=now.where(""), fix="keep `protect: true` unless that is meant",
+            )  # fmt: skip
+
+
+def _renamed(before: Resources, after: Resources) -> Iterator[Diagnostic]:
+    """A name that went and one that came with the very same settings."""
+    gone = [one for address, one in before.items() if address not in after]
+    for address, now in after.items():
+        same = [one for one in gone if one.address.kind == address.kind and one.spec == now.spec]
+        if address not in before and len(same) == 1:
+            entry = f"moved: [{{from: {same[0].address}, to: {address}, reason: …}}]"
+            yield Diagnostic(
+                severity=Severity.WARNING, code="RV102", name="renamed", address=str(address),
+                message=f"has the settings of {same[0].address}, which is gone: this makes a new one beside it, and the old one stays",
+                span=now.where(""), fix=f"if it is meant to be the same one: {entry}; a plan then says how to copy what no server renames",
+            )  # fmt: skip

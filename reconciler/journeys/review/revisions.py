@@ -1,0 +1,194 @@
+"""Topologies of two revisions, each beside what it was: at home, moved, renamed, new or gone; then reviewed one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from operator import attrgetter
+from pathlib import Path
+from types import MappingProxyType
+
+from reconciler.documents.find.discover import Discovered, Home, discover
+from reconciler.documents.find.git_tree import GitTree
+from reconciler.documents.read.complain import complain
+from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.read.values import Filled, OrItsName
+from reconciler.journeys.plan.files import load, topology_of
+from reconciler.journeys.plan.validate import versions
+from reconciler.journeys.review.review import Pair, Review, as_applied, review
+from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
+from reconciler.model.resource import Address, Declared
+from reconciler.model.topology import Topology
+from reconciler.model.wire import Snapshot, Version
+
+NO_FILES, NO_VALUE = "XX520", "XX515"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """Everything that changed below some paths."""
+
+    reviews: tuple[Review, ...]
+    unchanged: int
+    base: str
+    """The commit compared with."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What the newer files' own warnings say."""
+
+
+def review_files(
+    paths: Sequence[Path], base: str, head: str | None, *,
+    today: date, server: Version | None = None, values: Mapping[str, str] = MappingProxyType({}),
+) -> Reviewed:  # fmt: skip
+    """Topologies of the working tree, or of revision `head`, beside those of the commit both grew from."""
+    newer: Tree = GitTree.at(head, paths[0]) if head else DISK
+    older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
+    mentioned: set[str] = set()
+    whole = [Filled(tree, OrItsName(values), values, mentioned) for tree in (older, newer)]
+    then, now = (discover(paths, tree, REGISTRY) for tree in whole)
+    elsewhere = list(_of_submodules(now, older))
+    same = _untouched(then, older, now, newer)
+    before, after = _read(then, Filled(older, values), same), _read(now, Filled(newer, values), same)
+    wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
+    if then.files or now.files:
+        wrong = wrong or whole[-1].unused()
+    if wrong or not (then.files or now.files):
+        raise CannotContinue(*(wrong or [_nothing(paths)]))
+    found = [review(pair, today, server) for pair in pairs(before.files, after.files)]
+    changed = [one for one in found if one.plan.changes or one.plan.diagnostics]
+    return Reviewed(
+        reviews=tuple(changed),
+        unchanged=len(same) + len(found) - len(changed),
+        base=older.commit,
+        diagnostics=(*elsewhere, *after.problems),
+    )
+
+
+def _of_submodules(now: Discovered, older: GitTree) -> Iterator[Diagnostic]:
+    """Takes them out: what they were before stands in another repository, and they would all pass for new."""
+    for home, files in list(now.files.items()):
+        if module := older.module_of(files[0]):
+            del now.files[home]
+            message = (
+                f"topology {home.name} lies in the submodule {module}, whose revisions are its own: it is not compared"
+            )
+            yield Diagnostic(
+                severity=Severity.WARNING, code="XX540", name="git", message=message,
+                span=SourceSpan(str(files[0]), 1, 1, 1, 1), fix=f"run this inside {module} too",
+            )  # fmt: skip
+
+
+def _untouched(then: Discovered, older: Tree, now: Discovered, newer: Tree) -> set[Home]:
+    """Topologies whose files say the same to the letter: most of a big repository, and nobody's question."""
+    return {
+        home
+        for home in then.files.keys() & now.files.keys()
+        if _texts(then.files[home], older) == _texts(now.files[home], newer)
+    }
+
+
+def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:
+    return sorted((path, tree.read(path)[0]) for path in files)
+
+
+def _wrong(before: _Read, after: _Read) -> list[Diagnostic]:
+    """A value that only the older files want is wanted too: without it, what they declared would pass for gone."""
+    errors = [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
+    said = {one.message for one in errors}
+    return [*errors, *(one for one in before.problems if one.code == NO_VALUE and one.message not in said)]
+
+
+def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Diagnostic]:
+    """Files that nobody can read and that were ours before, or were asked for by name."""
+    ours = {*paths, *(path for files in then.files.values() for path in files)}
+    return [problem for path, problems in now.strange.items() if path in ours for problem in problems]
+
+
+def _nothing(paths: Sequence[Path]) -> Diagnostic:
+    where = ", ".join(f"`{path}`" for path in paths)
+    message = f"no file below {where} names a topology, neither now nor before"
+    return complain(
+        NO_FILES, "no-files", message, None, fix="check the path; a topology has a file that says `topology: NAME`"
+    )
+
+
+def before(topology: Topology, paths: Sequence[Path], tree: Tree, server: Version | None) -> Snapshot:
+    """The account as these files left it when they stood in this tree; on the newest server they may meet, if on no other.
+    Whether it lives in a cluster, they may not say."""
+    account = as_applied([topology_of(load(paths, tree))], topology, versions(topology, server)[-1])
+    return replace(account, target=replace(account.target, cluster=topology.expect.cluster))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    files: Mapping[Home, Topology]
+    problems: list[Diagnostic]
+
+
+def _read(discovered: Discovered, tree: Tree, same: Collection[Home]) -> _Read:
+    """What cannot be read of the older state counts as not there: it is being mended now."""
+    problems, files = [*discovered.problems], {}
+    for home, inside in discovered.files.items():
+        if home not in same:
+            loaded = load(inside, tree)
+            problems += loaded.diagnostics
+            if loaded.topology:
+                files[home] = loaded.topology
+    return _Read(files, problems)
+
+
+def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[Pair]:
+    """Each topology beside what it was: at home where it was, or moved, or renamed. A resource that went over to another
+    one is known to it."""
+    was = _matched(base, head)
+    found = [
+        Pair(base=base.get(was[home]) if home in was else None, head=topology,
+             others=tuple(_givers(was.get(home), topology, base, head, was)))
+        for home, topology in head.items()
+    ]  # fmt: skip
+    gone = [Pair(base=topology, head=None) for home, topology in base.items() if home not in was.values()]
+    return sorted((*found, *gone), key=lambda one: one.name)
+
+
+def _matched(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Home]:
+    """Home now → home then."""
+    now, then = set(head), set(base)
+    matched = {home: home for home in now & then}
+    for same in (attrgetter("name"), attrgetter("folder")):
+        left, right = now - matched.keys(), then - set(matched.values())
+        for home in sorted(left):
+            others = [one for one in right if same(one) == same(home)]
+            rivals = [one for one in left if same(one) == same(home)]
+            if len(others) == len(rivals) == 1:
+                matched[home] = others[0]
+    return matched
+
+
+def _givers(
+    was: Home | None, topology: Topology, base: Mapping[Home, Topology], head: Mapping[Home, Topology],
+    matched: Mapping[Home, Home],
+) -> Iterator[Topology]:  # fmt: skip
+    """What others no longer declare and this one does now, in the same place."""
+    became = {then: now for now, then in matched.items()}
+    new = _addresses(topology) - _addresses(base.get(was) if was else None)
+    for home, other in base.items():
+        if home == was or other.expect != topology.expect:
+            continue
+        gone = (_addresses(other) - _addresses(head.get(became[home]) if home in became else None)) & new
+        if gone:
+            yield replace(other, resources=_with_parents(other.resources, gone), removed=(), forget=())
+
+
+def _addresses(topology: Topology | None) -> set[Address]:
+    return {one.address for one in topology.resources} if topology else set()
+
+
+def _with_parents(resources: Sequence[Declared], wanted: set[Address]) -> tuple[Declared, ...]:
+    streams = {address.stream for address in wanted}
+    return tuple(
+        one
+        for one in resources
+        if one.address in wanted or (one.address.kind == "stream" and one.address.name in streams)
+    )

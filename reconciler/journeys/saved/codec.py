@@ -1,0 +1,97 @@
+"""A saved plan as JSON: the plan itself, what is needed to judge it again, and a fingerprint over both.
+
+No secret can be in it: connections, contexts and logins never come this far, and who was logged in is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import ValidationError
+
+from reconciler.changes.kind import Registry
+from reconciler.journeys.saved.declared import Data, declared_data, known, topology_of
+from reconciler.journeys.saved.saved import FINGERPRINT, Place, Saved, Terms, fingerprint
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.report.codec.json import json_text, plan_data
+from reconciler.report.codec.plan_reading import not_a_plan, parsed, plan_of
+
+
+def saved_json(saved: Saved) -> str:
+    """The text of a plan file."""
+    plan = plan_data(saved.plan)
+    target = {key: value for key, value in plan["target"].items() if key != "user"}
+    data = {**plan, "target": target, "saved": _judging(saved)}
+    whole = json.loads(json_text(data))  # what a reader will see is what counts
+    return json_text({**whole, FINGERPRINT: fingerprint(whole)})
+
+
+def _judging(saved: Saved) -> dict[str, Any]:
+    plan = saved.plan
+    return {
+        "made_by": saved.made_by,
+        "empty": plan.is_empty,
+        "blocked": len(plan.blocked),
+        "exit_code": plan.exit_code,
+        "place": known(asdict(saved.place)),
+        "seen": {name: dict(found) for name, found in saved.seen.items()},
+        "state": saved.state,
+        "terms": {**asdict(saved.terms), "allow": [list(pair) for pair in saved.terms.allow]},
+        **known({"source": saved.source, "git_revision": saved.git_revision}),
+        "declared": declared_data(saved.topology),
+    }
+
+
+def saved_from_json(text: str, registry: Registry) -> Saved:
+    """The very plan that was saved; what was altered since, or is none, is refused with the reason."""
+    data = parsed(text)
+    if "saved" not in data or FINGERPRINT not in data:
+        raise not_a_plan(
+            "this plan was printed for reading, and cannot be applied",
+            "save one to be applied with `reconciler plan --out plan.json`",
+        )
+    if data[FINGERPRINT] != fingerprint(data):
+        raise _altered()
+    try:
+        return _saved_of(data, registry)
+    except (KeyError, TypeError, ValueError, AttributeError, ValidationError) as error:
+        what = "what it declares" if isinstance(error, ValidationError) else str(error)
+        made_by = data["saved"].get("made_by") if isinstance(data["saved"], dict) else None
+        by = f" by reconciler {made_by}" if made_by else ""
+        raise not_a_plan(f"this plan was saved{by} in a form this version cannot read ({what})") from None
+
+
+def _altered() -> CannotContinue:
+    return CannotContinue(
+        Diagnostic(
+            severity=Severity.ERROR,
+            code="XX911",
+            name="plan-altered",
+            message="This plan is not as it was saved: its fingerprint does not fit its contents. Nothing was changed.",
+            fix="plan again and apply that; edit the topology, never a plan",
+        )
+    )
+
+
+def _saved_of(data: Data, registry: Registry) -> Saved:
+    saved, plan = data["saved"], plan_of(data)
+    terms = saved["terms"]
+    return Saved(
+        plan=plan,
+        place=Place(**saved["place"]),
+        topology=topology_of(plan.topology, saved["declared"], registry),
+        seen=saved["seen"],
+        state=saved["state"],
+        terms=Terms(
+            only=tuple(terms["only"]),
+            exclude=tuple(terms["exclude"]),
+            allow=tuple((code, pattern) for code, pattern in terms["allow"]),
+            paths=tuple(terms["paths"]),
+            take_over=tuple(terms.get("take_over", ())),
+        ),
+        source=saved.get("source"),
+        git_revision=saved.get("git_revision"),
+        made_by=saved["made_by"],
+    )

@@ -1,0 +1,163 @@
+"""Plans kept for later: saved with what judges them again, and applied only as far as what they were made from holds.
+
+The same declarations are planned once more where the plan is applied. Only the saved steps ever run; the new plan tells
+which of them still fit what is live, and measures anew what they would lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import reconciler
+from reconciler.changes.plan import Plan
+from reconciler.documents.find.revision import Origin
+from reconciler.documents.write.whole import write_whole
+from reconciler.engine.identity import seen
+from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
+from reconciler.journeys.saved.codec import saved_from_json, saved_json
+from reconciler.journeys.saved.saved import Place, Saved, Terms, elsewhere, state, went_back
+from reconciler.journeys.saved.standing import Outlook, outlook
+from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.model.intents import intents
+from reconciler.model.records import BUCKET
+from reconciler.model.wire import Snapshot
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """A plan that was kept for later beside what is live now."""
+
+    saved: Saved
+    outlook: Outlook
+    snapshot: Snapshot
+
+    @property
+    def without_steps(self) -> tuple[Diagnostic, ...]:
+        """Why a change that has no step, such as an adoption, is not made."""
+        acting = {step.address for step in self.outlook.plan.steps}
+        stopped = (one for one in self.outlook.stopped_changes if one.change.address not in acting)
+        return tuple(one.why for one in stopped if one.why)
+
+    @property
+    def planned(self) -> Planned:
+        """What is left of it, with the snapshot that its records are written from."""
+        came = Origin(repository=self.saved.source, revision=self.saved.git_revision)
+        saved, options = self.saved, _options(self.saved)
+        return Planned(
+            plan=self.outlook.plan, snapshot=self.snapshot, origin=came, topology=saved.topology, options=options
+        )
+
+
+def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
+    """The plan with what it takes to apply exactly this later. `paths`: how the files are named in a next command."""
+    if made.topology is None:
+        raise ValueError("this plan came from a file; copy that file")
+    options = made.options
+    return Saved(
+        plan=made.plan,
+        place=Place.of(made.snapshot),
+        topology=made.topology,
+        seen=seen(made.plan.steps, made.snapshot),
+        state=state(made.snapshot),
+        terms=Terms(
+            only=options.only,
+            exclude=options.exclude,
+            allow=options.allow,
+            paths=tuple(paths),
+            take_over=options.take_over,
+        ),
+        source=made.origin.repository,
+        git_revision=made.origin.revision,
+        made_by=reconciler.__version__,
+    )
+
+
+def save(saved: Saved, path: Path) -> None:
+    """Raises OSError where it cannot be written."""
+    write_whole({path: saved_json(saved).encode()})
+
+
+def read(path: Path) -> Saved:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not text"
+        fix = "name a file that `reconciler plan --out plan.json` has written"
+        raise CannotContinue.because("XX901", "not-a-plan", f"Cannot read {path}: {said}.", fix=fix) from None
+    return saved_from_json(text, REGISTRY)
+
+
+async def review(saved: Saved, js: JetStream) -> Reviewed:
+    """Plan the same declarations again, and see what still fits. Looking changes nothing."""
+    snapshot = await observe(js)
+    if why := elsewhere(saved.place, Place.of(snapshot)):
+        raise _another_target(why)
+    if why := went_back(saved.place, Place.of(snapshot)):
+        raise _went_back(why)
+    return _reviewed(saved, await _again(saved, snapshot, js, _options(saved)), snapshot)
+
+
+async def check_same_place(made: Planned, js: JetStream) -> None:
+    """The same account, for whoever plans over one connection and applies over another one."""
+    then, here = Place.of(made.snapshot), Place.of(await observe(js, buckets=[BUCKET], consumers_of=()))
+    if then.account is here.account is None:  # who may not ask goes by what was there; a file would tell less
+        then, here = replace(then, account=""), replace(here, account="")
+    if why := elsewhere(then, here):
+        raise _another_target(why)
+
+
+async def looked_again(what: Planned | Reviewed, js: JetStream) -> Reviewed:
+    """The same under the lease, when others may have been at work since: of a plan made by this very command, too."""
+    if isinstance(what, Reviewed):
+        return await review(what.saved, js)
+    saved, snapshot = keep(what), await observe(js)
+    if why := went_back(saved.place, Place.of(snapshot)):
+        raise _went_back(why)
+    if what.again:
+        return _reviewed(saved, (await what.again(snapshot, js)).plan, snapshot)
+    return _reviewed(saved, await _again(saved, snapshot, js, replace(what.options, came_from=what.origin)), snapshot)
+
+
+def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> Reviewed:
+    steps = (*saved.plan.steps, *now.steps)
+    return Reviewed(
+        saved=saved, outlook=outlook(saved, now, seen(steps, snapshot), intents(snapshot)), snapshot=snapshot
+    )
+
+
+async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, options: PlanOptions) -> Plan:
+    if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
+        return saved.plan
+    return (await planned(saved.topology, snapshot, js, options)).plan
+
+
+def _options(saved: Saved) -> PlanOptions:
+    return PlanOptions(
+        only=saved.terms.only,
+        exclude=saved.terms.exclude,
+        allow=saved.terms.allow,
+        take_over=saved.terms.take_over,
+        came_from=_origin(saved),
+    )
+
+
+def _origin(saved: Saved) -> Origin:
+    return Origin(repository=saved.source, revision=saved.git_revision)
+
+
+def _went_back(why: str) -> CannotContinue:
+    message = f"This plan was made from more than is remembered now: {why}. Nothing was changed."
+    fix = "plan again: what was applied since may show as adoptions, or as to be done once more; look at it before you apply"
+    return CannotContinue.because("LE108", "bucket-went-back", message, fix=fix)
+
+
+def _another_target(why: str) -> CannotContinue:
+    message = f"This plan is not for this place: {why}. Nothing was changed."
+    return CannotContinue.because(
+        "XX912", "another-target", message, fix="connect to where it was made for, or plan again here"
+    )

@@ -1,0 +1,329 @@
+"""Does what a saved plan was made from still hold? Each change of it beside the same change as it would be planned now.
+
+A change is as wanted already, still to be done, or stopped: then with what it was planned from, what is live now, and
+what is wanted. Stopping one stops what depends on it and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from reconciler.changes.at_stake import removes
+from reconciler.changes.consent import reaching
+from reconciler.changes.diff import Action, FieldChange
+from reconciler.changes.events import Failed, Settled, Skipped, Strayed
+from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.recount import beyond
+from reconciler.changes.rule import Verdict
+from reconciler.engine.identity import Seen, recreated
+from reconciler.journeys.saved.half_done import (
+    Begun,
+    is_continued,
+    is_other,
+    is_rest,
+    is_resumed,
+    kept_start,
+    left_over,
+    own,
+)
+from reconciler.journeys.saved.saved import Saved
+from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
+from reconciler.model.wire import Call, Step
+
+PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
+SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
+
+
+class Standing(StrEnum):
+    AS_WANTED = "as wanted"
+    TO_DO = "to do"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What became of one change of a saved plan until now."""
+
+    change: PlannedChange
+    standing: Standing
+    why: Diagnostic | None = None
+    strayed: tuple[Strayed, ...] = ()
+    rest: tuple[Step, ...] | None = None
+    """What is left where an earlier apply of this plan was cut off; None: all of its steps."""
+
+
+REFUSALS = frozenset({"AP202", "AP203"})
+"""Why a change is stopped because nobody consented to what it has become; not because somebody was in the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What is left to be done of a saved plan."""
+
+    plan: Plan
+    """With the steps still to be done, and those that are stopped."""
+    stopped: tuple[Settled, ...] = ()
+    """Outcomes of steps that are known before anything runs."""
+    stopped_changes: tuple[Judged, ...] = ()
+    as_wanted: tuple[str, ...] = ()
+    """Addresses with nothing left to do."""
+
+    @property
+    def is_done(self) -> bool:
+        """Everything is already as the plan wants it."""
+        return all(change.is_blocked for change in self.plan.changes) and not self.stopped_changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """The saved plan and the one of now, ready to be looked things up in."""
+
+    saved: Saved
+    now: Plan
+    seen: Seen
+    found: Mapping[str, PlannedChange]
+    planned_steps: Mapping[str, list[Step]]
+    """By address."""
+    steps: Mapping[str, Step]
+    """Of now, by id."""
+    needed: Mapping[str, list[Step]]
+    """Of now, by address."""
+    begun: Begun
+    declared: Mapping[str, Terms]
+    """By address."""
+
+    @classmethod
+    def of(cls, saved: Saved, now: Plan, seen: Seen, begun: Begun) -> _Beside:
+        found = {change.address: change for change in now.changes}
+        steps = {step.id: step for step in now.steps}
+        declared = {str(one.address): one.spec for one in saved.topology.resources}
+        return cls(
+            saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps), begun, declared
+        )
+
+    def consents(self, change: PlannedChange) -> tuple[Consent, ...]:
+        """Those that the saved declarations give to this resource."""
+        terms = self.declared.get(change.address, no_terms())
+        at_once = reaching(Address.parse(change.address), terms.labels, self.saved.topology.allow)
+        return (*terms.allow, *at_once)
+
+
+def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
+    groups: dict[str, list[Step]] = {}
+    for step in steps:
+        groups.setdefault(step.address, []).append(step)
+    return groups
+
+
+def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> Outlook:
+    """`now`: what the same declarations would plan at this moment; `seen`: what its objects look like; `begun`:
+    replacements that are under way."""
+    beside = _Beside.of(saved, now, seen, begun or {})
+    judged = [_judged(change, beside) for change in saved.plan.changes if not _is_left_out(change)]
+    left = {one.change.address: one for one in judged if one.standing is not Standing.AS_WANTED}
+    renewed = {address for address, one in left.items() if one.change.action is Action.ADOPT and not one.change.adopts}
+    done = tuple(
+        one.change.address for one in judged if one.standing is Standing.AS_WANTED or one.change.address in renewed
+    )
+    acting = {
+        address for address, one in left.items() if one.change.action.writes
+    }  # what is only remembered has no step
+    rests = {address: one.rest for address, one in left.items() if one.rest is not None and address in acting}
+    steps = left_over([step for step in saved.plan.steps if step.address in acting], rests)
+    blocked = tuple(change for change in saved.plan.changes if change.is_blocked)
+    going = tuple(one.change for one in left.values() if one.standing is Standing.TO_DO)
+    stopped = tuple(one for one in left.values() if one.standing is Standing.STOPPED)
+    return Outlook(
+        plan=replace(saved.plan, steps=steps, changes=(*going, *blocked), ledger_known=now.ledger_known),
+        stopped=tuple(_outcomes(steps, {one.change.address: one for one in stopped})),
+        stopped_changes=stopped,
+        as_wanted=done,
+    )
+
+
+def _outcomes(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[Settled]:
+    """The first step of a stopped change failed before it began; its others are not tried."""
+    begun: set[str] = set()
+    for step in steps:
+        if (one := stopped.get(step.address)) is None or one.why is None:
+            continue
+        if step.address in begun:
+            yield Skipped(step=step, because=f"{step.address} is not as it was planned from")
+        else:
+            yield Failed(step=step, reason=one.why, nothing_done=True, strayed=one.strayed)
+        begun.add(step.address)
+
+
+def _is_left_out(change: PlannedChange) -> bool:
+    return change.is_blocked or _is_settled(change)
+
+
+def _is_settled(change: PlannedChange) -> bool:
+    """Nothing is to be done or remembered. What changes hands is remembered, also where it is declared no more."""
+    return change.action in SETTLED and not (change.action is Action.ORPHAN and change.record)
+
+
+def _judged(change: PlannedChange, beside: _Beside) -> Judged:
+    found = beside.found.get(change.address)
+    if kept := _is_kept(change, found, beside.now):
+        return _stopped(change, "AP203", "no-longer-allowed", kept)
+    if found is None or (_is_settled(found) and not found.is_blocked):
+        return Judged(change=change, standing=Standing.AS_WANTED)
+    if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):
+        return _blocked(change, blocking, beside)
+    if hindered := _hindered(found):
+        return _stopped(change, "AP204", "no-longer-possible", hindered)
+    if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
+        return Judged(change=found, standing=Standing.TO_DO)  # made, or gone, and not yet remembered so
+    return (_resumed if _is_under_way(change, beside) else _compared)(change, found, beside)
+
+
+def _is_kept(change: PlannedChange, found: PlannedChange | None, now: Plan) -> str | None:
+    """Why what was to be deleted is there, and nobody would delete it any more."""
+    if change.action is not Action.DELETE:
+        return None
+    if found is not None and found.action is Action.ORPHAN:
+        return f"it was not deleted and is no longer to be: {found.reason or 'it is merely not declared'}"
+    if found is None and change.address in now.unmanaged:
+        return "it was not deleted and is no longer to be: its removal has ended, and it is not ours any more"
+    return None
+
+
+def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
+    mine = beside.planned_steps.get(change.address, [])
+    needed = beside.needed.get(change.address, [])
+    is_being_replaced = Address.parse(change.address) in beside.begun  # and not by this plan
+    if is_rest(mine, needed) and not is_being_replaced:
+        return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed))
+    if what := _recreated(change, beside):
+        return _made_anew(change, what)
+    strayed = tuple(_strayed(change, found, mine, beside.steps))
+    if strayed or found.action is not change.action:
+        return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
+    if more := next(beyond(change, found, beside.consents(change)), None):
+        return _stopped(change, "AP202", "more-than-consented", more)
+    if _is_otherwise(_acting(mine), _acting(needed), beside.steps):
+        why = "what it takes to make this change is no longer what was planned; nothing was done to it"
+        return _stopped(change, "AP103", "changed-since-plan", why)
+    waits_otherwise = _gates(mine) != _gates(needed)
+    return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed) if waits_otherwise else None)
+
+
+def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:
+    if change.action is Action.DELETE and (what := _recreated(change, beside)):
+        return _made_anew(change, what)
+    why = f"since the plan was made this became {blocking.outcome.value.replace('_', ' ')}: {_said(blocking)}"
+    return _stopped(change, "AP203", "no-longer-allowed", why)
+
+
+def _recreated(change: PlannedChange, beside: _Beside) -> str | None:
+    """What of its steps is another object than the plan saw."""
+    mine, version = beside.planned_steps.get(change.address, []), beside.now.target.version
+    return next((what for step in mine if (what := recreated(step, beside.saved.seen, beside.seen, version))), None)
+
+
+def _is_under_way(change: PlannedChange, beside: _Beside) -> bool:
+    mine, needed = beside.planned_steps.get(change.address, []), beside.needed.get(change.address, [])
+    return is_resumed(change, mine, beside.begun) or is_continued(change, mine, needed, beside.begun)
+
+
+def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
+    """A replacement goes on where it was cut off: what it has yet to remove must still be what the plan was made from, or
+    what it made again itself where the position was kept."""
+    mine = [step for step in beside.planned_steps[change.address] if removes(step)]
+    left = [step for step in mine if step.id in beside.steps]
+    start = kept_start(change, beside.begun)
+    anew = (recreated(step, beside.saved.seen, beside.seen, beside.now.target.version) for step in left)
+    if start is None and (what := next(filter(None, anew), None)):
+        return _made_anew(change, what)
+    raw = [one for step in left for one in _raw(step, beside.steps[step.id])]
+    if strayed := tuple(one for one in raw if not (start and one.now == start.get(one.path, one))):
+        return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, change)), strayed=strayed)
+    if left == mine and (more := next(beyond(change, found, beside.consents(change)), None)):
+        return _stopped(change, "AP202", "more-than-consented", more)
+    return Judged(change=change, standing=Standing.TO_DO, rest=tuple(beside.needed.get(change.address, [])))
+
+
+def _made_anew(change: PlannedChange, what: str) -> Judged:
+    why = f"{what} was deleted and created again after the plan was made; it was left alone"
+    return _stopped(change, "AP201", "recreated", why)
+
+
+def _gates(steps: Iterable[Step]) -> set[str]:
+    return {step.id for step in steps if step.call.waits}
+
+
+def _acting(steps: Iterable[Step]) -> list[Step]:
+    """What is waited for in between depends on the moment, such as whether a mirror lags just now."""
+    return [step for step in steps if not step.call.waits]
+
+
+def _stopped(change: PlannedChange, code: str, name: str, message: str) -> Judged:
+    why = Diagnostic(
+        severity=Severity.ERROR, code=code, name=name, message=f"{message[0].upper()}{message[1:]}.",
+        address=change.address, span=change.span, fix=PLAN_AGAIN,
+    )  # fmt: skip
+    return Judged(change=change, standing=Standing.STOPPED, why=why)
+
+
+def _changed(change: PlannedChange, found: PlannedChange) -> str:
+    if found.action is change.action:
+        return "somebody else changed it after the plan was made; it was left alone"
+    planned, now = f"{change.action.value} it", f"{found.action.value} it"
+    return f"somebody else changed it after the plan was made: that was to {planned}, and now one would {now}"
+
+
+def _hindered(found: PlannedChange) -> str | None:
+    """What stands in the way by now, and is no rule: something unknown, or what it depends on."""
+    if found.action is Action.UNKNOWN:
+        return f"nobody can say any more what is live: {found.reason}"
+    return f"{found.blocked_by}, which it depends on, cannot be done any more" if found.blocked_by else None
+
+
+def _said(verdict: Verdict) -> str:
+    return f"{verdict.code} {verdict.message.rstrip('.')}"
+
+
+def _strayed(
+    change: PlannedChange, found: PlannedChange, mine: Iterable[Step], now: Mapping[str, Step]
+) -> Iterator[Strayed]:
+    """Values that are not what the plan was made from, by field; what no field shows, by the raw values of its steps."""
+    then, there = ({one.path: one for one in each.fields} for each in (change, found))
+    named = set()
+    for path in sorted(then.keys() | there.keys()):
+        was, is_ = _sides(then.get(path), there.get(path))
+        if was != is_:
+            field_ = then.get(path) or there[path]
+            named.add(field_.top)
+            yield Strayed(path=path, planned=was, now=is_, wanted=field_.desired, info=field_.info)
+    for step in mine:
+        yield from (one for one in _raw(step, now.get(step.id)) if one.path not in named)
+
+
+def _sides(then: FieldChange | None, now: FieldChange | None) -> tuple[Json, Json]:
+    """(planned from, now live); a path only one of them names is as wanted for the other."""
+    wanted = (then or now).desired  # type: ignore[union-attr]
+    return (then.live if then else wanted, now.live if now else wanted)
+
+
+def _raw(step: Step, now: Step | None) -> Iterator[Strayed]:
+    if now is None:
+        return
+    then, there = step.before or {}, now.before or {}
+    for name in sorted(then.keys() | there.keys()):
+        was, is_ = own(name, then.get(name)), own(name, there.get(name))
+        if was != is_:
+            yield Strayed(path=name, planned=was, now=is_, wanted=step.set.get(name))
+    if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE) and step.revision != now.revision:
+        yield Strayed(path="revision", planned=step.revision, now=now.revision)
+
+
+def _is_otherwise(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str, Step]) -> bool:
+    """Are other steps needed now? A create that somebody made superfluous does no harm: the server knows it has it."""
+    planned = {step.id: step for step in mine}
+    new = any(step.id not in planned for step in needed)
+    lost = any(id_ not in now and not step.call.value.endswith(".create") for id_, step in planned.items())
+    return new or lost or any(is_other(step, now[id_]) for id_, step in planned.items() if id_ in now)

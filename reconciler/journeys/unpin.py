@@ -1,0 +1,77 @@
+"""Ends the pin of a consumer's client, so that another one that pulls is served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.documents.read.complain import did_you_mean
+from reconciler.model.diagnostic import CannotContinue
+from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, JetStream, Refusal
+
+PINNED = "pinned_client"
+LOOK = "Look at it with `nats consumer info`."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpinned:
+    """Whose pin was ended."""
+
+    consumer: str
+    groups: tuple[str, ...]
+    """Its priority groups: servers keep one pin for all of them, and report it with the first."""
+    client: str | None
+    """None: nobody was pinned, and nothing was asked of the server."""
+
+
+async def unpin(js: JetStream, wanted: str) -> Unpinned:
+    """`wanted`: STREAM/CONSUMER. Raises where there is nothing that could be pinned."""
+    stream, _, consumer = wanted.partition("/")
+    info = await _info(js, stream, consumer)
+    groups, client = _groups(wanted, info.get("config") or {}), _pinned(info)
+    if client:
+        said = await js.write(f"CONSUMER.UNPIN.{stream}.{consumer}", {"group": groups[0]})
+        if not isinstance(said, Mapping):
+            raise _cannot(f"{wanted}: client {client} was not unpinned: {said}.", LOOK)
+    return Unpinned(consumer=wanted, groups=groups, client=client)
+
+
+async def _info(js: JetStream, stream: str, consumer: str) -> Mapping[str, Any]:
+    said = await js.read(f"CONSUMER.INFO.{stream}.{consumer}")
+    if isinstance(said, Mapping):
+        return said
+    if isinstance(said, Refusal) and said.err_code == NO_STREAM:
+        names = await _names(js, "STREAM.NAMES", "streams")
+        raise _cannot(f"There is no stream {stream}{_meant(stream, names)}", "Name one that is there.")
+    if isinstance(said, Refusal) and said.err_code == NO_CONSUMER:
+        names = await _names(js, f"CONSUMER.NAMES.{stream}", "consumers")
+        message = f"Stream {stream} has no consumer {consumer}{_meant(consumer, names)}"
+        raise _cannot(message, "Name one that is there.")
+    raise _cannot(f"{stream}/{consumer} could not be looked at: {said}.", "Try again, or as a user who may read it.")
+
+
+def _meant(word: str, choices: Sequence[str]) -> str:
+    return did_you_mean(word, choices) or "."
+
+
+async def _names(js: JetStream, endpoint: str, key: str) -> list[str]:
+    """Those of the first page, to guess what was meant; none where nobody says."""
+    said = await js.read(endpoint)
+    return list(said.get(key) or ()) if isinstance(said, Mapping) else []
+
+
+def _groups(wanted: str, config: Mapping[str, Any]) -> tuple[str, ...]:
+    policy = config.get("priority_policy") or "none"
+    if policy != PINNED:
+        raise _cannot(f"{wanted} pins nobody: its priority_policy is {policy}.", f"Only {PINNED} pins a client.")
+    return tuple(config["priority_groups"])
+
+
+def _pinned(info: Mapping[str, Any]) -> str | None:
+    clients = (one.get("pinned_client_id") for one in info.get("priority_groups") or ())
+    return next(filter(None, clients), None)
+
+
+def _cannot(message: str, fix: str) -> CannotContinue:
+    return CannotContinue.because("GR196", "not-unpinned", message, fix=fix)

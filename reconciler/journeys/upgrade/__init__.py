@@ -1,0 +1,1 @@
+"""What another server version would make of an account, or of files."""

@@ -1,0 +1,184 @@
+"""What another nats-server version would make of an account, or of files: lost, out of reach, refused, rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reconciler.changes.kind import Raw, Registry
+from reconciler.changes.rule import Outcome, View
+from reconciler.documents.read.files import DISK, Tree
+from reconciler.engine.judging import judged_all
+from reconciler.engine.reconcile import recognised, reconcile
+from reconciler.journeys.plan.files import load, topology_of
+from reconciler.journeys.plan.validate import OFFLINE, nowhere
+from reconciler.journeys.upgrade.fates import Fate, Finding, finding, marked, verdicts, worst_first
+from reconciler.kinds import REGISTRY
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.effects import doomed
+from reconciler.kinds.fields.words import in_words
+from reconciler.kinds.stream_config import stream_config, upgrades
+from reconciler.kinds.stream_config.upgrades import OF_ROOM
+from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.resource import Address, Json, Resource
+from reconciler.model.topology import Topology
+from reconciler.model.wire import SUPPORTED, Snapshot, Version
+from reconciler.server.read.observe import observe
+from reconciler.server.wire.api import JetStream
+
+TOO_YOUNG = "401"
+"""Last digits of the rules about fields and values a version does not know."""
+INFOS = {"stream": stream_config.FIELD_INFOS, "consumer": consumer_config.FIELD_INFOS}
+GONE = (Fate.LOST, Fate.OFFLINE)
+CANON = {"stream": stream_config.canonical, "consumer": consumer_config.canonical}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What was found, worst first, and what was looked at."""
+
+    before: Version
+    after: Version
+    findings: tuple[Finding, ...]
+    news: tuple[str, ...] = ()
+    """What applications will notice, whatever is in the account."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Scope → why it could not be judged."""
+    read: Mapping[str, int] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+async def check_account(js: JetStream, after: Version) -> Checked:
+    """Everything live, managed or not."""
+    return checked(await observe(js), after)
+
+
+def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -> Checked:
+    before, live = snapshot.target.version, _live(snapshot, after)
+    there = verdicts(live, _view(snapshot, after), registry, OF_ROOM)
+    here = list(verdicts(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
+    lost = [*_known(marked(there, here)), *_offline(live, after)]
+    gone = {one.address for one in lost if one.fate in GONE}
+    rewritten = [one for one in _rewritten(snapshot, after) if one.address not in gone]
+    found = [*(_with_quantities(one, live) for one in lost), *_capped(snapshot, after), *rewritten]
+    named = _names(snapshot, registry)
+    return Checked(
+        before=before,
+        after=after,
+        findings=tuple(worst_first(replace(one, address=named.get(one.address, one.address)) for one in found)),
+        news=(*upgrades.news(before, after), *upgrades.in_memory(snapshot), *_in_clusters(snapshot, lost)),
+        unknown=snapshot.unknown,
+        read={"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values()))},
+    )
+
+
+def _view(snapshot: Snapshot, version: Version) -> View:
+    target = replace(snapshot.target, version=version)
+    return View(target=target, snapshot=replace(snapshot, target=target))
+
+
+def _raw(snapshot: Snapshot) -> Iterator[tuple[Address, Mapping[str, Json]]]:
+    """Every stream, also those behind buckets and groups, and every durable consumer, also those of groups."""
+    for name, info in snapshot.streams.items():
+        yield Address.of("stream", name), info
+    for stream, consumers in snapshot.consumers.items():
+        for name, info in consumers.items():
+            if info["config"].get("durable_name"):
+                yield Address("consumer", (stream, name)), info
+
+
+def _live(snapshot: Snapshot, version: Version) -> dict[Address, Resource]:
+    """As this version has them once it has started."""
+    return {address: _resource(address, info, version) for address, info in _raw(snapshot)}
+
+
+def _resource(address: Address, info: Mapping[str, Json], version: Version) -> Resource:
+    raw = info["config"]
+    config = {**raw, **{one.path: one.after for one in upgrades.rewrites(address.kind, raw, version)}}
+    return Resource(address=address, config=CANON[address.kind](config), state={**info, "config": config})
+
+
+def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
+    """`stream/KV_CONFIG` is `kv_bucket/CONFIG` to people."""
+    return {
+        str(Address.of("stream", raw.on[0])): str(address)
+        for address in recognised(snapshot, registry)
+        if (raw := registry.of(address).primary(address)) == Raw("stream", raw.on)
+    }
+
+
+def _in_clusters(snapshot: Snapshot, lost: Iterable[Finding]) -> Iterator[str]:
+    if snapshot.target.is_clustered and any(one.address.startswith("consumer/") for one in lost):
+        yield (
+            "Consumers of replicated streams may be listed again after such a start, since the cluster remembers them "
+            "beside its stores; do not rely on it."
+        )
+
+
+def _with_quantities(one: Finding, live: Mapping[Address, Resource]) -> Finding:
+    """What is at stake, and a way out that is still open: some fields no update takes back."""
+    kind, *names = one.address.split("/")
+    info = live[Address(kind, tuple(names))].state
+    held = info.get("state", {}) if kind == "stream" else {"pending": info.get("num_pending", 0)}
+    quantities = {name: held[name] for name in ("messages", "bytes", "consumer_count", "pending") if held.get(name)}
+    fix = doomed.COPY if one.fate is Fate.LOST and one.path in doomed.FOR_LIFE else one.fix
+    return replace(one, quantities=quantities, fix=fix)
+
+
+def _known(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Without streams whose fields that version does not know: it does not judge them at all."""
+    return (one for one in findings if not (one.code.endswith(TOO_YOUNG) and one.address.startswith("stream/")))
+
+
+def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[Finding]:
+    for address, resource in live.items():
+        if address.kind == "stream" and (young := stream_config.unknown_fields(resource.config, after)):
+            message = f"{' and '.join(young)} {'is' if len(young) == 1 else 'are'} unknown to it, so it does not open this stream"
+            yield Finding(
+                fate=Fate.OFFLINE, address=str(address), path=young[0], message=message,
+                fix="go back only to a version that knows it; the messages are there again after the next upgrade",
+            )  # fmt: skip
+
+
+def _rewritten(snapshot: Snapshot, after: Version) -> Iterator[Finding]:
+    for address, info in _raw(snapshot):
+        for path, old, new in upgrades.rewrites(address.kind, info["config"], after):
+            unit = INFOS[address.kind][path].unit
+            words = f"{path} {in_words(old, unit)} {'goes' if new is None else f'becomes {in_words(new, unit)}'}"
+            yield Finding(fate=Fate.REWRITTEN, address=str(address), path=path, message=words)
+
+
+def _capped(snapshot: Snapshot, after: Version) -> Iterator[Finding]:
+    target = replace(snapshot.target, version=after)
+    for name, info in snapshot.streams.items():
+        number = info["state"].get("consumer_count", len(snapshot.consumers.get(name, {})))
+        if why := upgrades.capped(info["config"], number, target):
+            fix = f"write max_consumers: {2 * number} before anything must be added"
+            yield Finding(fate=Fate.CAPPED, address=f"stream/{name}", path="max_consumers", message=why, fix=fix)
+
+
+def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Checked:
+    """What such a server would refuse of the files, judged as if everything were made there anew."""
+    loaded = load(paths, tree)
+    topology = topology_of(loaded)
+    oldest = topology.expect.min_server
+    before = Version.parse(oldest) if oldest else SUPPORTED[-1]
+    return Checked(
+        before=before,
+        after=after,
+        findings=tuple(worst_first(marked(_refused(topology, after), _refused(topology, before)))),
+        news=tuple(upgrades.news(before, after)),
+        read={"resources": len(topology.resources)},
+        diagnostics=loaded.diagnostics,
+    )
+
+
+def _refused(topology: Topology, version: Version) -> list[Finding]:
+    snapshot = Snapshot(target=nowhere(topology, version))
+    world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
+    view = View(
+        target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes
+    )
+    found = judged_all(world, view, REGISTRY, needing=OFFLINE).values()
+    return [finding(one, Fate.REFUSED) for verdicts_ in found for one in verdicts_ if one.outcome is Outcome.REFUSED]

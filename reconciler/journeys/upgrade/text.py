@@ -1,0 +1,138 @@
+"""What another server version would make of an account, worst first: for people, and as JSON for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from reconciler.journeys.upgrade.fates import Fate, Finding
+from reconciler.model.wire import Version
+from reconciler.report.codec.json import json_text
+from reconciler.report.document.judgements import sentence
+from reconciler.report.words.paper import Paper, Role
+from reconciler.report.words.values import counted, show_volume
+from reconciler.report.words.visible import inert, visible
+
+TITLES = {
+    Fate.LOST: "gone when nats-server {version} starts",
+    Fate.OFFLINE: "kept on disk, but not served by nats-server {version}",
+    Fate.REFUSED: "cannot be changed there before this is mended",
+    Fate.CAPPED: "cannot grow there",
+    Fate.REWRITTEN: "rewritten there without a word",
+}
+OF_FILES = "refused by nats-server {version}"
+_ROLES: dict[Fate, Role] = {Fate.LOST: "refused", Fate.OFFLINE: "refused", Fate.REFUSED: "consent"}
+NOUNS = {"messages": "message", "consumer_count": "consumer", "pending": "pending message"}
+MANY = 5
+"""So many objects with one and the same trouble are named; -v names all."""
+
+
+def upgrade_text(
+    head: str, findings: Sequence[Finding], news: Sequence[str], after: Version, paper: Paper, *, of_files: bool,
+    unknown: Mapping[str, str],
+) -> str:  # fmt: skip
+    """Sections by what happens, one entry for equal messages, then what is new there, and what nobody could look at."""
+    lines = [*paper.wrapped(head), ""]
+    for fate, members in groupby(findings, key=lambda one: one.fate):
+        title = OF_FILES if of_files and fate is Fate.REFUSED else TITLES[fate]
+        lines += [paper.paint(_title(title.format(version=after.short)), _ROLES.get(fate, "head"))]
+        lines += [line for entry in _alike(members) for line in _entry(entry, paper)]
+        lines.append("")
+    if news:
+        lines += ["To know beside that:"]
+        lines += [line for one in news for line in _item(one, paper)] + [""]
+    lines += paper.wrapped(_sum(findings, after))
+    for scope, why in unknown.items():
+        lines += paper.wrapped(f"{scope} could not be read, so it was not judged: {why}")
+    return inert("\n".join(lines) + "\n")
+
+
+def _title(title: str) -> str:
+    return f"{title[0].upper()}{title[1:]}:"
+
+
+def _alike(findings: Iterator[Finding]) -> list[list[Finding]]:
+    """Equal messages stand together, in the order in which the first of each came."""
+    groups: dict[tuple[str, str, bool], list[Finding]] = {}
+    for one in _joined(findings):
+        groups.setdefault((one.code, one.message, one.already), []).append(one)
+    return list(groups.values())
+
+
+def _joined(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Rewritten fields of one object in one sentence."""
+    for (fate, _), same in groupby(findings, key=lambda one: (one.fate, one.address)):
+        members = list(same)
+        if fate is Fate.REWRITTEN:
+            yield replace(members[0], message=", ".join(one.message for one in members))
+        else:
+            yield from members
+
+
+def _entry(alike: Sequence[Finding], paper: Paper) -> list[str]:
+    first = alike[0]
+    shown = alike if paper.verbose else alike[:MANY]
+    names = ", ".join(visible(one.address) + _at_stake(one.quantities) for one in shown)
+    names += f" and {len(alike) - len(shown):_} more (-v names all)" if len(shown) < len(alike) else ""
+    code = f"{first.code} {first.name}. " if first.code else ""
+    already = " The server that runs now does the same at its next start." if first.already else ""
+    place = f"  {visible(str(first.span))}" if first.span else ""
+    lines = [
+        *paper.wrapped(names + place, 2),
+        *paper.wrapped(f"{code}{sentence(first.message, first.path)}{already}", 6),
+    ]
+    return [*lines, *(paper.paragraphs(f"Instead: {first.fix}", 6) if first.fix else [])]
+
+
+def _at_stake(quantities: Mapping[str, int]) -> str:
+    """` (1_200 messages, 3MiB, 2 consumers)`"""
+    said = [counted(quantities[name], noun) for name, noun in NOUNS.items() if name in quantities]
+    if "bytes" in quantities:
+        said.insert(1, show_volume(quantities["bytes"]))
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _item(text: str, paper: Paper) -> list[str]:
+    first, *rest = paper.wrapped(text, 4)
+    return [f"  * {first[4:]}", *rest]
+
+
+def _sum(findings: Sequence[Finding], after: Version) -> str:
+    numbers = {fate: len({one.address for one in findings if one.fate is fate}) for fate in Fate}
+    said = " · ".join(f"{number:_} {fate}" for fate, number in numbers.items() if number)
+    return (
+        f"{said} on nats-server {after.short}"
+        if said
+        else f"Nothing is lost, refused or rewritten on nats-server {after.short}."
+    )
+
+
+def upgrade_json(
+    findings: Sequence[Finding], news: Sequence[str], before: Version, after: Version, **more: Mapping[str, Any]
+) -> str:
+    data = {
+        "format": 1,
+        "from": before.short,
+        "to": after.short,
+        "summary": {fate.value: sum(one.fate is fate for one in findings) for fate in Fate},
+        "findings": [_data(one) for one in findings],
+        "news": list(news),
+        **more,
+    }
+    return json_text(data)
+
+
+def _data(one: Finding) -> dict[str, Any]:
+    said = {
+        "fate": one.fate.value, "address": one.address, "path": one.path, "code": one.code, "name": one.name,
+        "message": one.message, "fix": one.fix, "already": one.already, "quantities": dict(one.quantities) or None,
+        "span": {"file": one.span.file, "line": one.span.line, "column": one.span.column} if one.span else None,
+    }  # fmt: skip
+    return {key: value for key, value in said.items() if value not in ("", None, False)}
+
+
+def head(before: Version, after: Version, read: Mapping[str, int], place: str) -> str:
+    counts = ", ".join(counted(number, what.removesuffix("s")) for what, number in read.items())
+    return f"{place}: {counts} judged for nats-server {after.short} (from {before.short})"

@@ -1,0 +1,1 @@
+"""KV buckets and object stores: streams of a fixed shape."""

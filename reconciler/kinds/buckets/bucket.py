@@ -1,0 +1,196 @@
+"""Buckets: a stream with a fixed shape whose fields go by names of their own. KV buckets and object stores are these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Context, Raw, declared_config
+from reconciler.changes.rule import View
+from reconciler.kinds.stream_config import calls
+from reconciler.kinds.stream_config.origins import origin_of_mirror
+from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, canonical, settle
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
+from reconciler.model.wire import Snapshot, Step
+
+OURS = frozenset(Terms.model_fields)
+NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
+RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-groups"})
+"""Buckets that belong to us or to the groups; never listed, never declared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How buckets of one kind lie in streams."""
+
+    kind: str
+    prefix: str
+    """Of the stream's name."""
+    subjects: Callable[[str], list[str]]
+    fixed: Config
+    """Stream fields every such bucket has."""
+    keys: frozenset[str]
+    """Its own fields that a file can say."""
+    defaults: Config = field(default_factory=dict)
+    """Stream fields whose default is another one in such a bucket."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Stream field → the bucket's own name for it."""
+    is_possible: Callable[[Config], bool] = lambda _config: True
+    """Does a bucket of this kind take these values?"""
+    prepare: Callable[[dict[str, Json]], None] = lambda _body: None
+    """Last touches on the stream's body that follow from what is declared."""
+
+    def stream(self, bucket: str) -> str:
+        return self.prefix + bucket
+
+    def full(self, bucket: str) -> dict[str, Json]:
+        """Everything a bucket of this name has unless its file says otherwise."""
+        return {"subjects": self.subjects(bucket), **self.fixed, **self.defaults}
+
+    def is_named_so(self, stream: str) -> bool:
+        """Does a stream's name say that it is a bucket?"""
+        return stream.startswith(self.prefix) and self.bucket(stream) not in RESERVED
+
+    def bucket(self, stream: str) -> str:
+        return stream.removeprefix(self.prefix)
+
+    def ours(self, stream_field: str) -> str:
+        return self.names.get(stream_field, stream_field)
+
+    def server(self, own_field: str) -> str:
+        return next((stream for stream, own in self.names.items() if own == own_field), own_field)
+
+
+def own_keys(spec: type[Terms]) -> frozenset[str]:
+    """What a file says about a bucket beside what every resource may say."""
+    return frozenset(spec.model_fields) - OURS
+
+
+def recognise(shape: Shape, snapshot: Snapshot) -> Iterable[Resource]:
+    """Whatever is named so; only ordinary ones are claimed, so that any other is the stream it is unless it is declared."""
+    for name, info in snapshot.streams.items():
+        if shape.is_named_so(name):
+            bucket = shape.bucket(name)
+            config = own(shape, bucket, canonical(info["config"]))
+            stock = _stock(shape, bucket, config)
+            yield Resource(address=Address.of(shape.kind, bucket), config=config, stock=stock, state=info)
+
+
+def claims(shape: Shape, snapshot: Snapshot) -> Iterable[Raw]:
+    context = Context(target=snapshot.target, snapshot=snapshot)
+    for resource in recognise(shape, snapshot):
+        if is_ordinary(shape, resource.address.name, resource.config, context):
+            yield Raw("stream", (shape.stream(resource.address.name),))
+    yield from (Raw("stream", (f"KV_{bucket}",)) for bucket in RESERVED)
+
+
+def is_ordinary(shape: Shape, name: str, config: Config, context: Context) -> bool:
+    """Can a file say all of such a bucket, and will it be accepted?"""
+    said = {key: value for key, value in config.items() if key in shape.keys}
+    if not NAME.fullmatch(name) or not shape.is_possible(config):
+        return False
+    return _settled(shape, name, said, context).config == config
+
+
+def settle_bucket(shape: Shape, declared: Declared, context: Context) -> Resource:
+    said = declared_config(declared.spec, OURS)
+    settled = _settled(shape, declared.address.name, said, context)
+    return Resource(
+        address=declared.address,
+        config=settled.config,
+        filled=settled.filled,
+        follows=settled.follows,
+        stock=_stock(shape, declared.address.name, settled.config),
+        terms=declared.spec,
+        where=declared.where,
+    )
+
+
+def _settled(shape: Shape, name: str, said: Config, context: Context) -> Settled:
+    """What the server would echo, in the bucket's own names."""
+    body = shape.full(name) | {shape.server(key): value for key, value in said.items()}
+    if body.get("mirror"):
+        del body["subjects"]
+    shape.prepare(body)
+    settled = settle(body, context.target, name=shape.stream(name), origin=origin_of_mirror(body, context))
+    filled = {shape.ours(key): one for key, one in settled.filled.items()}
+    follows = {shape.ours(key): _in_own_names(shape, source) for key, source in settled.follows.items()}
+    return Settled(config=own(shape, name, settled.config), filled=filled, follows=follows)
+
+
+def _in_own_names(shape: Shape, source: str) -> str:
+    """`from limit_marker_ttl`"""
+    return " ".join(map(shape.ours, source.split()))
+
+
+def _stock(shape: Shape, name: str, config: Config) -> Config:
+    """What the shape gives to every bucket; a mirror has none of it but what its origin has."""
+    return {} if "mirror" in config else {shape.ours(key): value for key, value in shape.full(name).items()}
+
+
+def own(shape: Shape, bucket: str, config: Config) -> dict[str, Json]:
+    """In the bucket's own names, without what every bucket of this shape has: a deviation from it stays visible."""
+    full = shape.full(bucket)
+    own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}
+    lacking = [*shape.defaults, *(() if "mirror" in config else ("subjects", *shape.fixed))]
+    return own | {shape.ours(key): _left_out(key) for key in lacking if key not in config}
+
+
+def _left_out(stream_field: str) -> Json:
+    """What a stream without this field has."""
+    about = FIELDS[stream_field]
+    return [] if about.unit == "list" else about.default
+
+
+def steps(shape: Shape, change: Change, view: View) -> Sequence[Step]:
+    stream = shape.stream(change.address.name)
+    if change.action is Action.CREATE and change.desired:
+        sent = replace(change.desired, config=change.desired.sent)
+        return (calls.create_stream(change, stream, stream_body(shape, sent)),)
+    if change.action is Action.UPDATE:
+        return calls.update_streams(change, stream, view, shape.server, repaired=_repairs(shape, change))
+    return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
+
+
+def stream_body(shape: Shape, resource: Resource) -> dict[str, Json]:
+    """The stream's own configuration for a bucket in canonical form."""
+    shaped = shape.full(resource.address.name)
+    if "mirror" in resource.config:
+        del shaped["subjects"]
+    return shaped | {shape.server(key): value for key, value in resource.config.items()}
+
+
+def _repairs(shape: Shape, change: Change) -> dict[str, Json]:
+    """Fields of the shape that are not as they must be: back to what every bucket has. A mirror that is promoted has
+    none of its own yet."""
+    full = shape.full(change.address.name)
+    if change.was("mirror") and not change.becomes("mirror"):
+        return {key: full[key] for key in ("subjects", *shape.fixed)}
+    touched = (shape.server(item.top) for item in change.fields if item.desired is None)
+    return {key: full[key] for key in touched if key in full}
+
+
+def render(_shape: Shape, resource: Resource) -> Mapping[str, Json]:
+    """With deviations from the shape, which no file can say: whoever writes a file leaves them as found."""
+    return dict(resource.config)
+
+
+def lends(shape: Shape, declared: Declared) -> Mapping[str, Config]:
+    """A mirror answers direct reads where its origin does."""
+    said = getattr(declared.spec, "allow_direct", None)
+    return {
+        shape.stream(declared.address.name): {"allow_direct": shape.defaults["allow_direct"] if said is None else said}
+    }
+
+
+AS_NEEDED = "as the bucket needs it"
+
+
+def bucket_fields(shape: Shape) -> dict[str, FieldInfo]:
+    """Fields by the bucket's own names, each with the default it has in a bucket."""
+    subjects = replace(FIELD_INFOS["subjects"], left_out=AS_NEEDED)
+    own = {name: replace(FIELD_INFOS[name], default=value) for name, value in {**shape.fixed, **shape.defaults}.items()}
+    return {shape.ours(name): info for name, info in {**FIELD_INFOS, "subjects": subjects, **own}.items()}

@@ -1,0 +1,52 @@
+"""A kind made of a shape: what a KV bucket and an object store answer alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from reconciler.changes.kind import Kind, Place, Raw
+from reconciler.changes.rule import Rule
+from reconciler.kinds.buckets import bucket
+from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
+from reconciler.kinds.effects import losses, sources_changed
+from reconciler.kinds.fields import peers
+from reconciler.kinds.fields.known import field_infos
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Terms
+
+
+def _with_own_defaults(shape: bucket.Shape, spec: type[Terms]) -> dict[str, FieldInfo]:
+    """A bucket's history is 1 where a stream's messages per subject are unlimited."""
+    infos, own = bucket.bucket_fields(shape), field_infos(spec)
+    return {name: replace(infos[name], default=own[name].default) for name in infos.keys() & own.keys()}
+
+
+def bucket_kind(
+    shape: bucket.Shape, *, family: str, section: str, spec: type[Terms], rules: tuple[Rule, ...] = ()
+) -> Kind:
+    """The whole kind; `rules` are those of its own."""
+    effects = bucket_effects(family, shape)
+    return Kind(
+        name=shape.kind,
+        family=family,
+        place=Place(section, names=bucket.NAME.pattern),
+        spec=spec,
+        fields=bucket.bucket_fields(shape) | _with_own_defaults(shape, spec),
+        recognise=partial(bucket.recognise, shape),
+        claims=partial(bucket.claims, shape),
+        settle=partial(bucket.settle_bucket, shape),
+        steps=partial(bucket.steps, shape),
+        render=partial(bucket.render, shape),
+        lends=partial(bucket.lends, shape),
+        primary=lambda address: Raw("stream", (shape.stream(address.name),)),
+        questions=lambda change, view: (
+            *losses.questions(change, view, shape.ours),
+            *sources_changed.questions(change, view),
+            *peers.questions(change),
+            *effects.questions(change, view),
+        ),
+        consequences=effects.consequences,
+        unknown=lambda address, snapshot: snapshot.unknown_stream(shape.stream(address.name)),
+        rules=(*bucket_rules(family, shape), *rules),
+    )

@@ -1,0 +1,112 @@
+"""Rules that KV buckets and object stores share: what their stream fixes, what costs data, and names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.buckets.bucket import NAME, RESERVED, Shape, stream_body
+from reconciler.kinds.effects.doomed import doomed_live
+from reconciler.kinds.effects.foretold import Effects
+from reconciler.kinds.effects.losses import limit_lowered
+from reconciler.kinds.effects.made_again import made_again
+from reconciler.kinds.effects.one_way import one_way_change
+from reconciler.kinds.effects.readers import is_durable
+from reconciler.kinds.effects.stream_effects import FAMILIES
+from reconciler.kinds.fields.reserved import reserved_metadata
+from reconciler.kinds.fields.versions import too_young
+from reconciler.kinds.fields.words import size, some
+from reconciler.kinds.stream_config.copies import CHECKS as COPIES
+from reconciler.kinds.stream_config.fixed_fields import fixed_fields
+from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
+from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.stream_config.updatability import updatability_rules
+from reconciler.kinds.stream_config.validity import Validity, stamped
+from reconciler.model.resource import Config, Resource
+
+ANOTHER = "declare a second one under another name and copy what is in it"
+
+
+def bucket_effects(family: str, shape: Shape) -> Effects:
+    return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.ours, keys=shape.keys)
+
+
+def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
+    def stays(field: str) -> str:
+        if field in shape.keys:
+            return f"keep `{field}` as it is live"
+        return "declare it under `streams` as what it is, as `export` writes it"
+
+    def lower(change: Change) -> tuple[Config, Config]:
+        return stream_config_of(shape, change.desired), stream_config_of(shape, change.live)
+
+    return (
+        *updatability_rules(FIELDS, fixed_fields(family, another=ANOTHER, stays=stays), of="bucket", lower=lower),
+        one_way_change(family, lower),
+        limit_lowered(family, shape.ours, counts=is_durable),
+        _deletion(family),
+        made_again(family, shape.ours, shape.stream),
+        too_young(family, unknown_fields, unknown_values),
+        _bad_name(family),
+        reserved_metadata(family),
+        *bucket_effects(family, shape).rules(),
+        *bucket_checks(family, shape, RANGES),
+        doomed_live(family, (*RANGES, *COPIES), shape.ours),
+    )
+
+
+def bucket_checks(family: str, shape: Shape, checks: Sequence[Validity]) -> tuple[Rule, ...]:
+    """Checks of the stream that a bucket lies in, under this family's codes and the bucket's own names."""
+
+    def lower(change: Change) -> tuple[Config, Config]:
+        desired = replace(change.desired, config=change.desired.sent) if change.desired else None
+        return stream_config_of(shape, desired), stream_config_of(shape, change.live)
+
+    return stamped(family, checks, lower, shape.ours)
+
+
+def stream_config_of(shape: Shape, resource: Resource | None) -> Config:
+    return stream_body(shape, resource) if resource else {}
+
+
+def _deletion(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """A bucket is removed with everything in it.
+
+        `removed:` is the consent; this says what it costs.
+
+        Instead: `forget:` the bucket, which leaves it as it is, or copy what is in it first.
+        """
+        state = change.live.state.get("state", {}) if change.live else {}
+        if not (messages := state.get("messages", 0)):
+            return None
+        return Finding(
+            outcome=Outcome.WARNS,
+            quantities={"messages": messages, "bytes": state.get("bytes", 0)},
+            message=f"with it go {some(messages, 'stored message')} ({size(state.get('bytes', 0))})",
+        )
+
+    return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
+
+
+def _bad_name(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """A bucket name that client libraries refuse, or one that is reserved.
+
+        Names are letters, digits, `_` and `-`; `reconciler`, `static-consumer-groups` and `elastic-consumer-groups` are
+        reserved for what this tool and the groups keep there.
+
+        Instead: choose another name.
+        """
+        name = change.address.name
+        if name in RESERVED:
+            why = "is reserved: groups and this tool keep their records there"
+        elif not NAME.fullmatch(name):
+            why = "is no bucket name; use letters, digits, `_` and `-`"
+        else:
+            return None
+        return Finding(outcome=Outcome.REFUSED, message=f"`{name}` {why}", fix="choose another name")
+
+    return rule(f"{family}542", "bad-bucket-name")(judge)

@@ -1,0 +1,113 @@
+"""KV buckets: a stream `KV_<name>` that keeps the last values of each key (ADR-8). Clients differ in three fields of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.buckets import bucket
+from reconciler.kinds.buckets.bucket_kind import bucket_kind
+from reconciler.kinds.buckets.bucket_rules import bucket_checks
+from reconciler.kinds.effects.sources_changed import copied_again, left_behind
+from reconciler.kinds.fields.known import V2_10, V2_11, Known
+from reconciler.kinds.stream_config.copies import CHECKS as COPIES
+from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
+from reconciler.kinds.stream_config.stream_config import Placement, Republish, StreamSource
+from reconciler.model.resource import Json, Terms
+from reconciler.model.units import Bytes, Count, Duration
+
+
+class KVBucketSpec(Terms):
+    """A key-value bucket as written in a file."""
+
+    description: Annotated[str | None, Known()] = None
+    """What this bucket is for."""
+    history: Annotated[Count | None, Known(unit="count", default=1)] = None
+    """How many values of a key are kept, 1 to 64. Default: 1."""
+    ttl: Annotated[Duration | None, Known(unit="duration", default=0)] = None
+    """Age after which values are removed; 0 keeps them. Server: max_age, nanoseconds."""
+    max_value_size: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
+    """Larger values are refused. Default: -1, no limit."""
+    max_bytes: Annotated[Bytes | None, Known(unit="bytes", default=-1)] = None
+    """How many bytes the bucket may hold. Default: -1, no limit."""
+    storage: Annotated[Literal["file", "memory"] | None, Known(default="file")] = None
+    """Where values are kept; memory is lost at a restart. Default: file."""
+    num_replicas: Annotated[Count | None, Known(unit="count", default=1)] = None
+    """On how many servers, 1 to 5. Default: 1."""
+    compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10)] = None
+    """Compression of file storage. Default: none."""
+    placement: Annotated[Placement | None, Known(unit="mapping")] = None
+    """Which servers hold it."""
+    republish: Annotated[Republish | None, Known(unit="mapping")] = None
+    """Publishes stored values again for plain subscribers."""
+    mirror: Annotated[StreamSource | None, Known(unit="mapping")] = None
+    """The stream (`KV_<bucket>`) this bucket is a read-only copy of."""
+    sources: Annotated[tuple[StreamSource, ...] | None, Known(unit="list")] = None
+    """Streams (`KV_<bucket>`) whose values are copied into this bucket."""
+    limit_marker_ttl: Annotated[Duration | None, Known(unit="duration", since=V2_11)] = None
+    """How long a marker stands for a key whose last value expired, from 1s; also lets values carry a TTL. Since 2.11."""
+    allow_direct: Annotated[bool | None, Known(unit="flag", default=True)] = None
+    """Any replica may answer reads. Default: true; buckets that nats-py made say false."""
+    allow_msg_ttl: Annotated[bool | None, Known(unit="flag", default=False, since=V2_11)] = None
+    """Single values may carry a TTL; cannot be undone. Default: false; true with limit_marker_ttl. Since 2.11."""
+    deny_delete: Annotated[bool | None, Known(unit="flag", default=True)] = None
+    """Single revisions cannot be deleted through the API; cannot be undone. Default: true; buckets that nats.js made say false."""
+    metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10)] = None
+    """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
+
+
+def _prepare(body: dict[str, Json]) -> None:
+    if "mirror" in body:
+        body["mirror_direct"] = True
+
+
+LONGEST_HISTORY = 64
+
+SHAPE = bucket.Shape(
+    kind="kv_bucket",
+    prefix="KV_",
+    subjects=lambda name: [f"$KV.{name}.>"],
+    fixed={"discard": "new", "allow_rollup_hdrs": True},
+    keys=bucket.own_keys(KVBucketSpec),
+    is_possible=lambda config: 1 <= config.get("history", 1) <= LONGEST_HISTORY,
+    defaults={"max_msgs_per_subject": 1, "allow_direct": True, "deny_delete": True},
+    names={
+        "max_msgs_per_subject": "history",
+        "max_age": "ttl",
+        "max_msg_size": "max_value_size",
+        "subject_delete_marker_ttl": "limit_marker_ttl",
+    },
+    prepare=_prepare,
+)
+
+
+@rule("KV543", "history-out-of-range")
+def history_out_of_range(change: Change, _view: View) -> Found:
+    """`history` is not between 1 and 64, which is what KV clients can handle.
+
+    Instead: choose a number in that range; for longer histories use a stream.
+    """
+    history = change.becomes("history") or 1
+    if 1 <= history <= LONGEST_HISTORY or not (change.action is Action.CREATE or change.touches("history")):
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path="history",
+        message=f"history {history} is not between 1 and 64",
+        fix="choose a number in that range; for longer histories use a stream",
+    )
+
+
+KV_BUCKET = bucket_kind(
+    SHAPE,
+    family="KV",
+    section="kv_buckets",
+    spec=KVBucketSpec,
+    rules=(
+        history_out_of_range,
+        copied_again("KV"),
+        left_behind("KV", SHAPE.stream),
+        *bucket_checks("KV", SHAPE, (*COPIES, *REWRITING)),
+    ),
+)

@@ -1,0 +1,1 @@
+"""What servers refuse in a consumer, by itself and beside its stream."""

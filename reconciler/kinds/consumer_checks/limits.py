@@ -1,0 +1,136 @@
+"""What stream, account and server allow a consumer: pending messages, idle time, replicas, and how many may be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, View, rule
+from reconciler.kinds.consumer_checks.around import allowed, consumers_of, max_ack_pending, stream_of
+from reconciler.model.resource import Config
+from reconciler.model.units import show_duration
+from reconciler.model.wire import Version
+
+
+@rule("CO551", "consumer-beyond-limits", needs=("neighbours",), err_code=(10121, 10153))
+def consumer_beyond_limits(change: Change, view: View) -> Iterator[Finding]:
+    """`max_ack_pending` or `inactive_threshold` is above what the stream's `consumer_limits` or the account allows.
+
+    The server refuses it. A consumer that says nothing takes over the stream's own `max_ack_pending`, which may be too
+    much for the account; `max_ack_pending: -1` passes every limit.
+
+    Instead: lower it, or raise the stream's `consumer_limits`.
+    """
+    stream = stream_of(change, view) or {}
+    limits = stream.get("consumer_limits") or {}
+    pending, idle = max_ack_pending(change, stream), change.becomes("inactive_threshold") or 0
+    for limit, whose in (
+        (limits.get("max_ack_pending") or 0, "the stream's consumer_limits allow"),
+        (allowed("max_ack_pending", change, view), "the account allows"),
+    ):
+        if 0 < limit < pending:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path="max_ack_pending",
+                message=f"max_ack_pending {pending} is above {limit}, which is all that {whose}",
+                fix=f"write max_ack_pending: {limit} or less",
+            )
+    if 0 < (limits.get("inactive_threshold") or 0) < idle:
+        most = show_duration(limits["inactive_threshold"])
+        yield Finding(
+            outcome=Outcome.REFUSED,
+            path="inactive_threshold",
+            message=f"inactive_threshold {show_duration(idle)} is above {most}, which is all that the stream's consumer_limits allow",
+            fix=f"write inactive_threshold: {most} or less, or raise the stream's consumer_limits",
+        )
+
+
+@rule("CO546", "consumer-replicas", needs=("neighbours",), err_code=(10074, 10126, 10133, 10134))
+def consumer_replicas(change: Change, view: View) -> Found:
+    """`num_replicas` of a consumer does not fit its stream or its server.
+
+    A consumer can have no more replicas than its stream, and exactly as many on interest and work-queue streams, where
+    it decides what is removed; a single server has one.
+
+    Instead: leave `num_replicas` out, so that the consumer follows its stream.
+    """
+    wanted = change.becomes("num_replicas") or 0
+    if why := _replicas_problem(wanted, stream_of(change, view), view):
+        return Finding(
+            outcome=Outcome.REFUSED,
+            path="num_replicas",
+            message=why,
+            fix="leave num_replicas out, so that the consumer follows its stream",
+        )
+    return None
+
+
+def _replicas_problem(wanted: int, stream: Config | None, view: View) -> str | None:
+    if wanted < 0:
+        return "num_replicas cannot be negative"
+    if wanted > 1 and not view.target.is_clustered:
+        return f"{wanted} replicas need a cluster; this is a single server"
+    if not wanted or stream is None:
+        return None
+    held, retention = stream.get("num_replicas") or 1, stream.get("retention")
+    if wanted > held:
+        return f"a consumer cannot have {wanted} replicas on a stream with {held}"
+    if wanted != held and retention in ("interest", "workqueue"):
+        return f"on a stream with {retention} retention a consumer needs as many replicas as it: {held}, not {wanted}"
+    return None
+
+
+INVISIBLE = 1000
+"""The server's `default_max_consumers` unless its operator says otherwise; no request shows it."""
+INVISIBLE_SINCE = Version(2, 15)
+
+
+@rule(
+    "CO591",
+    "too-many-consumers",
+    on=(Action.CREATE, Action.REPLACE),
+    needs=("neighbours",),
+    err_code=10026,
+    can_stand=True,
+)
+def too_many_consumers(change: Change, view: View) -> Found:
+    """The stream would have more consumers than it may have.
+
+    The limit is the stream's `max_consumers` or the account's, whichever is lower. Where neither says anything, servers
+    from 2.15 on stop at 1000, a setting of theirs that no request shows. Existing consumers may still be updated; one that
+    is replaced is a new one.
+
+    Instead: raise `max_consumers` of the stream; any number there also lifts the invisible limit. Where the operator
+    has lifted that one, consent: `allow: [{code: CO591, reason: …}]`.
+    """
+    stream = stream_of(change, view)
+    limit, whose = _limit(change, stream or {}, view)
+    after = len(consumers_of(change, view).names)
+    if stream is None or limit is None or after <= limit:
+        return None
+    name = change.address.stream
+    return Finding(
+        outcome=Outcome.REFUSED,
+        message=f"stream {name} would have {after} consumers, and {whose} {limit}",
+        fix="let the account allow more" if whose == ACCOUNT else f"write max_consumers: {after} or more on {name}",
+        consentable=whose == HIDDEN,
+    )
+
+
+OWN, ACCOUNT, HIDDEN = (
+    "its max_consumers is",
+    "the account allows",
+    "without max_consumers servers from 2.15 on stop at",
+)
+
+
+def _limit(change: Change, stream: Config, view: View) -> tuple[int | None, str]:
+    own = stream.get("max_consumers") or 0
+    account = allowed("max_consumers", change, view)
+    found = [(limit, whose) for limit, whose in ((own, OWN), (account, ACCOUNT)) if limit > 0]
+    if not found and view.target.version >= INVISIBLE_SINCE:
+        return INVISIBLE, HIDDEN
+    return min(found, default=(None, ""))
+
+
+RULES = (consumer_beyond_limits, consumer_replicas, too_many_consumers)

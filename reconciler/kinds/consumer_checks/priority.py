@@ -1,0 +1,123 @@
+"""Priority groups that a server refuses, or that it takes and that lead nowhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.consumer_config.consumer_fields import GROUP
+from reconciler.kinds.fields.checks import ALL, Check, codes, is_new, objections
+from reconciler.kinds.fields.known import V2_12
+from reconciler.model.resource import Config
+
+NAME = re.compile(GROUP)
+
+
+def _is_push(config: Config) -> bool:
+    return bool(config.get("deliver_subject"))
+
+
+@rule("CO571", "bad-priority-group", err_code=(10161, 10162))
+def bad_priority_group(change: Change, _view: View) -> Iterator[Finding]:
+    """A name that no priority group can have.
+
+    The server takes 1 to 16 letters, digits, `-`, `_`, `/` and `=`; its own message wrongly allows `)` and `+`.
+
+    Instead: choose another name.
+    """
+    if not change.becomes("priority_policy"):
+        return
+    for index, group in enumerate(change.becomes("priority_groups") or ()):
+        if not NAME.fullmatch(group):
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=f"priority_groups[{index}]",
+                message=f"`{group}` is no name for a priority group",
+                fix="use 1 to 16 letters, digits, `-`, `_`, `/` and `=`",
+            )
+
+
+def _unled(path: str, err_code: int) -> Check:
+    return Check(
+        path=path,
+        wrong=lambda c: c.get(path) and not c.get("priority_policy"),
+        says=f"{path} means nothing without a priority_policy",
+        fix=f"write a priority_policy, or leave {path} out",
+        err_code=err_code,
+        since=V2_12,
+        reaction=Reaction.DOOMS,
+        within=("priority_policy",),
+    )
+
+
+UNLED = (_unled("priority_groups", 10196), _unled("priority_timeout", 10197))
+
+
+@rule("CO572", "groups-without-policy", on=ALL, err_code=codes(UNLED))
+def groups_without_policy(change: Change, view: View) -> Iterator[Finding]:
+    """Priority groups or a priority timeout without a policy.
+
+    Servers from 2.12 on refuse it. 2.11 says ok, and the consumer is gone as soon as the server is upgraded.
+
+    Instead: write a `priority_policy`, or leave the groups and the timeout out.
+    """
+    return objections(UNLED, change, view, FIELDS)
+
+
+MISFITS = (
+    Check(
+        path="priority_policy",
+        wrong=lambda c: c.get("priority_policy") and not c.get("priority_groups"),
+        says="priority_policy {value} needs a priority group",
+        fix="write priority_groups with one name, for example [jobs]",
+        err_code=10159,
+    ),
+    Check(
+        path="priority_policy",
+        wrong=lambda c: c.get("priority_policy") and c.get("priority_groups") and _is_push(c),
+        says="priority groups are for pull consumers; this one delivers to a subject",
+        fix="leave the priority fields out, or leave deliver_subject out",
+        err_code=10178,
+    ),
+)
+
+
+@rule("CO573", "policy-without-groups", err_code=codes(MISFITS))
+def policy_without_groups(change: Change, view: View) -> Iterator[Finding]:
+    """A priority policy that has nobody to serve: without a group, or on a push consumer.
+
+    The server refuses it: clients name a group in their pull requests.
+
+    Instead: write `priority_groups: [name]`, on a consumer that clients pull from.
+    """
+    return objections(MISFITS, change, view, FIELDS)
+
+
+IDLE = (
+    Check(
+        path="priority_timeout",
+        wrong=lambda c: c.get("priority_timeout") and c.get("priority_policy") in ("overflow", "prioritized"),
+        says="priority_timeout has no effect with this policy: nobody is pinned",
+        fix="leave it out, or write priority_policy: pinned_client",
+        within=("priority_policy",),
+    ),
+)
+
+
+@rule("CO574", "timeout-without-pins", reaction=Reaction.INERT)
+def timeout_without_pins(change: Change, view: View) -> Iterator[Finding]:
+    """A priority timeout with a policy that pins nobody.
+
+    The server stores it and never looks at it.
+
+    Instead: leave it out, or choose `pinned_client`.
+    """
+    return (
+        one for one in objections(IDLE, change, view, FIELDS) if is_new(change, "priority_timeout", "priority_policy")
+    )
+
+
+RULES = (bad_priority_group, groups_without_policy, policy_without_groups, timeout_without_pins)

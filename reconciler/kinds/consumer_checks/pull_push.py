@@ -1,0 +1,170 @@
+"""A consumer is pulled from or pushes: options of the other way, and where a push consumer cannot deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.consumer_checks.around import stream_of
+from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.fields.checks import STANDING, Check, codes, is_new, objections
+from reconciler.kinds.fields.words import some
+from reconciler.kinds.subjects.subjects import is_literal, is_valid, matches
+from reconciler.model.resource import Config
+
+PUSH_ONLY = "give the consumer a deliver_subject, or leave {} out"
+PULL_ONLY = "leave {} out, or leave deliver_subject out"
+
+
+def pushes(config: Config) -> bool:
+    return bool(config.get("deliver_subject"))
+
+
+def by_flow(config: Config) -> bool:
+    """The server sets push options itself then, and asks for a push consumer in a word of its own."""
+    return config.get("ack_policy") == "flow_control"
+
+
+def _push_only(path: str, err_code: int) -> Check:
+    return Check(
+        path=path,
+        wrong=lambda c: c.get(path) and not pushes(c) and not by_flow(c),
+        says=f"{path} is for push consumers; clients pull from this one",
+        fix=PUSH_ONLY.format(path),
+        err_code=err_code,
+    )
+
+
+def _pull_only(path: str, err_code: int = 0) -> Check:
+    refused = "" if err_code else ", and has no effect here"
+    return Check(
+        path=path,
+        wrong=lambda c: c.get(path) and pushes(c),
+        says=f"{path} is for pull consumers; this one delivers to a subject{refused}",
+        fix=PULL_ONLY.format(path),
+        err_code=err_code,
+    )
+
+
+WRONG_WAY = (
+    _push_only("rate_limit_bps", 10086),
+    _push_only("idle_heartbeat", 10088),
+    _push_only("flow_control", 10089),
+    _pull_only("max_waiting", 10080),
+)
+
+
+@rule("CO561", "option-of-the-other-way", err_code=codes(WRONG_WAY))
+def option_of_the_other_way(change: Change, view: View) -> Iterator[Finding]:
+    """A pull consumer has options of push consumers, or the other way round.
+
+    The server refuses it: `rate_limit_bps`, `idle_heartbeat` and `flow_control` need a `deliver_subject`, and
+    `max_waiting` counts waiting pull requests.
+
+    Instead: leave the option out, or decide whether the consumer pulls or pushes.
+    """
+    return objections(WRONG_WAY, change, view, FIELDS)
+
+
+IDLE = (
+    *(_pull_only(path) for path in ("max_batch", "max_expires", "max_bytes")),
+    Check(
+        path="deliver_group",
+        wrong=lambda c: c.get("deliver_group") and not pushes(c),
+        says="deliver_group is for push consumers, and has no effect here",
+        fix=PUSH_ONLY.format("deliver_group"),
+    ),
+)
+
+
+@rule("CO562", "option-without-effect", reaction=Reaction.INERT)
+def option_without_effect(change: Change, view: View) -> Iterator[Finding]:
+    """An option that the server stores and never looks at: limits of pull requests on a push consumer, a queue group on
+    a pull consumer.
+
+    Whoever reads the configuration believes that it does something.
+
+    Instead: leave it out.
+    """
+    return (one for one in objections(IDLE, change, view, FIELDS) if is_new(change, one.path))
+
+
+@rule("CO563", "undeliverable-subject", needs=("neighbours",), err_code=(10079, 10081, 10112))
+def undeliverable_subject(change: Change, view: View) -> Found:
+    """A push consumer delivers to what is no literal subject, or into its own stream.
+
+    The server refuses it: what is delivered into the stream would be stored and delivered again, for ever.
+
+    Instead: deliver to a literal subject that the stream does not capture.
+    """
+    subject = change.becomes("deliver_subject")
+    if not subject or not (why := _delivery_problem(subject, stream_of(change, view) or {}, change.address.stream)):
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path="deliver_subject",
+        message=why,
+        fix="deliver to a literal subject that the stream does not capture",
+        can_stand=is_literal(subject) and is_valid(subject),  # the stream was widened later
+    )
+
+
+def _delivery_problem(subject: str, stream: Config, name: str) -> str | None:
+    if not is_literal(subject):
+        return f"`{subject}` has wildcards; messages are delivered to one literal subject"
+    if not is_valid(subject):
+        return f"`{subject}` is not a subject"
+    captured = next((one for one in stream.get("subjects") or () if matches(subject, one)), None)
+    return (
+        f"stream {name} captures `{captured}`, so that deliveries to `{subject}` would be stored again"
+        if captured
+        else None
+    )
+
+
+@rule("CO320", "doomed-live", on=STANDING, needs=("live", "neighbours"), reaction=Reaction.DOOMS)
+def doomed_live(change: Change, view: View) -> Found:
+    """A live push consumer delivers to a subject that its own stream captures: the stream was widened over it.
+
+    The server checks the stream alone when its subjects change, and the consumer when it starts: after its next restart
+    the consumer is gone, with its position. Nothing needs to change for that, so every plan says it.
+
+    Instead: deliver to another subject, or narrow the stream's subjects, before any server restarts.
+    """
+    subject = change.was("deliver_subject")
+    if not subject or not (why := _delivery_problem(subject, stream_of(change, view) or {}, change.address.stream)):
+        return None
+    pending = change.live.state.get("num_pending", 0) if change.live else 0
+    return Finding(
+        outcome=Outcome.WARNS,
+        path="deliver_subject",
+        quantities={"messages": pending},
+        message=f"this consumer and its position will be gone after the next restart of the server: {why}; "
+        f"{some(pending, 'message')} it has yet to deliver {'waits' if pending == 1 else 'wait'} for it",
+        fix="before any server restarts: deliver to another subject, or narrow the stream's subjects",
+    )
+
+
+@rule("CO112", "bound-deliver-subject", on=(Action.UPDATE,), needs=("live",), err_code=10013)
+def bound_deliver_subject(change: Change, _view: View) -> Found:
+    """The deliver subject of a push consumer changes while somebody listens on the old one.
+
+    The server refuses it as long as there is a subscriber.
+
+    Instead: stop the clients first, or declare a second consumer and move them.
+    """
+    bound = change.live.state.get("push_bound") if change.live else None
+    if not bound or not change.was("deliver_subject") or not change.becomes("deliver_subject"):
+        return None
+    if not change.touches("deliver_subject"):
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path="deliver_subject",
+        message=f"a client listens on `{change.was('deliver_subject')}`, and as long as it does, the subject cannot change",
+        fix="stop the clients first, or declare a second consumer and move them",
+    )
+
+
+RULES = (option_of_the_other_way, option_without_effect, undeliverable_subject, doomed_live, bound_deliver_subject)

@@ -1,0 +1,201 @@
+"""A consumer's configuration that contradicts itself, or holds what no field can: servers refuse it on every write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
+from reconciler.kinds.consumer_checks.around import filters_of
+from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.fields.checks import ALL, Check, codes, objections
+from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.fields.words import some
+from reconciler.model.resource import Config
+
+MILLISECOND = 1_000_000
+
+
+def _starts_elsewhere(policy: str, start: str) -> Check:
+    return Check(
+        path=start,
+        wrong=lambda c: c.get(start) and c.get("deliver_policy") != policy,
+        says=f"{start} {{value}} means nothing without deliver_policy: {policy}",
+        fix=f"write deliver_policy: {policy}, or leave {start} out",
+        err_code=10094,
+    )
+
+
+def _lacks_start(policy: str, start: str) -> Check:
+    return Check(
+        path="deliver_policy",
+        wrong=lambda c: c.get("deliver_policy") == policy and not c.get(start),
+        says=f"deliver_policy {policy} needs {start}",
+        fix=f"write {start}, or choose another deliver_policy",
+        err_code=10094,
+    )
+
+
+STARTS = (
+    _starts_elsewhere("by_start_sequence", "opt_start_seq"),
+    _lacks_start("by_start_sequence", "opt_start_seq"),
+    _starts_elsewhere("by_start_time", "opt_start_time"),
+    _lacks_start("by_start_time", "opt_start_time"),
+    Check(
+        path="deliver_policy",
+        wrong=lambda c: c.get("deliver_policy") == "last_per_subject" and not filters_of(c),
+        says="deliver_policy last_per_subject needs a filter",
+        fix='write filter_subject: ">" for the last message of every subject',
+        err_code=10094,
+    ),
+)
+
+
+@rule("CO547", "start-without-its-policy", err_code=codes(STARTS))
+def start_without_its_policy(change: Change, view: View) -> Iterator[Finding]:
+    """Where the consumer starts is said in two ways that do not fit: a start without its policy, or the other way round.
+
+    The server refuses it: `opt_start_seq` goes with `by_start_sequence`, `opt_start_time` with `by_start_time`, and
+    `last_per_subject` needs a filter.
+
+    Instead: write both, or neither.
+    """
+    return objections(STARTS, change, view, FIELDS)
+
+
+NEGATIVE = tuple(
+    Check(
+        path=path,
+        wrong=wrong,
+        says=f"{path} cannot be negative",
+        fix="write a time above zero, for example 30s",
+        err_code=err_code,
+        since=V2_12,
+        reaction=Reaction.DOOMS,
+    )
+    for path, wrong, err_code in (
+        ("ack_wait", lambda c: c.get("ack_wait", 0) < 0 and not c.get("backoff"), 10183),
+        ("backoff", lambda c: any(wait < 0 for wait in c.get("backoff") or ()), 10184),
+    )
+)
+
+
+@rule("CO548", "negative-wait", on=ALL, err_code=codes(NEGATIVE))
+def negative_wait(change: Change, view: View) -> Iterator[Finding]:
+    """A negative time to acknowledge or to wait before redelivering.
+
+    Servers from 2.12 on refuse it. 2.11 says ok, and the consumer is gone as soon as the server is upgraded.
+
+    Instead: write a time above zero, or leave it out for 30s.
+    """
+    return objections(NEGATIVE, change, view, FIELDS)
+
+
+LISTS = (
+    Check(
+        path="backoff",
+        wrong=lambda c: bool(c.get("backoff") and c.get("max_deliver")) and len(c["backoff"]) > c["max_deliver"],
+        says="there are more waiting times in backoff than deliveries: max_deliver is lower",
+        fix="shorten backoff to max_deliver entries, or raise max_deliver",
+        err_code=10116,
+    ),
+)
+
+
+@rule("CO549", "more-waits-than-deliveries", err_code=codes(LISTS))
+def more_waits_than_deliveries(change: Change, view: View) -> Iterator[Finding]:
+    """`backoff` has more entries than `max_deliver` allows deliveries.
+
+    The server refuses it, since the last waiting times would never be used.
+
+    Instead: shorten `backoff` to at most `max_deliver` entries, or raise `max_deliver`.
+    """
+    return objections(LISTS, change, view, FIELDS, _with_kept_negative(change))
+
+
+def _with_kept_negative(change: Change) -> Config | None:
+    """2.11 keeps a `max_deliver` below -1, which to us means no limit and to its own check a limit."""
+    raw = change.live.state.get("config", {}) if change.live else {}
+    if change.desired is None or raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):
+        return None
+    return {**change.desired.sent, "max_deliver": raw["max_deliver"]}
+
+
+IMPOSSIBLE = (
+    Check(
+        path="max_expires",
+        wrong=lambda c: 0 < c.get("max_expires", 0) < MILLISECOND and not c.get("deliver_subject"),
+        says="max_expires {value} is below 1ms, the shortest time a pull request can wait",
+        fix="write at least 1ms",
+        err_code=10115,
+    ),
+    Check(
+        path="rate_limit_bps",
+        wrong=lambda c: c.get("rate_limit_bps", 0) < 0,
+        says="rate_limit_bps cannot be negative",
+        fix="leave it out for no limit",
+        err_code=10025,
+    ),
+    Check(
+        path="opt_start_seq",
+        wrong=lambda c: c.get("opt_start_seq", 0) < 0,
+        says="opt_start_seq cannot be negative",
+        fix="write the first sequence wanted, from 1 on",
+        err_code=10025,
+    ),
+    Check(
+        path="opt_start_seq",
+        wrong=lambda c: c.get("opt_start_seq", 0) > 1 << 63,
+        says="opt_start_seq {value} is beyond what a server reads back from its disk",
+        fix="write the first sequence wanted; no stream keeps messages from 2^62 on",
+        reaction=Reaction.DOOMS,
+    ),
+)
+
+
+@rule("CO550", "impossible-number", err_code=codes(IMPOSSIBLE))
+def impossible_number(change: Change, view: View) -> Iterator[Finding]:
+    """A number outside of what the field can hold.
+
+    The server refuses it. An `opt_start_seq` above 2^63 it takes, and the consumer is *gone* at its next start.
+
+    Instead: leave the field out for no limit, or write a number in its range.
+    """
+    return objections(IMPOSSIBLE, change, view, FIELDS)
+
+
+DESCRIPTION, METADATA = 4096, 128 * 1024
+OWN = len("_nats.req.level") + len("0")
+"""What the server adds to the metadata of every consumer, and counts."""
+
+
+@rule("CO512", "too-much-text", err_code=(10107, 10135))
+def too_much_text(change: Change, _view: View) -> Iterator[Finding]:
+    """A description of more than 4096 bytes, or metadata that take more than 128 KiB together.
+
+    The server refuses it. Bytes count, not characters, and a few of the metadata's are the server's own.
+
+    Instead: write less, and keep the rest elsewhere.
+    """
+    metadata = change.becomes("metadata") or {}
+    sizes = {
+        "description": (len((change.becomes("description") or "").encode()), DESCRIPTION),
+        "metadata": (OWN + sum(len(text.encode()) for pair in metadata.items() for text in pair), METADATA),
+    }
+    for path, (size, most) in sizes.items():
+        if size > most:
+            yield Finding(
+                outcome=Outcome.REFUSED,
+                path=path,
+                message=f"{path} is {some(size, 'byte')} long; the server keeps at most {most:_}",
+                fix=f"shorten {path}, and keep the rest elsewhere",
+            )
+
+
+RULES = (
+    start_without_its_policy,
+    negative_wait,
+    more_waits_than_deliveries,
+    impossible_number,
+    too_much_text,
+)

@@ -1,0 +1,1 @@
+"""A consumer configuration: its fields and its canonical form."""

@@ -1,0 +1,397 @@
+"""A consumer's configuration: every pull and push option a person may write, with its unit, default and history."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from reconciler.changes.effect import Side, Way
+from reconciler.kinds.fields.felt import (
+    EVERY,
+    NOT_FELT,
+    SET,
+    SWITCHED,
+    TIGHTER,
+    UNSET,
+    WIDER,
+    felt,
+    fixed,
+    gain,
+    unfelt,
+)
+from reconciler.kinds.fields.known import V2_10, V2_11, V2_12, V2_14, Known, Update
+from reconciler.kinds.fields.texts import Subject
+from reconciler.kinds.fields.times import Time
+from reconciler.model.resource import Terms, text_like
+from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
+from reconciler.model.wire import Version
+
+LARGER_PULLS = gain(WIDER, "Larger and longer pulls are taken.", Side.READERS)
+OTHER_MESSAGES = felt(
+    301, Side.POSITIONS, EVERY, "It goes on from where it is, with other messages.", also=(Side.READERS, Side.STORED)
+)
+NOT_UPDATABLE = 10012
+"""The err_code of changes a consumer cannot take; the reason is only in the words."""
+
+MEM_STORAGE = ((V2_11, Update.FREE), (Version(2, 14, 4), Update.FIXED))
+
+
+def _percent(value: Any) -> Any:
+    """`30`, `"30"` and `"30%"` are one."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(text, str) and not re.fullmatch("[0-9]{1,9}%?", text):
+        raise PydanticCustomError(
+            "wrong_value", "`{value}` is not a share in percent; write for example 30 or 30%", {"value": text}
+        )
+    return text
+
+
+SampleFreq = Annotated[
+    str,
+    BeforeValidator(_percent),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[0-9]+%?$"}]}),
+]
+
+
+def _fixed(says: str, **more: Any) -> Known:
+    return Known(update=Update.FIXED, err_code=NOT_UPDATABLE, says=says, **more)
+
+
+GROUP = r"[A-Za-z0-9/_=-]{1,16}"
+Group = Annotated[str, text_like(f"^{GROUP}$", "1 to 16 letters, digits, `-`, `_`, `/` and `=`")]
+"""A priority group's name."""
+
+
+class ConsumerConfig(Terms):
+    """The server's ConsumerConfig without its names, which are the key in the file; always durable."""
+
+    description: Annotated[str | None, Known(felt=NOT_FELT)] = None
+    """What this consumer is for, at most 4096 bytes."""
+    deliver_policy: Annotated[
+        Literal["all", "last", "new", "by_start_sequence", "by_start_time", "last_per_subject"] | None,
+        _fixed("deliver policy can not be updated", default="all", felt=fixed(101)),
+    ] = None
+    """Where a new consumer starts. Server: all."""
+    opt_start_seq: Annotated[
+        SequenceNumber | None, _fixed("start sequence can not be updated", unit="count", felt=fixed(102))
+    ] = None
+    """First sequence, for `by_start_sequence` alone."""
+    opt_start_time: Annotated[Time | None, _fixed("start time can not be updated", unit="time", felt=fixed(103))] = None
+    """First time, for `by_start_time` alone."""
+    ack_policy: Annotated[
+        Literal["none", "all", "explicit", "flow_control"] | None,
+        _fixed(
+            "ack policy can not be updated",
+            default="none",
+            values_since={"flow_control": V2_14},
+            value_levels={"flow_control": 4},
+            felt=fixed(104),
+        ),
+    ] = None
+    """Which messages must be acknowledged. Server: none; `flow_control` since 2.14."""
+    ack_wait: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            left_out="30s, where it is acknowledged",
+            felt=(
+                felt(
+                    605,
+                    Side.READERS,
+                    frozenset({Way.LOWERED}),
+                    "Messages in flight for longer are delivered again, or given up where max_deliver is reached.",
+                    "some are in flight",
+                    (Side.POSITIONS,),
+                ),
+                gain(frozenset({Way.RAISED}), "Clients have more time.", Side.READERS),
+            ),
+        ),
+    ] = None
+    """Time to acknowledge before redelivery. Server: 30s with `explicit` or `all`; the first of `backoff`."""
+    max_deliver: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            default=-1,
+            felt=(
+                felt(
+                    603,
+                    Side.STORED,
+                    TIGHTER,
+                    "Messages in flight that were delivered so often are never delivered again.",
+                    "some are in flight",
+                    (Side.READERS, Side.POSITIONS),
+                ),
+                gain(WIDER, "What failed is delivered again.", Side.READERS, Side.STORED, Side.POSITIONS),
+            ),
+        ),
+    ] = None
+    """How often a message is delivered at most. Server: -1, no limit."""
+    backoff: Annotated[
+        tuple[Duration, ...] | None,
+        Known(
+            unit="durations",
+            felt=(felt(608, Side.READERS, EVERY, "Redeliveries come at other times.", "messages are in flight"),),
+        ),
+    ] = None
+    """Waiting times before redeliveries, the last one repeating; replaces `ack_wait`."""
+    filter_subject: Annotated[
+        Subject | None,
+        Known(felt=(OTHER_MESSAGES,)),
+    ] = None
+    """Deliver only matching subjects; not together with `filter_subjects`. Server: all."""
+    filter_subjects: Annotated[
+        tuple[Subject, ...] | None,
+        Known(
+            unit="list",
+            since=V2_10,
+            ordered=False,
+            felt=(OTHER_MESSAGES,),
+        ),
+    ] = None
+    """Deliver subjects that match any of these, which must not overlap. Since 2.10."""
+    replay_policy: Annotated[
+        Literal["instant", "original"] | None,
+        _fixed("replay policy can not be updated", default="instant", felt=fixed(105)),
+    ] = None
+    """As fast as possible, or as slowly as messages came in. Server: instant."""
+    rate_limit_bps: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            left_out="no limit",
+            felt=(
+                felt(608, Side.READERS, TIGHTER, "Messages come more slowly.", "there is more to deliver"),
+                unfelt(WIDER, "Messages come sooner."),
+            ),
+        ),
+    ] = None
+    """Bits per second at most, for push consumers. Server: no limit."""
+    sample_freq: Annotated[SampleFreq | None, Known(felt=NOT_FELT)] = None
+    """Share of acknowledgements reported as metrics, in percent. Server: none."""
+    max_waiting: Annotated[
+        Count | None,
+        _fixed(
+            "max waiting can not be updated",
+            unit="count",
+            depends="512 on every server so far, for pull consumers",
+            felt=fixed(106),
+        ),
+    ] = None
+    """Waiting pull requests at most. Server: 512 for pull consumers."""
+    max_ack_pending: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            depends="the stream's consumer_limits, else at most 1000 and what account and server allow",
+            felt=(
+                felt(
+                    606,
+                    Side.READERS,
+                    TIGHTER,
+                    "Nothing is delivered until enough is acknowledged.",
+                    "as many messages are in flight",
+                ),
+                gain(WIDER, "More is delivered at once.", Side.READERS, Side.STORED, Side.POSITIONS),
+            ),
+        ),
+    ] = None
+    """Delivered but unacknowledged messages at most. Server: 1000 or less unless ack_policy is none; -1 is no limit."""
+    flow_control: Annotated[
+        bool | None, _fixed("flow control can not be updated", unit="flag", default=False, felt=fixed(107))
+    ] = None
+    """Slow down for slow push subscribers; needs `idle_heartbeat`. Server: false."""
+    headers_only: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            felt=(
+                felt(601, Side.READERS, SET, "Messages come without their payload."),
+                gain(UNSET, "Payloads come again.", Side.READERS),
+            ),
+        ),
+    ] = None
+    """Deliver headers without messages. Server: false."""
+    max_batch: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            depends="a limit in the server's own settings",
+            felt=(
+                felt(602, Side.READERS, TIGHTER, "Pulls for more messages are refused (409).", "clients pull so many"),
+                LARGER_PULLS,
+            ),
+        ),
+    ] = None
+    """Messages per pull request at most. Server: no limit, or its own."""
+    max_expires: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            left_out="no limit",
+            felt=(
+                felt(
+                    602, Side.READERS, TIGHTER, "Pulls that wait for longer are refused (409).", "clients wait so long"
+                ),
+                LARGER_PULLS,
+            ),
+        ),
+    ] = None
+    """How long a pull request may wait at most, at least 1ms. Server: no limit."""
+    max_bytes: Annotated[
+        Bytes | None,
+        Known(
+            unit="bytes",
+            left_out="no limit",
+            felt=(
+                felt(602, Side.READERS, TIGHTER, "Pulls for more bytes are refused (409).", "clients ask for so many"),
+                LARGER_PULLS,
+            ),
+        ),
+    ] = None
+    """Bytes per pull request at most. Server: no limit."""
+    deliver_subject: Annotated[
+        Subject | None,
+        Known(
+            update=Update.STAYS,
+            err_code=NOT_UPDATABLE,
+            says=" based",
+            felt=(
+                felt(
+                    607,
+                    Side.READERS,
+                    SWITCHED,
+                    "Subscribers of the old subject hear nothing more, and what is in flight is delivered again at once.",
+                    also=(Side.POSITIONS,),
+                ),
+                felt(
+                    109,
+                    Side.READERS,
+                    SET | UNSET,
+                    "A consumer that pulls becomes one that pushes, or the other way round: it is made anew, or the change is refused.",
+                ),
+            ),
+        ),
+    ] = None
+    """Subject a push consumer delivers to; without it, clients pull."""
+    deliver_group: Annotated[
+        str | None,
+        Known(
+            felt=(
+                felt(
+                    607,
+                    Side.READERS,
+                    EVERY,
+                    "Nothing is delivered while only clients of another queue group, or of none, are subscribed.",
+                ),
+            )
+        ),
+    ] = None
+    """Queue group that shares a push consumer's messages. Server: none."""
+    idle_heartbeat: Annotated[
+        Duration | None, _fixed("heart beats can not be updated", unit="duration", felt=fixed(108))
+    ] = None
+    """How often a quiet push consumer reports itself, at least 100ms. Server: never."""
+    inactive_threshold: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            depends="the stream's consumer_limits, else never",
+            felt=(
+                felt(
+                    604,
+                    Side.POSITIONS,
+                    TIGHTER,
+                    "The consumer is deleted with its position when it is idle for so long; from an interest stream, the messages "
+                    "that only it wanted.",
+                    also=(Side.READERS, Side.STORED),
+                ),
+                gain(WIDER, "It is kept for longer.", Side.POSITIONS, Side.READERS),
+            ),
+        ),
+    ] = None
+    """Idle time after which the server deletes the consumer, durable or not. Server: the stream's limit, else never."""
+    num_replicas: Annotated[Count | None, Known(unit="count", default=0, left_out="as its stream", felt=NOT_FELT)] = (
+        None
+    )
+    """On how many servers; 0 follows the stream. Server: 0."""
+    mem_storage: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            update=MEM_STORAGE,
+            err_code=NOT_UPDATABLE,
+            says="storage type can not be updated",
+            felt=fixed(110),
+        ),
+    ] = None
+    """Keep the consumer's state in memory, even of a file stream. Server: false."""
+    metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10, felt=NOT_FELT)] = None
+    """Labels of your own kept by the server, together at most 128 KiB; `_nats.*` is the server's. Since 2.10."""
+    pause_until: Annotated[
+        Time | None,
+        Known(
+            unit="time",
+            since=V2_11,
+            level=1,
+            update=Update.INERT,
+            felt=(
+                felt(609, Side.READERS, SET | SWITCHED, "Nothing is delivered until then.", "it lies in the future"),
+                gain(UNSET, "What is pending is delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
+            ),
+        ),
+    ] = None
+    """Deliver nothing until then; updates ignore it, the pause request changes it. Server: not paused. Since 2.11."""
+    priority_groups: Annotated[
+        tuple[Group, ...] | None,
+        Known(
+            unit="list",
+            since=V2_11,
+            level=1,
+            ordered=False,
+            felt=(
+                felt(
+                    122, Side.READERS, EVERY, "Clients of another group are refused, and an old pin blocks the others."
+                ),
+            ),
+        ),
+    ] = None
+    """Name of the priority group clients pull with, 1 to 16 of `A-Z a-z 0-9 - _ / =`. Since 2.11."""
+    priority_policy: Annotated[
+        Literal["none", "overflow", "pinned_client", "prioritized"] | None,
+        Known(
+            default="none",
+            since=V2_11,
+            level=1,
+            values_since={"prioritized": V2_12},
+            felt=(
+                felt(
+                    121, Side.READERS, EVERY, "Clients of the old policy are refused, and an old pin blocks the others."
+                ),
+            ),
+        ),
+    ] = None
+    """Who is served: all, those behind a long queue, one at a time, by priority (2.12). Server: none. Since 2.11."""
+    priority_timeout: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            since=V2_11,
+            level=1,
+            felt=(
+                felt(
+                    608,
+                    Side.READERS,
+                    EVERY,
+                    "Another client takes over sooner or later from one that is pinned and silent.",
+                    "clients are pinned",
+                ),
+            ),
+        ),
+    ] = None
+    """Silence after which another client is pinned. Server: 2m for `pinned_client`. Since 2.11."""

@@ -1,0 +1,145 @@
+"""Consumers in canonical form: from what a server echoes, and from what a file says by predicting that echo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from reconciler.kinds.consumer_config.consumer_fields import ConsumerConfig
+from reconciler.kinds.fields.known import V2_12, V2_14, known
+from reconciler.kinds.fields.sparse import (
+    MINUTE,
+    SECOND,
+    Canon,
+    Settled,
+    followed,
+    limit,
+    listed,
+    metadata,
+    positive,
+    time,
+)
+from reconciler.model.resource import Config, Json, ServerDefault
+from reconciler.model.wire import Target, Version
+
+ACK_WAIT = 30 * SECOND
+PINNED_TIMEOUT = 2 * MINUTE
+MAX_WAITING = 512
+MAX_ACK_PENDING = 1000
+
+NAMES = ("name", "durable_name", "stream_name")
+
+_canon = Canon(
+    defaults={name: about.default for name, about in known(ConsumerConfig).items() if about.default is not None},
+    clean={
+        **dict.fromkeys(("max_deliver", "max_batch", "max_expires", "max_bytes", "max_waiting"), positive),
+        **dict.fromkeys(("idle_heartbeat", "inactive_threshold", "priority_timeout"), positive),
+        "max_ack_pending": limit,  # -1 is "no limit", while a left-out one is filled in
+        "opt_start_time": time,
+        "pause_until": time,
+        "metadata": metadata,
+        **dict.fromkeys(("backoff", "filter_subjects", "priority_groups"), listed),
+    },
+)
+
+
+def canonical(config: Config) -> dict[str, Json]:
+    """From a server's echo, or any configuration in the server's names; the consumer's names are not part of it."""
+    sparse = _canon(config)
+    for name in NAMES:
+        sparse.pop(name, None)
+    # 30s is filled in for these policies only, and the policy is fixed for the consumer's whole life.
+    if sparse.get("ack_wait") == ACK_WAIT and sparse.get("ack_policy") in ("explicit", "all"):
+        del sparse["ack_wait"]
+    return sparse
+
+
+def settle(body: Config, target: Target, *, parent: Config | None = None) -> Settled:
+    """What this server would echo for `body`. `parent` is the stream's canonical configuration. Fields and values this
+    version lacks stay as written: a rule refuses them."""
+    said = canonical(body)
+    config = dict(said)
+    _flow_controlled(config, target.version)
+    _first_backoff(config)
+    _pinned_timeout(config, body, target.version)
+    filled = _filled(config, target, parent or {})
+    config |= {field: one.value for field, one in filled.items() if one.value is not None}
+    return Settled(config=config, filled=filled, follows=followed(said, config, FOLLOWS))
+
+
+FOLLOWS = {
+    "flow_control": "from ack_policy", "idle_heartbeat": "from ack_policy", "ack_wait": "from backoff",
+    "priority_timeout": "default",
+}  # fmt: skip
+
+
+def stock(config: Config) -> Config:
+    """What stands for a left-out time to acknowledge: 30s where there is something to acknowledge."""
+    return _WAITS if config.get("ack_policy") in ("explicit", "all") else _NEVER_WAITS
+
+
+_WAITS: Config = {"ack_wait": ACK_WAIT}
+_NEVER_WAITS: Config = {"ack_wait": None}
+
+
+def _flow_controlled(config: dict[str, Json], version: Version) -> None:
+    if config.get("ack_policy") == "flow_control" and version >= V2_14:
+        config.update(flow_control=True, idle_heartbeat=SECOND)
+
+
+def _first_backoff(config: dict[str, Json]) -> None:
+    """The first backoff replaces the time to acknowledge; canonical form drops it where it is the default anyway."""
+    if "backoff" in config:
+        config["ack_wait"] = config["backoff"][0]
+        config.update(canonical({key: config.pop(key) for key in ("ack_wait", "ack_policy") if key in config}))
+
+
+def _pinned_timeout(config: dict[str, Json], body: Config, version: Version) -> None:
+    keeps_negative = version < V2_12 and (body.get("priority_timeout") or 0) < 0
+    if config.get("priority_policy") == "pinned_client" and not keeps_negative:
+        config.setdefault("priority_timeout", PINNED_TIMEOUT)
+
+
+def _filled(config: Config, target: Target, parent: Config) -> dict[str, ServerDefault]:
+    """What the server fills in where the file says nothing."""
+    limits = parent.get("consumer_limits") or {}
+    fills = _fills(
+        "deliver_subject" not in config, "ack_policy" in config, target.limits.get("max_ack_pending") or 0,
+        limits.get("max_ack_pending") or 0, limits.get("inactive_threshold") or 0,
+    )  # fmt: skip
+    return {name: one for name, one in fills.items() if name not in config}
+
+
+ANY = 1 << 62
+"""More than any limit that somebody configures."""
+_NOTHING = ServerDefault(None)
+_WAITING = ServerDefault(MAX_WAITING)
+_BATCH = ServerDefault(None, most=ANY)
+"""A limit of the server that no request shows."""
+_IN_FLIGHT = ServerDefault(MAX_ACK_PENDING, most=MAX_ACK_PENDING)
+
+
+@lru_cache(maxsize=64)
+def _fills(
+    is_pull: bool, is_acknowledged: bool, allowed: int, most_in_flight: int, threshold: int
+) -> Mapping[str, ServerDefault]:
+    """By field. The last two numbers are what the stream hands down; thousands of consumers are filled in alike."""
+    return {
+        "max_waiting": _WAITING if is_pull else _NOTHING,
+        "max_ack_pending": _inherited(most_in_flight) or _in_flight(allowed, is_acknowledged),
+        "max_batch": _BATCH,
+        "inactive_threshold": _inherited(threshold) or _NOTHING,
+    }
+
+
+def _inherited(limit: int) -> ServerDefault | None:
+    return ServerDefault(limit, source="from consumer_limits") if limit else None
+
+
+def _in_flight(allowed: int, is_acknowledged: bool) -> ServerDefault:
+    """1000, or less where the account or the server (which no request shows) allows less."""
+    if not is_acknowledged:
+        return _NOTHING
+    if 0 < allowed < MAX_ACK_PENDING:
+        return ServerDefault(allowed, most=allowed, source="from the limits of the account")
+    return _IN_FLIGHT

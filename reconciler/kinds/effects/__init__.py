@@ -1,0 +1,1 @@
+"""What changes cost: messages, positions, and what clients feel."""

@@ -1,0 +1,133 @@
+"""Rules that foretell what clients will experience: made of the table of fields, and of one function for each family of changes.
+
+The table says which field and which way; the function looks at live state, and finds what hurts. What does not hurt now,
+and only may one day, is no verdict but a note among the consequences.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.effects.surplus import OwnName, as_named
+from reconciler.kinds.fields.felt import Felt, in_words, way_of
+from reconciler.kinds.fields.known import Known
+from reconciler.model.wire import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A field that changes in a way that clients may feel."""
+
+    change: Change
+    view: View
+    field: str
+    """By the server's name."""
+    own: OwnName
+    """What its kind calls the server's fields."""
+
+    @property
+    def path(self) -> str:
+        return self.own(self.field)
+
+
+Tell = Callable[[Moved], Iterable[Finding]]
+Ask = Callable[[Moved], Iterable[Question]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foretold:
+    """One family of changes: its docstring is the page, without the fields, which the table says."""
+
+    number: str
+    name: str
+    tell: Tell
+    ask: Ask = lambda _moved: ()
+    has_rule: bool = False
+    """Another rule of this number judges what hurts now; here are its notes alone."""
+
+
+def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[Tell], Foretold]:
+    return lambda tell: Foretold(number=str(number), name=name, tell=tell, ask=ask)
+
+
+def notes_of(number: int) -> Callable[[Tell], Foretold]:
+    return lambda tell: Foretold(number=str(number), name="", tell=tell, has_rule=True)
+
+
+def note(message: str) -> Finding:
+    """What may hurt one day, and does not hurt now."""
+    return Finding(outcome=Outcome.ALLOWED, message=message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """All that is foretold of one kind."""
+
+    family: str
+    fields: Mapping[str, Known]
+    families: Sequence[Foretold]
+    own: OwnName = as_named
+    keys: Collection[str] | None = None
+    """Names of its own that a file can say; None: those of all fields."""
+    tables: Mapping[str, Mapping[str, tuple[Felt, ...]]] = field(init=False)
+    """By a rule's number: fields whose changes it foretells, by the names that the kind itself has for them."""
+
+    told: Mapping[str, str] = field(init=False)
+    """The server's names of the fields that a file can say."""
+
+    def __post_init__(self) -> None:
+        named = {self.own(name): name for name in self.fields}
+        told = {path: name for path, name in named.items() if self.keys is None or path in self.keys}
+        object.__setattr__(self, "told", told)
+        object.__setattr__(self, "tables", {one.number: self._table(one, told) for one in self.families})
+
+    def _table(self, one: Foretold, told: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
+        return {path: effects for path, name in told.items() if (effects := _by(one, self.fields[name]))}
+
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(self._rule(one) for one in self.families if self.tables[one.number] and not one.has_rule)
+
+    def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
+        """Notes: what may hurt one day, with the rule whose page says more."""
+        for one, moved in self._moved(change, view):
+            for found in one.tell(moved):
+                if found.outcome is Outcome.ALLOWED:
+                    code = f"{self.family}{one.number}"
+                    yield Consequence(message=f"{found.message} ({code})", code=code)
+
+    def questions(self, change: Change, view: View) -> Iterator[Question]:
+        for one, moved in self._moved(change, view):
+            yield from one.ask(moved)
+
+    def _moved(self, change: Change, view: View) -> Iterator[tuple[Foretold, Moved]]:
+        if change.action is Action.UPDATE:
+            for one in self.families:
+                yield from ((one, moved) for moved in self._of(one, change, view))
+
+    def _of(self, one: Foretold, change: Change, view: View) -> Iterator[Moved]:
+        table = self.tables[one.number]
+        for path in dict.fromkeys(item.top for item in change.fields if item.top in table):
+            moves = way_of(change, path)
+            if moves and any(moves in effect.ways for effect in table[path]):
+                yield Moved(change, view, self.told[path], self.own)
+
+    def _rule(self, one: Foretold) -> Rule:
+        def judge(change: Change, view: View) -> Iterator[Finding]:
+            for moved in self._of(one, change, view):
+                yield from (found for found in one.tell(moved) if found.outcome is not Outcome.ALLOWED)
+
+        *page, instead = inspect.cleandoc(one.tell.__doc__ or "").split("\n\n")
+        judge.__doc__ = "\n\n".join([*page, *in_words(self.tables[one.number]), instead])
+        make = rule(
+            f"{self.family}{one.number}", one.name, on=(Action.UPDATE,), needs=("live", "facts"),
+            reaction=Reaction.HARMS,
+        )  # fmt: skip
+        return make(judge)
+
+
+def _by(one: Foretold, about: Known) -> tuple[Felt, ...]:
+    return tuple(effect for effect in about.felt or () if effect.rule == one.number)

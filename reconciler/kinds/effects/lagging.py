@@ -1,0 +1,50 @@
+"""Streams that have still to take in some of another: mirrors, and what is filled from sources, as the queues of groups are.
+
+Only whether they are behind is said, never by how much: what is on its way, or did not fit in, a server does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from reconciler.changes.rule import View
+from reconciler.kinds.fields.words import listed, some
+from reconciler.model.resource import Json
+
+NAMED = 3
+
+
+def lagging(origin: str, view: View) -> list[str]:
+    """Streams that have still to take in some of this one."""
+    return _by_origin(view).get(origin, [])
+
+
+def behind_in(origin: str, view: View) -> str:
+    """In words after a semicolon; none where nobody is."""
+    names = lagging(origin, view)
+    if not names:
+        return ""
+    said = names[:NAMED] + ([some(len(names) - NAMED, "other")] if len(names) > NAMED else [])
+    copies = f"stream{'s' if len(names) > 1 else ''} {listed(said)}"
+    return (
+        f"; {copies} {'have' if len(names) > 1 else 'has'} not yet taken in all of {origin}, and may miss some of them"
+    )
+
+
+@lru_cache(maxsize=4)
+def _by_origin(view: View) -> dict[str, list[str]]:
+    """Computed once per view."""
+    found: dict[str, list[str]] = {}
+    for name, info in sorted((view.snapshot.streams if view.snapshot else {}).items()):
+        for origin in dict.fromkeys(str(told.get("name")) for told in _told(info) if told.get("lag")):
+            found.setdefault(origin, []).append(name)
+    return found
+
+
+def _told(info: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    """What the server says of where this account's streams are taken in."""
+    mirror = info.get("mirror")
+    yield from (
+        told for told in (*(info.get("sources") or ()), *([mirror] if mirror else ())) if not told.get("external")
+    )

@@ -1,0 +1,76 @@
+"""Lowered limits: the server removes what no longer fits at once. How much that is, and who has not processed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.changes.amount import Amount
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.effects import readers, surplus
+from reconciler.kinds.effects.readers import Unread
+from reconciler.kinds.effects.surplus import Loss, OwnName, as_named, is_lowered
+from reconciler.kinds.fields.words import consent_to
+from reconciler.model.fields import Unit
+from reconciler.model.wire import Question
+
+
+def limit_lowered(family: str, own: OwnName = as_named, counts: readers.Counts = readers.every) -> Rule:
+    """The 301 of a family; `own` gives a kind's name for a stream's field, and `counts` says whose loss it is."""
+
+    def judge(change: Change, view: View) -> Found:
+        """A limit is lowered below what is stored: the server removes the surplus at once, whoever still wants it.
+
+        Only changes that can remove something are flagged. How many messages go, and how many of them each consumer has
+        not processed, comes from live state: exact where the server tells, else as bounds. Consumers, copies and groups that
+        are not of this topology are named with their owners. From its next restart on a server knows the message ids of what
+        is still stored alone: one that is repeated then is stored again.
+
+        Instead: let it shrink first, or consent with the value: `allow: [{code: …301, to: …, reason: …}]`.
+        """
+        return list(_findings(change, view))
+
+    def _findings(change: Change, view: View) -> Iterator[Finding]:
+        for field, loss_of in surplus.LOSSES.items():
+            path = own(field)
+            if is_lowered(change, path) and (loss := loss_of(change, path, surplus.state_of(change), view)):
+                late = _unread(change, loss, view, counts)
+                yield Finding(
+                    outcome=Outcome.NEEDS_CONSENT,
+                    path=path,
+                    to=surplus.becomes(change, path),
+                    message=loss.words + late.words,
+                    quantities=_quantities(loss, late),
+                    affects=late.affects,
+                    fix=f"consent here if that is meant: {consent_to(f'{family}301', surplus.becomes(change, path), _unit(change, path))}",
+                )
+
+    harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
+    return harms(judge)
+
+
+def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
+    """What lowered limits of a stream must ask, also for those who read it."""
+    yield from surplus.questions(change, view, own)
+    for field, loss_of in surplus.LOSSES.items():
+        path = own(field)
+        if is_lowered(change, path) and (loss := loss_of(change, path, surplus.state_of(change), view)) and loss.going:
+            yield from readers.questions(surplus.stream_of(change), loss.going, view)
+
+
+def _unread(change: Change, loss: Loss, view: View, counts: readers.Counts) -> Unread:
+    if loss.going is None:
+        return Unread()
+    stream, state = surplus.stream_of(change), surplus.state_of(change)
+    return readers.unread(stream, state, loss.going, view, by=loss.by or None, counts=counts)
+
+
+def _quantities(loss: Loss, late: Unread) -> dict[str, Amount]:
+    """What an `upto` may bound."""
+    lost = {"messages": loss.going.messages} if loss.going else {}
+    return {**loss.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
+
+
+def _unit(change: Change, path: str) -> Unit:
+    found = change.field(path)
+    return found.info.unit if found else "text"

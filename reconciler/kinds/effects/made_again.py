@@ -1,0 +1,136 @@
+"""What was applied before and is gone comes back empty when it is made again: what is known of what it held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.effects import dependants
+from reconciler.kinds.effects.surplus import OwnName, as_named
+from reconciler.kinds.fields.known import V2_15
+from reconciler.kinds.fields.words import consent_to, listed, some
+from reconciler.model.resource import Json
+
+NAMED = 3
+
+
+def is_made_again(change: Change) -> bool:
+    """Is it gone, and nobody of ours has taken it away?"""
+    is_ours = change.owned is not None and change.origin is None and change.intent is None
+    return change.action is Action.CREATE and is_ours
+
+
+def recorded(change: Change, held: str) -> str:
+    """` (500 messages when it was recorded on 2026-11-22)`: what we remember of what is gone."""
+    day = change.owned.written[:10] if change.owned else ""
+    when = f"when it was recorded{f' on {day}' if day else ''}"
+    return f" ({held} {when})" if held else f" (last recorded on {day})" if day else ""
+
+
+def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
+    """The 312 of a family; `own` gives a kind's name of a stream's field, `stream` the stream of one of its kind."""
+
+    def judge(change: Change, view: View) -> Found:
+        """What was applied before is gone, with everything in it, and is made again: empty.
+
+        Messages are taken again at once. What was in it does not come back, except what a mirror or a source copies anew from
+        its origin. Its consumers are gone too: those that are declared start over.
+
+        Made again, it counts from 1. Streams that copied from it and are still there go on behind the last message they have
+        copied: they skip as many messages of the new one, and say nothing of it. That needs consent. Sources on servers from
+        2.15 on copy all of it.
+
+        Instead: restore a backup before applying, where there is one (`nats stream restore`). Where others copy from it, let
+        it count on from where they are, with `first_seq`.
+        """
+        if not is_made_again(change) or change.desired is None:
+            return None
+        messages = change.owned.seen.get("messages", 0) if change.owned else 0
+        held = recorded(change, some(messages, "message") if messages else "")
+        behind = _skipping(stream(change.address.name), change.becomes("first_seq") or 1, view)
+        said = [f"it is gone with everything in it{held}: made again, it is empty", *_copied(change, view, own)]
+        said += [*_read(change, view), *behind.words]
+        counts_on = behind.first if change.address.kind == "stream" else 0
+        resume = f"write first_seq: {counts_on}, where those that copied from it go on; or " if counts_on else ""
+        return Finding(
+            outcome=Outcome.NEEDS_CONSENT if behind.words else Outcome.WARNS,
+            quantities={name: number for name, number in (("messages", messages), ("skipped", behind.most)) if number},
+            message="; ".join(said),
+            affects=dependants.streams(behind.skipping, view),
+            fix=f"{resume}restore a backup before you apply, if there is one (nats stream restore)"
+            + (f"; or consent here: {consent_to(f'{family}312')}" if behind.words else ""),
+        )
+
+    harms = rule(f"{family}312", "made-again-empty", on=(Action.CREATE,), needs=("live",), reaction=Reaction.HARMS)
+    return harms(judge)
+
+
+class _Skipping(NamedTuple):
+    """What live streams that copied from it do not copy of the new one."""
+
+    words: tuple[str, ...] = ()
+    most: int = 0
+    first: int = 0
+    """The `first_seq` with which they skip nothing; 0: nobody knows it."""
+    skipping: tuple[str, ...] = ()
+    """Their names."""
+
+
+def _skipping(origin: str, first: int, view: View) -> _Skipping:
+    copies = _copies(origin, view)
+    if not copies:
+        return _Skipping()
+    reached = max((at for at in copies.values() if at is not None), default=0)
+    most, unsaid = max(0, reached + 1 - first), sorted(name for name, at in copies.items() if at is None)
+    late = sorted(name for name, at in copies.items() if at is not None and at >= first)
+    unsure = unsaid if first == 1 else []
+    words = [f"{listed(late)} copied from it, and {_skips(late)} its first {some(most, 'message')}"] if late else []
+    if unsure:
+        words.append(f"{listed(unsure)} copied from it, and {_skips(unsure)} as many of its messages as came before")
+    return _Skipping(tuple(words), most, 0 if unsaid else reached + 1, (*late, *unsure))
+
+
+def _skips(names: Sequence[str]) -> str:
+    return "skips" if len(names) == 1 else "skip"
+
+
+def _copies(origin: str, view: View) -> dict[str, int | None]:
+    """Live streams that copy from it and stay, with the last of its messages they have; None: no server says."""
+    found: dict[str, int | None] = {}
+    for name, info in (view.snapshot.streams if view.snapshot else {}).items():
+        config = info["config"]
+        if (config.get("mirror") or {}).get("name") == origin and "external" not in config["mirror"]:
+            found[name] = (info.get("state") or {}).get("last_seq", 0)
+        elif view.target.version < V2_15 and any(
+            one["name"] == origin and "external" not in one for one in config.get("sources") or ()
+        ):
+            found[name] = None if (info.get("state") or {}).get("last_seq") else 0
+    return {name: at for name, at in found.items() if at != 0}
+
+
+def _copied(change: Change, view: View, own: OwnName) -> Iterator[str]:
+    """What fills it from elsewhere."""
+    mirror, sources = change.becomes(own("mirror")), change.becomes(own("sources")) or ()
+    origins = [_origin(one, view) for one in ([mirror] if mirror else sources)]
+    if origins:
+        more = f" and {len(origins) - NAMED} more" if len(origins) > NAMED else ""
+        yield f"it copies again from {listed(origins[:NAMED]) if not more else ', '.join(origins[:NAMED]) + more}"
+
+
+def _origin(copied: Json, view: View) -> str:
+    there = view.snapshot.streams.get(copied["name"]) if view.snapshot and "external" not in copied else None
+    stored = f", which holds {some((there.get('state') or {}).get('messages', 0), 'message')}" if there else ""
+    start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
+    return f"{copied['name']}{stored}{f', from {start} on' if start else ''}"
+
+
+def _read(change: Change, view: View) -> Iterator[str]:
+    """Consumers that come back with it."""
+    if change.address.kind != "stream":
+        return
+    coming = sorted(one.address.name for one in view.children(change.address.name, "consumer") if is_made_again(one))
+    if coming:
+        more = f" and {len(coming) - NAMED} more" if len(coming) > NAMED else ""
+        yield f"its consumers start over with it: {', '.join(coming[:NAMED])}{more}"

@@ -1,0 +1,105 @@
+"""Stream changes that nothing takes back: sealing, denying, promoting a mirror; with what that means for what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.effects import dependants
+from reconciler.kinds.effects.surplus import state_of, stream_of
+from reconciler.kinds.fields.words import consent_to, size, some
+from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.stream_config.validity import Lower
+from reconciler.model.units import show_duration
+from reconciler.model.wire import MessagesFrom, copies
+
+DENIED = {
+    "deny_delete": "single messages can never again be deleted through the API",
+    "deny_purge": "the stream can never again be purged",
+}
+
+
+def one_way_change(family: str, lower: Lower) -> Rule:
+    """The 206 of a family; `lower` gives the configurations of its streams, where no field of these has another name."""
+    code = f"{family}206"
+
+    def judge(change: Change, view: View) -> Iterator[Finding]:
+        wanted, live = lower(change)
+        seals = wanted.get("sealed") and not live.get("sealed")
+        for path, what in {"sealed": _sealing(change)}.items() if seals else DENIED.items():  # sealing denies both
+            if wanted.get(path) and not live.get(path):
+                dry = dependants.everybody(stream_of(change), view) if seals else ()
+                yield replace(_one_way(code, path, True, what), affects=dry)
+        if change.was("mirror") and not change.becomes("mirror"):
+            what, behind = _promotion(change, view)
+            yield _one_way(code, "mirror", None, what, behind)
+
+    judge.__doc__ = f"""A change that can never be taken back: sealing, denying deletes or purges, promoting a mirror.
+
+        The server does it, and refuses the way back for as long as the stream lives.
+
+        Instead: leave it as it is; or consent, with a reason: `allow: [{{code: {code}, to: true, reason: …}}]`.
+        """
+    return rule(code, "one-way-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.ONE_WAY)(judge)
+
+
+def _sealing(change: Change) -> str:
+    """Consumers of interest streams and work queues go on removing what they acknowledge, also from sealed ones."""
+    messages, stored = state_of(change).get("messages", 0), state_of(change).get("bytes", 0)
+    shut = "nothing can be stored, deleted or purged any more"
+    if not messages:
+        return f"{shut}, and the stream is empty"
+    kept = f"its {some(messages, 'message')} ({size(stored)}) stay{'s' if messages == 1 else ''}"
+    if change.was("retention"):
+        return f"{shut}; {kept} until consumers have acknowledged them"
+    age = change.was("max_age")
+    return f"{shut}; {kept}" + (f", and max_age {show_duration(age)} no longer removes any" if age else "")
+
+
+def _promotion(change: Change, view: View) -> tuple[str, int | None]:
+    """What that means, and how many messages never come: none, where apply waits for what is still to be copied."""
+    copied = (change.live.state.get("mirror") or {}) if change.live else {}
+    origin = copied.get("name") or change.was("mirror").get("name", "its origin")
+    what = f"the stream stops copying {origin} and becomes an ordinary stream"
+    error, behind = (copied.get("error") or {}).get("description"), _to_copy(change, view)
+    if not change.live or not copies(change.live.state):
+        why = f"it does not copy now ({error or 'its origin has not been heard for a while'})"
+        if behind is None:
+            return f"{what}; {why}, so how far it is behind is not known", None
+        never = f"{some(behind, 'message')} of {origin} that it lacks never come{'s' if behind == 1 else ''}"
+        return f"{what}; {why}, and {never}", behind
+    lacks = "what it lacks" if behind is None else f"the {some(behind, 'message')} it lacks"
+    waits = "" if behind == 0 else f"; apply waits until it has copied {lacks}"
+    return f"{what}{waits}; what is published to {origin} afterwards never comes", 0
+
+
+def to_copy(change: Change) -> MessagesFrom | None:
+    """What its origin has and a mirror that is promoted has not; None: this account cannot count it."""
+    mirror = change.was("mirror") or {}
+    subjects = taken_subjects(mirror)
+    if not mirror or change.becomes("mirror") or {"external", "opt_start_time"} & mirror.keys() or len(subjects) > 1:
+        return None
+    start = max(state_of(change).get("last_seq", 0) + 1, mirror.get("opt_start_seq", 1))
+    return MessagesFrom(stream=mirror["name"], start=start, filter=subjects[0])
+
+
+def _to_copy(change: Change, view: View) -> int | None:
+    asked = to_copy(change)
+    answer = view.facts.get(asked) if asked else None
+    if not isinstance(answer, Mapping):
+        return None
+    return 0 if answer["first"] is None else answer.get("messages")
+
+
+def _one_way(code: str, path: str, value: object, what: str, lost: int | None = None) -> Finding:
+    stay = f"write `{path}: false`, as it is; or " if value else ""
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=path,
+        to=value,
+        quantities={} if lost is None else {"messages": lost},
+        message=f"{path} cannot be taken back as long as this stream lives: {what}",
+        fix=f"{stay}consent here if that is meant: {consent_to(code, value)}",
+    )

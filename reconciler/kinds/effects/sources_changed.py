@@ -1,0 +1,186 @@
+"""What a change of sources copies once more, or leaves behind. A server knows a source by its origin, filter and transforms:
+with another filter it is another source, which begins at the first message of its origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.effects import dependants
+from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream_of
+from reconciler.kinds.fields.times import moment
+from reconciler.kinds.fields.words import amount, consent_to, some
+from reconciler.kinds.stream_config.copies import identity, origin_of
+from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.subjects.subjects import collide, meets
+from reconciler.model.resource import Json
+from reconciler.model.wire import MessagesFrom
+
+NOTHING = exactly(0)
+STARTS = ("opt_start_seq", "opt_start_time", "consumer")
+Source = Mapping[str, Json]
+
+
+def copied_again(family: str) -> Rule:
+    """The 304 of a family."""
+
+    def judge(change: Change, view: View) -> Found:
+        """A source gets another filter or other transforms, and what it copied is copied once more.
+
+        To the server that is another source. Unless it says where to start, it begins with the first message that its origin
+        stores, also with those that are there already: consumers get them twice, and old values of a key follow newer ones.
+
+        Instead: give the source `opt_start_seq` or `opt_start_time`, from where on it shall copy; or declare a second stream.
+        """
+        return list(_again(family, change, view))
+
+    return rule(f"{family}304", "source-copied-again", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
+        judge
+    )
+
+
+def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
+    """How much of an origin comes once more."""
+    for _, source in _others(change, view):
+        yield from _overlap(source, change, view)
+
+
+def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
+    for index, source in _others(change, view):
+        copied = _copied(source, change, view)
+        if copied == NOTHING:
+            continue
+        again = _flagged(f"{family}304", index, source, copied)
+        yield replace(again, affects=dependants.everybody(stream_of(change), view))
+
+
+def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:
+    """Where another source takes what one has copied already."""
+    if change.action is not Action.UPDATE or not change.touches("sources") or not state_of(change).get("messages"):
+        return
+    before = _sources(change.was("sources"), view)
+    for index, source in enumerate(change.becomes("sources") or ()):
+        if _is_another(source, before, view):
+            yield index, source
+
+
+def _overlap(source: Source, change: Change, view: View) -> list[MessagesFrom]:
+    """What the source takes of its origin and another one took before; nothing where that lies elsewhere."""
+    if "external" in source or not view.snapshot or source["name"] not in view.snapshot.streams:
+        return []
+    taken = [one for other in _same(source, change) for one in taken_subjects(other)]
+    return [MessagesFrom(stream=source["name"], start=1, filter=one) for one in meets(taken_subjects(source), taken)]
+
+
+def _same(source: Source, change: Change) -> list[Source]:
+    return [one for one in change.was("sources") or () if _is_of_the_same(source, one)]
+
+
+def _copied(source: Source, change: Change, view: View) -> Amount | None:
+    """How many messages come once more: those that the origin holds, if those before have copied them all."""
+    if not (asked := _overlap(source, change, view)):
+        return None
+    answers = [view.facts.get(one) for one in asked]
+    if not all(isinstance(one, Mapping) and "messages" in one for one in answers):
+        there = int(view.snapshot.streams[source["name"]]["state"].get("messages", 0)) if view.snapshot else 0
+        return Amount(0, there)
+    number = sum(one["messages"] for one in answers if isinstance(one, Mapping))
+    told = (change.live.state.get("sources") or ()) if change.live else ()
+    lag = sum(one.get("lag", 0) for one in told if origin_of(one) == origin_of(source))
+    is_whole = not any(start in one for one in _same(source, change) for start in STARTS)
+    return Amount(max(0, number - lag) if is_whole else 0, number)
+
+
+def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
+    """Not there yet, and without a start, but another copied some of the same."""
+    if identity(source, view.target.version) in before or any(start in source for start in STARTS):
+        return False
+    return any(_is_of_the_same(source, other) for other in before.values())
+
+
+def _flagged(code: str, index: int, source: Source, stored: Amount | None) -> Finding:
+    name = source["name"]
+    many = "every message" if stored is None else amount(stored, "message")
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT,
+        path=f"sources[{index}].name",
+        to=name,
+        quantities={} if stored is None else {"messages": stored},
+        message=f"with another filter or other transforms it is another source, which begins at the first message of {name}: "
+        f"{many} of it would be copied once more",
+        fix=f"give it opt_start_seq or opt_start_time, or consent here: {consent_to(code, name)}",
+    )
+
+
+def _sources(said: Sequence[Source] | None, view: View) -> dict[object, Source]:
+    return {identity(source, view.target.version): source for source in said or ()}
+
+
+def _is_of_the_same(source: Source, other: Source) -> bool:
+    """Both may have copied the same messages."""
+    return origin_of(source) == origin_of(other) and any(
+        collide(mine, theirs) for mine in taken_subjects(source) for theirs in taken_subjects(other)
+    )
+
+
+def left_behind(family: str, own: OwnName = as_named) -> Rule:
+    """The 305 of a family; `own` gives a kind's name of its stream."""
+
+    def judge(change: Change, view: View) -> Found:
+        """A source is taken off while it has still to be copied from: the rest never comes. Or one is added that starts at a
+        time before the newest message of this stream: servers begin no earlier than that, and leave out what came between.
+
+        How much that is a server does not count exactly. What is left stays with the origin, as long as that keeps it.
+
+        Instead: take it off when `nats stream info` shows no lag; let one that is added start at a sequence, `opt_start_seq`.
+        """
+        return [*_left(change, own(change.address.name), view), *_begun_late(change, view)]
+
+    return rule(f"{family}305", "source-left-behind", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
+        judge
+    )
+
+
+def _still_to_come(told: Source, view: View) -> Amount | None:
+    """A server's lag leaves out what is on its way or did not fit in; more than its origin holds cannot be left. None: the
+    origin lies elsewhere."""
+    origin = view.snapshot.streams.get(told["name"]) if view.snapshot and "external" not in told else None
+    return Amount(told["lag"], max(told["lag"], origin["state"].get("messages", 0))) if origin else None
+
+
+def _begun_late(change: Change, view: View) -> Iterator[Finding]:
+    """Sources that are added beside stored messages, and shall start before the newest of them."""
+    newest, before = state_of(change).get("last_ts"), _sources(change.was("sources"), view)
+    if not (state_of(change).get("messages") and newest and change.touches("sources")):
+        return
+    for index, source in enumerate(change.becomes("sources") or ()):
+        start = source.get("opt_start_time")
+        if start and moment(start) < moment(newest) and identity(source, view.target.version) not in before:
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"sources[{index}].opt_start_time",
+                message=f"this stream stores messages until {newest}, and servers let a source begin no earlier: what came into "
+                f"{source['name']} between {start} and then is not copied",
+                fix="write opt_start_seq instead",
+            )
+
+
+def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
+    info = view.snapshot.streams.get(stream, {}) if view.snapshot else {}
+    staying = [origin_of(source) for source in change.becomes("sources") or ()]
+    for told in (info.get("sources") or ()) if change.touches("sources") else ():
+        if told.get("lag") and origin_of(told) not in staying:
+            left = _still_to_come(told, view)
+            behind = amount(left, "message") if left else f"at least {some(told['lag'], 'message')}"
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path="sources",
+                quantities={"left": left} if left else {},
+                affects=dependants.everybody(stream, view),
+                message=f"source {told['name']} is taken off when {stream} is {behind} behind: the rest of it never comes",
+                fix=f"take it off when `nats stream info {stream}` shows no lag",
+            )

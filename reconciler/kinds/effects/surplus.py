@@ -1,0 +1,309 @@
+"""How much no longer fits below a lowered limit, from live state and from what the server was asked about it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
+from reconciler.kinds.effects.readers import Going
+from reconciler.kinds.fields import times
+from reconciler.kinds.fields.words import age, amount, average, size, some
+from reconciler.model.resource import Json
+from reconciler.model.units import show_duration
+from reconciler.model.wire import (
+    Holes,
+    MessagesFrom,
+    MessagesSince,
+    Oldest,
+    Question,
+    SubjectCounts,
+    Unanswered,
+    Version,
+)
+
+State = Mapping[str, Json]
+OwnName = Callable[[str], str]
+MANY_SUBJECTS = 500_000
+"""With more, asking for the number of messages on each would cost the server more than the answer is worth."""
+MANY_HOLES = 100_000
+"""More of them are not listed to find out where the oldest messages end."""
+FEW_BYTES = 256 * 1024
+"""So much may be read to find out how large each message is."""
+
+FINDS_TIMES = Version(2, 12)
+"""Before, a search by time errs where messages between the first and the last one were deleted."""
+TRIMS = Version(2, 14)
+"""Before, a limit per subject where there was none trims a subject only when its next message comes, or at a restart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What goes, in words and as numbers."""
+
+    words: str
+    going: Going | None = None
+    """None: nobody counted."""
+    by: Mapping[str, int] = field(default_factory=dict)
+    """How many go of each subject, where that was counted."""
+    more: Mapping[str, Amount] = field(default_factory=dict)
+    """Quantities beside the number of messages."""
+
+
+def as_named(field: str) -> str:
+    return field
+
+
+def state_of(change: Change) -> State:
+    state: State = change.live.state.get("state", {}) if change.live else {}
+    return state
+
+
+def stream_of(change: Change) -> str:
+    return str((change.live.state.get("config") or {}).get("name", change.address.name)) if change.live else ""
+
+
+def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
+    """What lowered limits must ask; `own` gives a kind's name for a stream's field."""
+    age_field, subject_field = own("max_age"), own("max_msgs_per_subject")
+    if is_lowered(change, age_field) and (asked := _since(change, age_field, view)):
+        yield asked
+        answer = view.facts.get(asked)
+        if isinstance(answer, Mapping) and "messages" not in answer:
+            yield from _holes(change)
+    for path, of in {own("max_msgs"): "messages", own("max_bytes"): "bytes"}.items():
+        if is_lowered(change, path) and (surplus := _above(change, path, of)):
+            yield from _holes(change)
+            if of == "bytes" and surplus <= FEW_BYTES:
+                yield Oldest(stream=stream_of(change), bytes=surplus)
+    if is_lowered(change, subject_field):
+        yield from _per_subject(change)
+
+
+def _above(change: Change, path: str, of: str) -> int:
+    """How much more is stored than is to be kept."""
+    return 0 if keeps_old(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
+
+
+def _holes(change: Change) -> Iterator[Holes]:
+    if 0 < state_of(change).get("num_deleted", 0) <= MANY_HOLES:
+        yield Holes(stream=stream_of(change))
+
+
+def _deleted(change: Change, view: View) -> list[int] | None:
+    """Sequences without a message, between the first one and the last; None: nobody listed them."""
+    if not state_of(change).get("num_deleted"):
+        return []
+    answer = view.facts.get(Holes(stream=stream_of(change)))
+    return answer["deleted"] if isinstance(answer, Mapping) else None
+
+
+def is_lowered(change: Change, path: str) -> bool:
+    if not change.touches(path):
+        return False
+    before, after = _limit(change, path, change.was(path)), becomes(change, path)
+    return after is not None and (before is None or after < before)
+
+
+def becomes(change: Change, path: str) -> Json:
+    """The limit there will be, also where the file leaves it out and its default is one: a bucket's history is 1 then."""
+    return _limit(change, path, change.becomes(path))
+
+
+def _limit(change: Change, path: str, value: Json) -> Json:
+    found = change.field(path)
+    limit = found.info.default if value is None and found else value
+    return None if limit is None or limit <= 0 else limit
+
+
+def _since(change: Change, path: str, view: View) -> MessagesFrom | MessagesSince | None:
+    """The first message young enough, by the clock of the server that answered."""
+    asked, longest = (change.live.state.get("ts") if change.live else None), becomes(change, path)
+    if not asked or not longest or not state_of(change).get("messages"):
+        return None
+    since = times.before(asked, longest)
+    if view.target.version < FINDS_TIMES and state_of(change).get("num_deleted"):
+        return MessagesSince(stream=stream_of(change), since=since)
+    return MessagesFrom(stream=stream_of(change), start=since)
+
+
+def _per_subject(change: Change) -> Iterator[SubjectCounts]:
+    if 0 < state_of(change).get("num_subjects", 0) <= MANY_SUBJECTS:
+        yield SubjectCounts(stream=stream_of(change), filter=">")
+
+
+def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
+    messages, asked = state.get("messages", 0), _since(change, path, view)
+    oldest = _oldest_age(change, state)
+    if not messages or oldest is None or oldest <= becomes(change, path):
+        return None
+    limit = show_duration(becomes(change, path))
+    answer = view.facts.get(asked) if asked else None
+    if not isinstance(answer, Mapping):
+        return Loss(
+            words=f"messages older than {limit} go at apply; the oldest of {some(messages, 'message')} is {age(oldest)} "
+            f"old, how many are too old was not counted{_because(answer)}"
+        )
+    going = _older(answer, state, _deleted(change, view))
+    if not going.messages.most:
+        return None
+    why = "" if going.messages.is_exact else ", in bounds since the holes between them were not counted"
+    return Loss(
+        words=f"{amount(going.messages)} of {some(messages, 'message')}{_weighing(going, change)} are older than {limit} "
+        f"and go at apply{why}",
+        going=going,
+    )
+
+
+def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) -> Going:
+    """What lies before the first message that is young enough."""
+    messages, gaps = state.get("messages", 0), state.get("num_deleted", 0)
+    if (kept := answer["first"]) is None:
+        return Going(messages=exactly(messages), before=exactly(state.get("last_seq", 0) + 1))
+    sequences = max(0, kept - state.get("first_seq", 1))
+    bounds = Amount(max(0, sequences - gaps), min(sequences, messages))
+    if deleted is not None:
+        bounds = exactly(min(messages, sequences - bisect_left(deleted, kept)))
+    elif "messages" in answer:
+        older = messages - answer["messages"]  # messages may have come since the state was read
+        bounds = exactly(min(max(older, bounds.least), bounds.most))
+    return Going(messages=bounds, before=exactly(kept))
+
+
+def too_many(change: Change, path: str, state: State, view: View) -> Loss | None:
+    if not (surplus := _above(change, path, "messages")):
+        return None
+    before = _first_kept(exactly(surplus), state, _deleted(change, view))
+    going = Going(messages=exactly(surplus), before=before)
+    return Loss(
+        words=f"{some(surplus)} of {some(state['messages'], 'message')}{_weighing(going, change)} go at apply",
+        going=going,
+    )
+
+
+def _first_kept(going: Amount, state: State, deleted: list[int] | None) -> Amount:
+    """The sequence of the first message that stays when so many of the oldest go; without the holes between them, bounds."""
+    first, end = state.get("first_seq", 1), state.get("last_seq", 0) + 1
+    if deleted is None:
+        return Amount(
+            first + going.least, max(first + going.least, min(first + going.most + state["num_deleted"], end))
+        )
+    least, most = (_after(first, number, deleted) for number in (going.least, going.most))
+    return Amount(least, most)
+
+
+def _after(first: int, number: int, deleted: list[int]) -> int:
+    for hole in deleted:
+        if hole > first + number:
+            break
+        number += 1
+    return first + number
+
+
+def too_large(change: Change, path: str, state: State, view: View) -> Loss | None:
+    if not (surplus := _above(change, path, "bytes")):
+        return None
+    messages, stored = state.get("messages", 0), state["bytes"]
+    of, total = some(messages, "message"), size(stored)
+    answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
+    if isinstance(answer, Mapping) and answer["first"]:
+        going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
+        words = f"{size(answer['bytes'])} of {total} go at apply, the oldest messages first: {some(answer['messages'])} of {of}"
+        return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
+    number, largest = _by_average(surplus, change, state)
+    going = Going(messages=number, before=_first_kept(number, state, _deleted(change, view)))
+    words = f"at least {size(surplus)} of {total} go at apply, the oldest messages first: about {some(number.about or 0)} of {of}"
+    bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not counted"
+    more = {"bytes": Amount(surplus, min(stored, surplus + largest - 1))}
+    return Loss(words=f"{words} {bounds}", going=going, more=more)
+
+
+LARGEST = 64 * 1024**2
+"""What a server lets a client have pending, and so the largest message, unless told otherwise."""
+SMALLEST = {"memory": 17}
+"""Bytes that a server counts for a message without anything in it, on a subject of one letter."""
+
+
+def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int]:
+    """How many of the oldest messages are that large together, and how large one may be. None of them is smaller than the
+    smallest there can be."""
+    messages, stored = state.get("messages", 0), state["bytes"]
+    smallest = smallest_message(change)
+    largest = max(smallest, min(LARGEST, stored - (messages - 1) * smallest))
+    least, most = max(1, -(-surplus // largest), messages - (stored - surplus) // smallest), -(-surplus // smallest)
+    guess = min(messages, -(-surplus * messages // stored))
+    return Amount(min(least, guess), max(guess, min(messages, most)), guess), largest
+
+
+def smallest_message(change: Change) -> int:
+    config: Mapping[str, Json] = change.live.state.get("config") or {} if change.live else {}
+    return SMALLEST.get(str(config.get("storage")), 31)
+
+
+def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
+    limit, messages = becomes(change, path), state.get("messages", 0)
+    if messages <= limit:
+        return None
+    counts = next((view.facts.get(asked) for asked in _per_subject(change)), None)
+    if isinstance(counts, Mapping):
+        by = {subject: number - limit for subject, number in counts.items() if number > limit}
+        above = sum(by.values())
+        is_prompt = view.target.version >= TRIMS or _limit(change, path, change.was(path))
+        refuses = change.becomes("discard_new_per_subject")  # then no message comes that would remove another
+        later = "go at the server's next restart" if refuses else "go with the next message or restart"
+        when = "go at apply" if is_prompt else later
+        words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
+        return Loss(words=words, going=Going(messages=exactly(above)), by=by) if above else None
+    sure = max(0, messages - limit * state.get("num_subjects", messages))
+    at_most = messages - limit - (state.get("num_subjects", 1) - 1)  # one subject has all but one message of each other
+    going = Going(messages=Amount(sure, max(sure, at_most)))
+    if not going.messages.most:
+        return None
+    words = f"{amount(going.messages)} of {some(messages, 'message')} go at apply: how many each subject holds was not counted"
+    return Loss(words=words + _because(counts), going=going)
+
+
+def _crowded(counts: Mapping[str, int], limit: int) -> str:
+    above = sum(number > limit for number in counts.values())
+    return f"{some(above)} of {some(len(counts), 'subject')} {'holds' if above == 1 else 'hold'} more than {limit:_}"
+
+
+def _because(answer: object) -> str:
+    return f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
+
+
+def _weighing(going: Going, change: Change) -> str:
+    """Their share of the stream's bytes: the average tells it, and what the largest and smallest messages can be bounds it."""
+    stored, messages, number = state_of(change).get("bytes"), state_of(change)["messages"], going.messages.most
+    if not going.messages.is_exact or not stored:
+        return ""
+    if number == messages:
+        return f" ({average(exactly(stored))})"
+    smallest, guess, staying = smallest_message(change), number * stored // messages, messages - number
+    least = max(number * smallest, stored - staying * LARGEST)
+    most = min(number * LARGEST, stored - staying * smallest)
+    return f" ({average(Amount(min(least, guess), max(guess, most), guess))})"
+
+
+def keeps_old(change: Change) -> bool:
+    """With discard new the server keeps what is there and refuses what comes; buckets never show their discard."""
+    raw = change.live.state.get("config", {}) if change.live else {}
+    return bool((change.becomes("discard") if change.touches("discard") else raw.get("discard")) == "new")
+
+
+def _oldest_age(change: Change, state: State) -> int | None:
+    """Nanoseconds between the first stored message and the server's own clock when it answered."""
+    asked, first = (change.live.state.get("ts") if change.live else None), state.get("first_ts")
+    return times.between(first, asked) if asked and first else None
+
+
+LOSSES: Mapping[str, Callable[[Change, str, State, View], Loss | None]] = {
+    "max_age": too_old,
+    "max_msgs": too_many,
+    "max_bytes": too_large,
+    "max_msgs_per_subject": too_many_per_subject,
+}
+"""By the server's name of a limit."""

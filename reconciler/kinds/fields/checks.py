@@ -1,0 +1,93 @@
+"""What servers object to in a configuration, one line each: where, when, in which words, and with which answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import EVER, Finding, Outcome, Reaction, View
+from reconciler.kinds.fields.known import Known
+from reconciler.kinds.fields.words import in_words
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
+
+WRITES = (Action.CREATE, Action.UPDATE)
+STANDING = (Action.KEEP, Action.ADOPT, Action.ORPHAN)
+"""Nothing is written; what is there may be doomed all the same."""
+ALL = (*WRITES, Action.KEEP, Action.ADOPT)
+"""Also what is left as it is: something doomed that is found live deserves a word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Check:
+    """One objection to a configuration as it will be sent."""
+
+    path: str
+    wrong: Callable[[Config], object]
+    """Truthy when there is something wrong."""
+    says: str
+    """`{value}` stands for what the field says."""
+    fix: str
+    err_code: int = 0
+    """The server's answer; 0 when it says ok to everything."""
+    since: Version = EVER[0]
+    """First version that refuses it."""
+    reaction: Reaction = Reaction.INERT
+    """What servers make of it that do not refuse it."""
+    within: tuple[str, ...] = ()
+    """Other fields that have a part in it."""
+
+    def refused_by(self, version: Version) -> bool:
+        return bool(self.err_code) and version >= self.since
+
+
+def codes(checks: Iterable[Check]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(check.err_code for check in checks if check.err_code))
+
+
+def objections(
+    checks: tuple[Check, ...], change: Change, view: View, fields: Mapping[str, Known], config: Config | None = None
+) -> Iterator[Finding]:
+    """What is wrong with `config`, or else with what is desired. A server judges all of it on every write; what it says
+    ok to is refused by us when it is new, and only mentioned when it was there before."""
+    version = view.target.version
+    matters = checks if change.action in WRITES else _outliving(checks, version)
+    if not matters:
+        return  # nearly always where nothing changes, and thousands of times in a plan
+    config = config if config is not None else change.desired.sent if change.desired else {}
+    for check in matters:
+        if not check.wrong(config):
+            continue
+        refused = check.refused_by(version)
+        value = in_words(config.get(check.path), fields[check.path].unit)
+        yield Finding(
+            outcome=Outcome.REFUSED if refused or _is_our_refusal(check, change) else Outcome.WARNS,
+            path=check.path,
+            message=check.says.format(value=value) + ("" if refused else _doom(check)),
+            fix=check.fix,
+            reaction=Reaction.REFUSES if refused else check.reaction,
+        )
+
+
+@cache
+def _outliving(checks: tuple[Check, ...], version: Version) -> tuple[Check, ...]:
+    """Those that something can fail which stands on a server: it was not refused there."""
+    return tuple(check for check in checks if not check.refused_by(version))
+
+
+def _doom(check: Check) -> str:
+    if check.reaction is not Reaction.DOOMS:
+        return ""
+    return f"; this server takes it, and nats-server {check.since.short} loses the consumer when it starts"
+
+
+def _is_our_refusal(check: Check, change: Change) -> bool:
+    """Inert is worth a word, doom is not to be brought about."""
+    return check.reaction is not Reaction.INERT and is_new(change, check.path, *check.within)
+
+
+def is_new(change: Change, *fields: str) -> bool:
+    """Does this change bring about what these fields say?"""
+    return change.action is Action.CREATE or (change.action is Action.UPDATE and change.touches(*fields))

@@ -1,0 +1,192 @@
+"""What is known about a configuration field, standing once, beside it: since when, default, level, what updates may do.
+
+Canonical form, rules, reports and the JSON schema all read this; a field missing here is missing everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from reconciler.kinds.fields.felt import Felt
+from reconciler.model.fields import FieldInfo, Unit
+from reconciler.model.resource import Config, Json, model_in
+from reconciler.model.wire import Version
+
+V2_9, V2_10, V2_11, V2_12, V2_14, V2_15 = (Version(2, minor) for minor in (9, 10, 11, 12, 14, 15))
+OVERLAPPING_FILTERS = Version(2, 12, 5)
+"""From here on filters of one consumer may overlap as long as none lies inside another."""
+
+
+class Update(StrEnum):
+    """What the server does when an update changes a field of an existing object."""
+
+    FREE = "free"
+    """Any change is done."""
+    FIXED = "fixed at creation"
+    """Every change is refused."""
+    ONE_WAY = "one way"
+    """May be turned on, never off."""
+    REMOVABLE = "removable"
+    """May be removed, but neither added nor changed."""
+    STAYS = "stays"
+    """May change, but neither appear nor go."""
+    INERT = "no effect"
+    """Accepted without effect."""
+
+
+Updates = tuple[tuple[Version, Update], ...]
+"""Answers by version, oldest first: each holds from its version on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Put into `Annotated[…]` of a field; the table of a configuration is `known(Model)`."""
+
+    unit: Unit = "text"
+    since: Version = V2_9
+    """First version that has the field; 2.11 drops unknown fields silently, later versions refuse them."""
+    level: int = 0
+    """JetStream API level needed when the field says anything but its default."""
+    default: Json = None
+    """What the server uses when the field is left out, where that is fixed; saying it equals leaving it out."""
+    left_out: str = ""
+    """What leaving it out means, in words, where `default` says it badly: `no limit` rather than 0."""
+    depends: str = ""
+    """Why the default cannot be known from outside, in words; empty when it can."""
+    update: Update | Updates = Update.FREE
+    among: frozenset[Json] = frozenset()
+    """Values between which a FIXED field may change all the same."""
+    err_code: int | None = None
+    """The server's answer to a change it refuses."""
+    says: str = ""
+    """The server's words, as far as they are the same in every such answer."""
+    ordered: bool = True
+    nested_unordered: tuple[str, ...] = ()
+    values_since: Mapping[Json, Version] = field(default_factory=dict)
+    """Values younger than the field."""
+    value_levels: Mapping[Json, int] = field(default_factory=dict)
+    """Values that need a level of their own."""
+    at_create: bool = True
+    """False: only an update may set it."""
+    felt: tuple[Felt, ...] | None = None
+    """What clients experience when it changes; None: nobody has said it yet."""
+
+    def updates(self, version: Version) -> Update:
+        """What an update may do on this version; newer than known means as the newest known."""
+        if isinstance(self.update, Update):
+            return self.update
+        return [rule for since, rule in self.update if since <= version or since == self.update[0][0]][-1]
+
+    def may_become(self, live: Json, desired: Json, version: Version) -> bool:
+        """Does the server accept this change of canonical values (None: absent), other rules apart?"""
+        if live == desired:
+            return True
+        if self.among and self.among >= {_or_default(live, self.default), _or_default(desired, self.default)}:
+            return True
+        return _ACCEPTS[self.updates(version)](live, desired)
+
+
+_ACCEPTS: Mapping[Update, Callable[[Json, Json], bool]] = {
+    Update.FREE: lambda _live, _desired: True,
+    Update.INERT: lambda _live, _desired: True,
+    Update.FIXED: lambda _live, _desired: False,
+    Update.ONE_WAY: lambda live, _desired: not live,
+    Update.REMOVABLE: lambda _live, desired: not desired,
+    Update.STAYS: lambda live, desired: bool(live) == bool(desired),
+}
+
+
+def _or_default(value: Json, default: Json) -> Json:
+    return default if value is None else value
+
+
+@cache
+def known(model: type[BaseModel]) -> Mapping[str, Known]:
+    """Every field of a configuration that the server has, with what is known about it."""
+    return {
+        name: about for name, info in model.model_fields.items() for about in info.metadata if isinstance(about, Known)
+    }
+
+
+@cache
+def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
+    """What reports and diffs need to know, by field."""
+    nested = _nested(model)
+    return {
+        name: FieldInfo(
+            unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since,
+            left_out=k.left_out, nested=field_infos(nested[name]) if name in nested else {},
+        )
+        for name, k in known(model).items()
+    }  # fmt: skip
+
+
+def unknown_fields(model: type[BaseModel], config: Config, version: Version) -> list[str]:
+    """Dotted paths of fields in `config` that this version does not know."""
+    return [said.path for said in _said(model, config) if version < said.about.since]
+
+
+class YoungValue(NamedTuple):
+    """A value this version does not know, of a field it knows."""
+
+    path: str
+    value: Json
+    since: Version
+
+
+def unknown_values(model: type[BaseModel], config: Config, version: Version) -> list[YoungValue]:
+    """Values this version does not know (it answers 10025), such as `priority_policy: prioritized` before 2.12."""
+    return [
+        YoungValue(said.path, said.value, said.about.values_since[said.value])
+        for said in _said(model, config)
+        if said.about.values_since and said.about.values_since.get(said.value, version) > version
+    ]
+
+
+def required_level(model: type[BaseModel], config: Config) -> int:
+    """The JetStream API level a server needs to understand this configuration: `Nats-Required-Api-Level`."""
+    return max((_level(said) for said in _said(model, config)), default=0)
+
+
+class _Said(NamedTuple):
+    path: str
+    value: Json
+    about: Known
+
+
+def _level(said: _Said) -> int:
+    if not said.value or said.value == said.about.default:
+        return 0
+    by_value = said.about.value_levels.get(said.value, 0) if said.about.value_levels else 0
+    return max(said.about.level, by_value)
+
+
+def _said(model: type[BaseModel], config: Config, prefix: str = "") -> Iterator[_Said]:
+    """Every known field that `config` sets, fields of nested objects included."""
+    table, nested = known(model), _nested(model)
+    for name, value in config.items():
+        if name not in table or value is None:
+            continue
+        yield _Said(prefix + name, value, table[name])
+        for path, item in _objects(prefix + name, value) if name in nested else ():
+            yield from _said(nested[name], item, path + ".")
+
+
+def _objects(path: str, value: Json) -> Iterator[tuple[str, Config]]:
+    if isinstance(value, Mapping):
+        yield path, value
+    elif isinstance(value, list | tuple):
+        yield from ((f"{path}[{i}]", item) for i, item in enumerate(value) if isinstance(item, Mapping))
+
+
+@cache
+def _nested(model: type[BaseModel]) -> Mapping[str, type[BaseModel]]:
+    """Fields that hold objects, with their models."""
+    inner = {name: model_in(model.model_fields[name].annotation) for name in known(model)}
+    return {name: found for name, found in inner.items() if found is not BaseModel}

@@ -1,0 +1,101 @@
+"""Canonical form, sparse: what a configuration says beyond the server's fixed defaults.
+
+Only defaults that hold whatever else the configuration says are left out. A value that follows from other fields (the
+subject a stream is named after, `ack_wait` from `backoff`, 2m for pinned clients) stays: an update patches the live
+object, so when the other field changes, the plan must show that this one moves with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.kinds.fields.times import ZERO, utc
+from reconciler.model.resource import Config, Json, ServerDefault
+
+Clean = Callable[[Json], Json]
+"""Brings one field's value into its canonical spelling; a falsy result is absence."""
+
+MINUTE = 60_000_000_000
+SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a server would echo, in canonical form."""
+
+    config: Config
+    filled: Mapping[str, ServerDefault] = field(default_factory=dict)
+    """Fields left out that the server fills in; `config` holds the stock values."""
+    follows: Mapping[str, str] = field(default_factory=dict)
+    """Other fields of `config` that are not as was said, and where their values come from, in words."""
+
+
+def followed(said: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
+    """Of these sources, by field, those that count here."""
+    return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != said.get(name)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canon:
+    """How one kind of configuration is made canonical. Table-driven and without pydantic: a plan does this to
+    thousands of live objects."""
+
+    defaults: Mapping[str, Json]
+    clean: Mapping[str, Clean]
+
+    def __call__(self, config: Config) -> dict[str, Json]:
+        """Unknown fields of newer servers stay unless empty; None, empty and default values are absent."""
+        defaults, clean = self.defaults, self.clean
+        sparse = {k: value for k, value in config.items() if value and (k not in defaults or value != defaults[k])}
+        for key in clean.keys() & sparse.keys():
+            cleaned = clean[key](sparse[key])
+            if cleaned and cleaned != defaults.get(key):
+                sparse[key] = cleaned
+            else:
+                del sparse[key]
+        return sparse
+
+
+def positive(value: Json) -> Json:
+    """Limits: zero and negative numbers say "none". Servers before 2.12 echo negative ones as they came."""
+    return value if value > 0 else 0
+
+
+def limit(value: Json) -> Json:
+    """Limits whose "none" must be told from "left out"."""
+    return value if value > 0 else -1
+
+
+def lower(value: Json) -> Json:
+    return value.lower()
+
+
+def listed(value: Json) -> Json:
+    return list(value)
+
+
+def time(value: Json) -> Json:
+    """In UTC; the zero time is absence. A text that is no time stays: it is not ours to judge here."""
+    try:
+        spelled = utc(value)
+    except (ValueError, OverflowError):
+        return value
+    return None if spelled == ZERO else spelled
+
+
+def metadata(value: Json) -> Json:
+    """Without the server's own keys; an empty text is a value like any other."""
+    return {key: text for key, text in value.items() if not key.startswith("_nats.")}
+
+
+def mapping(value: Json) -> Json:
+    """Nested objects: absent, empty and false say the same, at any depth."""
+    cleaned = ((key, nested(inner)) for key, inner in value.items())
+    return {key: inner for key, inner in cleaned if inner}
+
+
+def nested(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return mapping(value)
+    return [nested(item) for item in value] if isinstance(value, list | tuple) else value

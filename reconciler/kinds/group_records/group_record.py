@@ -1,0 +1,161 @@
+"""The record of a partitioned consumer group, as the Go reference writes it to KV: three historic spellings are read,
+only the current one is written, and an existing record is patched in its membership alone.
+
+Go members compare records deeply: `[]` is not `null`, `-1` is not absent. So every key we do not mean to change keeps
+its exact spelling, unknown keys included.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from pydantic_core import from_json
+
+from reconciler.kinds.group_records.group_shape import wrong_shape
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Entry
+
+STATIC_BUCKET, ELASTIC_BUCKET = "static-consumer-groups", "elastic-consumer-groups"
+
+PRIORITY_GROUP = "PCG"
+"""The one priority group all members pull with."""
+
+NAME = re.compile(r"[A-Za-z0-9_=-]{1,200}")
+"""What clients take as part of a key, and servers as part of a stream's or consumer's name."""
+
+LEGACY_KEYS = frozenset(
+    {"filter", "partitioning-wildcards", "partitioning_wildcards", "msg-buffer-size", "member-mappings"}
+)
+
+MEMBERSHIP = ("members", "member_mappings")
+
+BUCKET_SHAPE: Config = {
+    "max_msgs_per_subject": 1,
+    "discard": "new",
+    "allow_rollup_hdrs": True,
+    "deny_delete": True,
+    "allow_direct": True,
+    "duplicate_window": 120_000_000_000,
+}
+"""What the reference creates its buckets with; the defaults of everything else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record as read: what it means (config, canonical), and how it is spelled (raw)."""
+
+    config: Config
+    raw: Mapping[str, Json]
+    revision: int
+    legacy: tuple[str, ...] = ()
+    """Historic keys it carries; such a record is never touched by an ordinary apply."""
+    broken: str | None = None
+    """Why it cannot be understood at all."""
+
+
+def key(stream: str, group: str) -> str:
+    return f"{stream}.{group}"
+
+
+def split_key(text: str) -> tuple[str, str] | None:
+    """Stream and group of a key; None when it is no group's."""
+    stream, dot, group = text.partition(".")
+    return (stream, group) if dot and stream and group else None
+
+
+def found(names: tuple[str, str], entry: Entry) -> Record:
+    """The record of the group of this name; under one that no client takes as a key, it is nobody's."""
+    wrong = next((name for name in names if not NAME.fullmatch(name)), None)
+    if wrong is None:
+        return read(entry)
+    why = f"`{wrong}` cannot be part of a key, so no member ever finds it"
+    return replace(read(entry), config={}, legacy=(), broken=why)
+
+
+@lru_cache(maxsize=1 << 13)
+def read(entry: Entry) -> Record:
+    """What a record means; hand-broken ones are explained, not raised. One plan asks several times for the same."""
+    try:
+        raw = from_json(entry.value, allow_inf_nan=False)
+        json.dumps(raw, allow_nan=False)  # 1e999 is read as a number that no record could say again
+    except ValueError:
+        return Record(config={}, raw={}, revision=entry.revision, broken="its text is not JSON")
+    if not isinstance(raw, dict):
+        return Record(config={}, raw={}, revision=entry.revision, broken="it is not a JSON object")
+    if wrong := wrong_shape(raw):
+        return Record(config={}, raw=raw, revision=entry.revision, broken=wrong)
+    legacy = tuple(sorted(LEGACY_KEYS & raw.keys() - _harmless(raw)))
+    return Record(config=canonical(raw), raw=raw, revision=entry.revision, legacy=legacy)
+
+
+def _harmless(raw: Mapping[str, Json]) -> set[str]:
+    """An old static record's `filter` of everything was ignored by everyone."""
+    return {"filter"} if raw.get("filter") in ("", ">", None) and "partitioning_wildcards" not in raw else set()
+
+
+def canonical(raw: Mapping[str, Json]) -> dict[str, Json]:
+    """By meaning: 0, -1 and absent limits are one; members are a set; mappings are looked up by member."""
+    config: dict[str, Json] = {"max_members": raw["max_members"]} if raw.get("max_members") else {}
+    if filters := raw.get("filters"):
+        config["filters"] = list(filters)
+    if partitioned := _partitioning_filters(raw):
+        config["partitioning_filters"] = partitioned
+    for name, old in (("max_buffered_msg", "msg-buffer-size"), ("max_buffered_bytes", None)):
+        limit = raw.get(name, raw.get(old) if old else None) or 0
+        if limit > 0:
+            config[name] = limit
+    if members := raw.get("members"):
+        config["members"] = list(dict.fromkeys(members))
+    if mappings := raw.get("member_mappings") or raw.get("member-mappings"):
+        config["member_mappings"] = {entry["member"]: sorted(entry.get("partitions") or []) for entry in mappings}
+    return config
+
+
+def _partitioning_filters(raw: Mapping[str, Json]) -> list[dict[str, Json]]:
+    wildcards = raw.get("partitioning_wildcards") or raw.get("partitioning-wildcards")
+    if wildcards is not None and raw.get("filter"):
+        return [{"filter": raw["filter"], "partitioning_wildcards": list(wildcards)}]
+    return [
+        {"filter": item["filter"], "partitioning_wildcards": list(item.get("partitioning_wildcards") or [])}
+        for item in raw.get("partitioning_filters") or []
+    ]
+
+
+def write(config: Config, *, elastic: bool) -> str:
+    """A new record, in exactly the form of the reference: key order, `null` without filters, no spaces, HTML escapes."""
+    record: dict[str, Json] = {"max_members": config["max_members"]}
+    if elastic:
+        record["partitioning_filters"] = config.get("partitioning_filters") or None
+        record |= {name: config[name] for name in ("max_buffered_msg", "max_buffered_bytes") if config.get(name)}
+    elif config.get("filters"):
+        record["filters"] = config["filters"]
+    return encode(record | _membership(config))
+
+
+def patch(record: Record, config: Config) -> str:
+    """The stored record with another membership; everything else keeps its place and spelling."""
+    membership = _membership(config)
+    patched = {
+        name: membership.get(name, value)
+        for name, value in record.raw.items()
+        if name not in MEMBERSHIP or name in membership
+    }
+    return encode(patched | membership)
+
+
+def _membership(config: Config) -> dict[str, Json]:
+    """Never an empty list: Go tells it from an absent one."""
+    if mappings := config.get("member_mappings"):
+        return {"member_mappings": [{"member": member, "partitions": list(own)} for member, own in mappings.items()]}
+    return {"members": list(config["members"])} if config.get("members") else {}
+
+
+def encode(record: Mapping[str, Json]) -> str:
+    text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+    for character, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+        text = text.replace(character, escape)
+    return text

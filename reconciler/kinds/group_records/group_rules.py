@@ -1,0 +1,145 @@
+"""Rules that static and elastic groups share: records that cannot be touched or written, what a deletion costs, filters nobody can use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.fields.words import some
+from reconciler.kinds.group_records.group_bucket import hindrance
+from reconciler.kinds.group_records.group_record import key
+from reconciler.kinds.group_records.membership_rules import refused
+from reconciler.kinds.subjects.subjects import collide, is_valid
+from reconciler.model.resource import Json
+
+
+def is_current(change: Change) -> bool:
+    """The live record can be understood, so that its differences mean something."""
+    state = change.live.state if change.live else {}
+    return not (state.get("broken") or state.get("legacy"))
+
+
+def unreadable(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """The stored record is in a historic form, or was broken by hand.
+
+        Rewriting a legacy record ends every running instance that still uses it and drops keys for ever; a broken one
+        says nothing we could trust.
+
+        Instead: migrate it in a planned stop of its members; until then leave the group as it is.
+        """
+        state = change.live.state if change.live else {}
+        if state.get("broken"):
+            return refused(
+                "",
+                f"the record of this group cannot be understood: {state['broken']}",
+                "repair or delete the record, with all members stopped",
+            )
+        if state.get("legacy"):
+            return refused(
+                "",
+                f"the record of this group is in a historic form ({', '.join(state['legacy'])}); running instances "
+                "would end if it were rewritten",
+                f"stop its members, then: reconciler groups migrate {'/'.join(change.address.names)}",
+            )
+        return None
+
+    return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
+
+
+def unwritable(family: str, bucket: str) -> Rule:
+    def judge(change: Change, view: View) -> Found:
+        """The bucket of the records is there and takes none of this group: its stream listens to other subjects than a
+        bucket's, or is sealed.
+
+        Somebody made or edited it by hand. Nobody answers when the record is written, or the server refuses it (10109);
+        members would not see it either.
+
+        Instead: give the stream the subjects of its bucket again; a sealed one has to be made anew, with its records put back.
+        """
+        info = view.snapshot.streams.get(f"KV_{bucket}") if view.snapshot else None
+        found = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
+        return refused("", *found) if found else None
+
+    on = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
+    return rule(f"{family}546", "bucket-takes-no-record", on=on, needs=("live",), reaction=Reaction.REFUSES)(judge)
+
+
+def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
+    queue = "-".join(change.address.names)
+    info = view.snapshot.streams.get(queue, {}) if view.snapshot else {}
+    if queued := info.get("state", {}).get("messages", 0):
+        said, quantities = f"with its stream {queue} go {some(queued, 'queued message')}", {"queued": queued}
+        if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values() if view.snapshot else ()):
+            said += f", {some(unfinished)} of them delivered and not acknowledged"
+            quantities["unacknowledged"] = unfinished
+        yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=said)
+
+
+def _positions_go(change: Change, view: View) -> Iterator[Finding]:
+    """What a static group divides stays in its stream; its members' durables know how far they are."""
+    stream, group = change.address.names
+    there = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    names = (f"{group}-{member}" for member in change.was("members") or change.was("member_mappings") or ())
+    durables = [there[name] for name in names if name in there]
+    left, unfinished = sum(int(one.get("num_pending", 0)) for one in durables), _in_flight(durables)
+    if left or unfinished:
+        which = f"{some(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
+        said = f"with its members' consumers goes how far they have come: {which}"
+        yield Finding(
+            outcome=Outcome.WARNS, quantities={"undelivered": left, "unacknowledged": unfinished}, message=said
+        )
+
+
+def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
+    return sum(int(one.get("num_ack_pending", 0)) for one in consumers)
+
+
+def deletion(family: str) -> Rule:
+    def judge(change: Change, view: View) -> Iterator[Finding]:
+        """A group is removed: its members end, and what is queued for them goes with it.
+
+        `removed:` is the consent; this says what it costs.
+
+        Instead: let the members work off the queue first, or `forget:` the group, which leaves it as it is.
+        """
+        yield from _queue_goes(change, view) if family == "EG" else _positions_go(change, view)
+        members = change.was("members") or list(change.was("member_mappings") or ())
+        if members:
+            more = f" and {len(members) - 5} more" if len(members) > 5 else ""
+            yield Finding(outcome=Outcome.WARNS, message=f"its members stop consuming: {', '.join(members[:5])}{more}")
+
+    return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
+
+
+def unusable_filters(family: str, field: str) -> Rule:
+    def judge(change: Change, _view: View) -> Iterator[Finding]:
+        """Filters of a static group with which no member can ever consume: one that is no subject, two that overlap, or
+        several together with mappings, where the reference repeats each partition's filter.
+
+        The server takes the record, and refuses the consumer as soon as a member joins (10138).
+
+        Instead: filters of which every subject matches one only, or plain members.
+        """
+        filters = change.becomes(field) or []
+        for index, one in enumerate(filters):
+            path = f"{field}[{index}]"
+            if not is_valid(one):
+                yield refused(
+                    path, f"`{one}` is not a subject", "write tokens between single dots, `>` only at the end"
+                )
+            elif other := next((earlier for earlier in filters[:index] if collide(one, earlier)), None):
+                yield refused(
+                    path, f"filter `{one}` overlaps with `{other}`", "let every subject match one filter only"
+                )
+        if len(filters) > 1 and change.becomes("member_mappings"):
+            yield refused(
+                "member_mappings",
+                f"with several {field}, no member of a mapped group can ever consume",
+                "use one filter, or plain members",
+            )
+
+    return rule(f"{family}544", "unusable-filters", on=(Action.CREATE,), reaction=Reaction.HARMS, can_stand=False)(
+        judge
+    )

@@ -1,0 +1,109 @@
+"""How records of groups are found in a snapshot and written: the bucket, the record with compare-and-set, its removal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import Finding, Found, Outcome, View
+from reconciler.kinds.group_records import group_record
+from reconciler.model.resource import Address, Resource
+from reconciler.model.wire import Call, Snapshot, Step
+
+
+def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
+    """Every group with a record, broken ones included: those are shown and explained."""
+    for text, entry in snapshot.entries.get(bucket, {}).items():
+        names = group_record.split_key(text)
+        if entry.deleted or names is None:
+            continue
+        record = group_record.found(names, entry)
+        state = {
+            "record": record.raw,
+            "revision": record.revision,
+            "legacy": record.legacy,
+            "broken": record.broken,
+        }
+        yield Resource(address=Address(kind, names), config=record.config, state=state)
+
+
+def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
+    """The bucket of the records, in the reference's own shape; one step however many groups need it."""
+    if view.snapshot and f"KV_{name}" in view.snapshot.streams:
+        return ()
+    body = {
+        "name": f"KV_{name}",
+        "subjects": [f"$KV.{name}.>"],
+        **group_record.BUCKET_SHAPE,
+        "num_replicas": replicas(view),
+    }
+    return (
+        Step(
+            id=f"create stream/KV_{name}",
+            call=Call.STREAM_CREATE,
+            on=(f"KV_{name}",),
+            address=str(change.address),
+            body=body,
+            effect=f"create the bucket {name}",
+        ),
+    )
+
+
+def replicas(view: View) -> int:
+    """As many as the best replicated stream with groups wants: the bucket's own number is never adjusted later."""
+    streams = {address.stream for address in view.desired if address.kind.endswith("_group")}
+    wanted = [
+        view.desired[Address.of("stream", s)].config.get("num_replicas", 1)
+        for s in streams
+        if Address.of("stream", s) in view.desired
+    ]
+    return max(wanted, default=1)
+
+
+def put(change: Change, bucket_name: str, value: str, view: View) -> Step:
+    """A new record: the key must not exist, or be the deletion marker we saw."""
+    text = group_record.key(*change.address.names)
+    marker = view.snapshot.entries.get(bucket_name, {}).get(text) if view.snapshot else None
+    step = _entry(change, bucket_name, Call.ENTRY_PUT, f"write the record {text}")
+    bucket_first = (f"create stream/KV_{bucket_name}",)
+    return replace(step, value=value, revision=marker.revision if marker else 0, after=bucket_first)
+
+
+def rewrite(change: Change, bucket_name: str, value: str) -> Step:
+    """The stored record with another membership, if nobody wrote it since it was read."""
+    text = group_record.key(*change.address.names)
+    return replace(
+        _entry(change, bucket_name, Call.ENTRY_PUT, f"change the membership in the record {text}"), value=value
+    )
+
+
+def delete_record(change: Change, bucket_name: str) -> Step:
+    text = group_record.key(*change.address.names)
+    return _entry(change, bucket_name, Call.ENTRY_DELETE, f"mark the record {text} deleted, which ends the members")
+
+
+def _entry(change: Change, bucket_name: str, call: Call, effect: str) -> Step:
+    """One write of a group's record, expecting it as it was read."""
+    text = group_record.key(*change.address.names)
+    return Step(
+        id=f"{call.value.split('.')[1]} entry/{bucket_name}/{text}",
+        call=call,
+        on=(bucket_name, text),
+        address=str(change.address),
+        revision=change.live.state["revision"] if change.live else None,
+        effect=effect,
+    )
+
+
+def other_type(change: Change, view: View, kind: str, word: str) -> Found:
+    """A group of the same name but the other type is live."""
+    other = Address(kind, change.address.names)
+    if other not in view.live:
+        return None
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path="type",
+        fix="use another name, and remove the other group when it has done its work",
+        message=f"a group of this name is live as {word}; the types have different consumers and cannot turn into each other",
+    )

@@ -1,0 +1,175 @@
+"""Rules about who takes part in a group, static or elastic: names, numbers, and that somebody is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
+from reconciler.kinds.fields.words import consent_to
+from reconciler.kinds.group_records.group_record import NAME
+from reconciler.kinds.group_records.group_shape import MOST_PARTITIONS
+from reconciler.kinds.subjects.subjects import LONGEST_NAME, name_problem
+from reconciler.model.resource import Config
+
+LETTERS = "use letters, digits, `_`, `=` and `-`"
+WRITES = (Action.CREATE, Action.UPDATE)
+
+
+def refused(path: str, message: str, fix: str) -> Finding:
+    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
+
+
+def bad_name(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Iterator[Finding]:
+        """A stream, group or member name that cannot be part of a record's key, a stream's or a consumer's name.
+
+        The reference finds out only after it has written half of the group. Letters, digits, `_`, `=` and `-` work. Stream
+        and group together (elastic), or group and member (static), are one name of 255 bytes at most.
+
+        Instead: choose another name.
+        """
+        stream, group = change.address.names
+        members = list(change.becomes("members") or change.becomes("member_mappings") or ())
+        for name in [f"{stream}-{group}"] if family == "EG" else [f"{group}-{member}" for member in members]:
+            if len(name) > LONGEST_NAME and not name_problem(stream):
+                said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers take no such name"
+                yield refused("", said, "use shorter names")
+        named = (("group", group),) if name_problem(stream) else (("stream", stream), ("group", group))
+        for what, name in named:  # what no stream can be called is the stream's own error
+            if not NAME.fullmatch(name):
+                yield refused("", f"{what} name `{name}` cannot be part of a group's key", LETTERS)
+        places = {"members": "members[{}]", "member_mappings": "member_mappings[{}].member"}
+        for field, path in places.items():
+            for index, member in enumerate(change.becomes(field) or ()):
+                if not NAME.fullmatch(member):
+                    yield refused(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
+
+    return rule(f"{family}542", "bad-group-name", on=WRITES)(judge)
+
+
+def bad_membership(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Iterator[Finding]:
+        """A membership that the reference refuses, or that leaves members or partitions idle.
+
+        Members beyond `max_members` idle for ever, and which ones depends on the order of names. Mappings must give every
+        partition to exactly one member. Members and mappings together stop every running instance.
+
+        Instead: as many members as partitions at most, or mappings that cover each partition once.
+        """
+        config = change.desired.config if change.desired else {}
+        partitions = config.get("max_members", 0)
+        if partitions < 1:
+            yield refused(
+                "max_members",
+                f"max_members {partitions} is below 1: there would be no partition",
+                "choose a number from 1",
+            )
+        if partitions > MOST_PARTITIONS:
+            yield refused(
+                "max_members",
+                f"max_members {partitions:_} is far more than servers can serve filters of",
+                f"choose a number up to {MOST_PARTITIONS:_}",
+            )
+            return
+        yield from _named_twice(change)
+        if config.get("members") and config.get("member_mappings"):
+            yield refused("member_mappings", "members and member_mappings exclude each other", "keep one of them")
+        if change.action is Action.CREATE or change.touches("members", "member_mappings", "max_members"):
+            yield from _surplus(config, partitions)
+            yield from _coverage(config, partitions)
+
+    return rule(f"{family}543", "bad-membership", on=WRITES)(judge)
+
+
+def _named_twice(change: Change) -> Iterator[Finding]:
+    """Only the file knows: everywhere else mappings are looked up by member."""
+    names = [one.member for one in getattr(change.terms, "member_mappings", None) or ()]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield refused(
+                f"member_mappings[{index}].member", f"member {name} is listed twice", "list its partitions in one place"
+            )
+
+
+def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
+    members = sorted(set(config.get("members") or ()), key=lambda name: name.encode())
+    if len(members) > partitions > 0:
+        idle = ", ".join(members[partitions:][:5])
+        yield refused(
+            "members",
+            f"{len(members)} members share {partitions} partitions; {idle} would own none",
+            "leave out some members; more partitions would mean another group, or this one made anew",
+        )
+
+
+def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
+    if not (mappings := config.get("member_mappings")):
+        return
+    owned = [number for numbers in mappings.values() for number in numbers]
+    outside = sorted({number for number in owned if not 0 <= number < partitions})
+    twice = sorted(number for number, times in Counter(owned).items() if times > 1)
+    missing = sorted(set(range(partitions)) - set(owned))
+    idle = [member for member, numbers in mappings.items() if not numbers]
+    fix = f"give each of the partitions 0 to {partitions - 1} to exactly one member"
+    for numbers, one, many in (
+        (outside, "does not exist", "do not exist"),
+        (twice, "is given twice", "are given twice"),
+        (missing, "is given to nobody", "are given to nobody"),
+    ):
+        if numbers:
+            which = f"partition {numbers[0]} {one}" if len(numbers) == 1 else f"partitions {_some(numbers)} {many}"
+            yield refused("member_mappings", which, fix)
+    if idle:
+        yield refused(
+            "member_mappings", f"with these mappings {', '.join(idle)} would own no partition", "leave out that member"
+        )
+
+
+def _some(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:10]))
+    return f"{shown} and {len(numbers) - 10} more" if len(numbers) > 10 else shown
+
+
+def emptied(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """The last member leaves: nobody consumes any more, the queue grows to its limit, and then the source's own
+        retention removes messages nobody has seen.
+
+        Instead: keep a member; or consent: `allow: [{code: …304, reason: …}]`. To stop managing the membership, leave
+        `members` out.
+        """
+        had = change.was("members") or change.was("member_mappings")
+        if not had or change.becomes("members") or change.becomes("member_mappings"):
+            return None
+        return Finding(
+            outcome=Outcome.NEEDS_CONSENT,
+            path="members",
+            message="the group would have no member left; nothing is consumed from then on",
+            fix=f"keep a member, or consent here: {consent_to(f'{family}304')}",
+        )
+
+    return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(judge)
+
+
+def memberless(family: str) -> Rule:
+    def judge(change: Change, _view: View) -> Found:
+        """A new group without any member: nothing is consumed. An elastic group's queue grows to its limit meanwhile; a static
+        group's members can never be added later.
+
+        Instead: name its members. Of an elastic group they may also be left out, where something else drives them.
+        """
+        elastic = family == "EG"
+        said = change.terms.model_fields_set & {"members", "member_mappings"}
+        if change.becomes("members") or change.becomes("member_mappings") or (elastic and not said):
+            return None
+        return Finding(
+            outcome=Outcome.WARNS,
+            path="members",
+            message="the group has no member; nothing is consumed"
+            + (", and what arrives waits" if elastic else ", and members of a static group can never be added"),
+            fix="name its members" + ("; or leave `members` out, where something else drives them" if elastic else ""),
+        )
+
+    return rule(f"{family}311", "group-without-members", on=(Action.CREATE,))(judge)

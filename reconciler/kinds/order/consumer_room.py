@@ -1,0 +1,118 @@
+"""Consumers under the limits of their stream: looser limits come before those who use them, tighter ones after (10069,
+10121, 10153), and a consumer goes before another takes its place (10026). Where there is room for both, an interest stream
+sees who comes before it loses who goes, since it drops what nobody wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
+from reconciler.kinds.consumer.position import is_interest
+from reconciler.kinds.order import retention
+from reconciler.model.resource import Address, Json
+
+CAPS = ("max_ack_pending", "inactive_threshold")
+
+
+def ties(view: View) -> Iterator[Tie]:
+    for stream, consumers in _by_stream(view).items():
+        above = view.changes.get(Address.of("stream", stream))
+        if above is not None and above.action is Action.UPDATE:
+            for change in consumers:
+                yield from _limits(above, change)
+                if above.touches("max_consumers") and change.action is Action.CREATE:
+                    yield Tie(above.address, change.address, gives="max_consumers")
+        yield from _places(stream, above, consumers, view)
+
+
+@lru_cache(maxsize=4)
+def _by_stream(view: View) -> dict[str, list[Change]]:
+    """Changes of consumers that write; computed once per view."""
+    found: dict[str, list[Change]] = {}
+    for address, change in view.changes.items():
+        if address.kind == "consumer" and change.action.writes:
+            found.setdefault(address.stream, []).append(change)
+    return found
+
+
+def _limits(above: Change, change: Change) -> Iterator[Tie]:
+    for field in CAPS:
+        was, becomes = _cap(above.was("consumer_limits"), field), _cap(above.becomes("consumer_limits"), field)
+        if was == becomes:
+            continue
+        wanted = change.becomes(field)
+        if becomes and (change.was(field) or 0) > becomes:
+            yield Tie(change.address, above.address, gives=field)
+        if change.action is Action.DELETE:
+            continue
+        if wanted is None or (change.desired and change.desired.leaves_to_server(field)):
+            # what the server fills in follows from the limit as it will be
+            yield Tie(above.address, change.address, gives=retention.GIVES if above.touches("retention") else "")
+        elif was and wanted > was:
+            yield Tie(above.address, change.address, gives="consumer_limits")
+
+
+def _cap(limits: Json, field: str) -> int:
+    return int((limits or {}).get(field) or 0)
+
+
+def _places(stream: str, above: Change | None, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
+    going = [change.address for change in consumers if change.action is Action.DELETE]
+    coming = [change.address for change in consumers if change.action is Action.CREATE]
+    there = len(view.snapshot.consumers.get(stream, {})) if view.snapshot else 0
+    most = _most(stream, above, view)
+    if not (going and coming):
+        return
+    if 0 < most < there + len(coming):
+        yield from (Tie(first, then) for first in going for then in coming)
+    elif is_interest(consumers[0], view):
+        yield from (Tie(first, then, weak=True) for first in coming for then in going)
+
+
+def _most(stream: str, above: Change | None, view: View) -> int:
+    """How many consumers the stream may have; -1 where nobody says."""
+    live = view.snapshot.streams.get(stream, {}).get("config", {}) if view.snapshot else {}
+    own = (above.becomes("max_consumers") if above else live.get("max_consumers")) or -1
+    limits = [limit for limit in (own, view.target.limits.get("max_consumers") or -1) if limit > 0]
+    return min(limits, default=-1)
+
+
+def _loosen(change: Change, _view: View) -> Opening:
+    """Each limit as the looser of both; none where one of them has none."""
+    was, becomes = change.was("consumer_limits"), change.becomes("consumer_limits")
+    looser = {f: max(_cap(was, f), _cap(becomes, f)) for f in CAPS if _cap(was, f) and _cap(becomes, f)}
+    return Opening(
+        fields={"consumer_limits": looser or None},
+        cost=(0, 1),
+        effect=f"raise the limits that stream {change.address.name} sets its consumers, before others are lowered",
+    )
+
+
+def _lower(field: str, change: Change, view: View) -> Opening | None:
+    above = view.changes.get(Address.of("stream", change.address.stream))
+    cap = _cap(above.becomes("consumer_limits"), field) if above else 0
+    least = [value for value in (change.was(field), change.becomes(field), cap) if value and value > 0]
+    return Opening(
+        fields={field: min(least)},
+        cost=(0, 1),
+        effect=f"lower {field} of consumer {change.address.name}, before its stream allows less",
+    )
+
+
+def _raise(change: Change, _view: View) -> Opening:
+    return Opening(
+        fields={"max_consumers": change.becomes("max_consumers")},
+        cost=(0, 1),
+        effect=f"allow more consumers on stream {change.address.name}",
+    )
+
+
+OPENS = {
+    "consumer_limits": _loosen,
+    "max_consumers": _raise,
+    "max_ack_pending": lambda change, view: _lower("max_ack_pending", change, view),
+    "inactive_threshold": lambda change, view: _lower("inactive_threshold", change, view),
+}

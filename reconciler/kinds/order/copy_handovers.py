@@ -1,0 +1,100 @@
+"""Copies that change hands: a server that checks a stream walks all that it copies, and refuses what it meets again (10052).
+
+While some streams copy already what they will and others still what they did, it may meet what it never would before or
+afterwards. So whoever is written comes after those upstream that cease to copy: what is left is part of what is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie, patched
+from reconciler.kinds.across.afterwards import PREFIXES, config_of, copies, live_streams, stream_name
+from reconciler.kinds.order.subject_handovers import parked
+from reconciler.kinds.stream_config.stream_config import canonical, settle
+from reconciler.model.resource import Config
+
+Origins = Mapping[str, set[str]]
+"""What each stream copies, by its name."""
+
+
+def ties(view: View) -> Iterator[Tie]:
+    """(who lets go, whoever copies from there) where anything on the way is copied anew."""
+    writing = {
+        _name(change): change
+        for change in view.changes.values()
+        if change.action.writes and change.address.kind in PREFIXES
+    }
+    held: Origins = {name: _origins(_raw(change)) for name, change in writing.items()}
+    wanted: Origins = {name: _wanted(change, view) for name, change in writing.items()}
+    giving = {name for name in writing if held[name] - wanted[name]}
+    taking = {name for name in writing if wanted[name] - held[name]}
+    if not (giving and taking):
+        return
+    every = {name: _origins(config) for name, config in live_streams(view).items()}
+    every |= {name: every.get(name, set()) | origins for name, origins in wanted.items()}
+    for name, change in writing.items():
+        upstream = _upstream(name, wanted[name], every)
+        if change.action is not Action.DELETE and upstream & taking:
+            for giver in sorted(upstream & giving - {name}):
+                yield Tie(writing[giver].address, change.address, gives=_field(writing[giver]))
+
+
+def _name(change: Change) -> str:
+    return stream_name(change.address) or ""
+
+
+def _raw(change: Change) -> Config:
+    return change.live.state.get("config", {}) if change.live else {}
+
+
+def _wanted(change: Change, view: View) -> set[str]:
+    return set() if change.action is Action.DELETE else _origins(config_of(change, view))
+
+
+def _origins(config: Config) -> set[str]:
+    return {copy.origin for copy in copies("", config)}
+
+
+def _upstream(name: str, origins: set[str], every: Origins) -> set[str]:
+    """The stream itself, and all it comes to copy, directly or by way of others."""
+    seen, todo = {name} | origins, [*origins]
+    while todo:
+        new = every.get(todo.pop(), set()) - seen
+        seen |= new
+        todo += new
+    return seen
+
+
+def _field(giver: Change) -> str:
+    """A mirror ends altogether: what it waits for comes first."""
+    return "sources" if _raw(giver).get("sources") else ""
+
+
+def _let_go(change: Change, view: View) -> Opening | None:
+    """The sources that stay; where there is nothing else either, a subject that nobody publishes to."""
+    config, wanted = _raw(change), _wanted(change, view)
+    held = config.get("sources") or []
+    kept = [source for source in held if source["name"] in wanted]
+    lost = sorted({source["name"] for source in held} - wanted)
+    subjects = None if kept or config.get("subjects") else parked(change.address, view)
+    if not (kept or config.get("subjects") or subjects):
+        return None
+    fields = {"sources": kept or None, **({"subjects": subjects} if subjects else {})}
+    return Opening(
+        fields={**fields, **_filled_in(config, fields, view)},
+        cost=(int(bool(subjects)), 0),
+        effect=f"cease to copy {', '.join(lost)} on stream {_name(change)}, so that another stream can copy it",
+    )
+
+
+def _filled_in(config: Config, fields: Config, view: View) -> Config:
+    """What a server fills in as soon as a stream copies nothing."""
+    then = settle(patched(config, fields), view.target, name=config["name"])
+    window = then.config.get("duplicate_window")
+    return {} if window == canonical(config).get("duplicate_window") else {"duplicate_window": window}
+
+
+OPENS = {"sources": _let_go}

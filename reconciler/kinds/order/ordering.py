@@ -1,0 +1,57 @@
+"""What a server accepts only in a certain order, or only in two steps: one table of ties, and of ways to give first.
+
+Each kind of tie stands in a module of its own with `ties`, which changes give what others take, and `OPENS`, how a change
+gives one of its fields before it takes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
+from reconciler.kinds.across import filter_handovers, replicas
+from reconciler.kinds.order import consumer_room, copy_handovers, interest_handovers, retention, room, subject_handovers
+from reconciler.model.resource import Json
+
+HANDOVERS = (
+    subject_handovers,
+    copy_handovers,
+    filter_handovers,
+    interest_handovers,
+    retention,
+    consumer_room,
+    room,
+    replicas,
+)
+OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.items()}
+
+
+def ties(view: View) -> Iterator[Tie]:
+    for module in HANDOVERS:
+        yield from module.ties(view)
+
+
+def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None:
+    """Everything this change gives, done first; None where some of it cannot be given without taking."""
+    parts = [OPENS[field](change, view) for field in sorted(gives) if field in OPENS]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(gives):
+        return None
+    fields = {name: value for part in known for name, value in part.fields.items() if value != change.was(name)}
+    if not fields or not _is_left(change, fields):
+        return None
+    return Opening(
+        fields=fields,
+        cost=tuple(map(sum, zip(*(part.cost for part in known), strict=True))),
+        effect="; ".join(part.effect for part in known),
+        consequences=tuple(consequence for part in known for consequence in part.consequences),
+    )
+
+
+def _is_left(change: Change, fields: Mapping[str, Json]) -> bool:
+    """Something remains for a second stage, were it only that the server fills in itself what the first stage wrote."""
+    tops = {item.top for item in change.fields}
+    left_out = change.desired is not None and any(change.desired.leaves_to_server(top) for top in tops)
+    return left_out or not tops <= fields.keys() or any(value != change.becomes(top) for top, value in fields.items())

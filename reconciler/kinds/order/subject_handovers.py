@@ -1,0 +1,92 @@
+"""Subjects that move between streams: one must let go before another may capture them (10065).
+
+Where streams exchange subjects, none of them can be the first: one lets go of everything it gives away, the others take
+it, and it takes its own last. In between nobody stores what is on the move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from reconciler.changes.diff import Action, Change, Consequence
+from reconciler.changes.rule import View
+from reconciler.changes.stages import Opening, Tie
+from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of
+from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
+from reconciler.kinds.subjects.subject_index import SubjectIndex
+from reconciler.kinds.subjects.subjects import collide, meets
+from reconciler.model.resource import Address
+
+
+def ties(view: View) -> Iterator[Tie]:
+    """(who lets go, who takes) for every subject that moves between streams of one plan."""
+    moving = [change for change in view.changes.values() if change.action.writes and change.address.kind in PREFIXES]
+    givers, index = {str(change.address): change.address for change in moving}, SubjectIndex()
+    for change in moving:
+        for subject in before(change) - after(change, view):
+            index.add(str(change.address), subject)
+    for change in moving:
+        for subject in sorted(after(change, view) - before(change)):
+            for giver, lost in index.near(subject):
+                if givers[giver] != change.address and collide(subject, lost):
+                    yield Tie(givers[giver], change.address, gives="subjects")
+
+
+def before(change: Change) -> set[str]:
+    return set(change.live.state.get("config", {}).get("subjects") or ()) if change.live else set()
+
+
+def after(change: Change, view: View) -> set[str]:
+    return set() if change.action is Action.DELETE else set(config_of(change, view).get("subjects") or ())
+
+
+def _let_go(change: Change, view: View) -> Opening | None:
+    """Only what stays its own throughout; what nobody publishes to, where that is nothing."""
+    held, wanted = before(change), after(change, view)
+    kept = sorted(meets(held, wanted))
+    stays = kept or parked(change.address, view)
+    if stays is None:
+        return None
+    lost = sorted(subject for subject in held if subject not in kept and not is_parking_subject(subject))
+    return Opening(
+        fields={"subjects": stays},
+        cost=(int(not kept), len(lost)),
+        effect=f"let go of {_few(lost)} on stream {change.address.name}, so that another stream can take it",
+        consequences=(
+            Consequence(
+                message=f"streams exchange subjects here, and this one lets go first: for a moment nobody stores "
+                f"{_few(lost)}, then {_few(sorted(wanted - held))}. Publishers get no responders meanwhile; what is "
+                "published without waiting for an answer is lost",
+                quantities={"subjects": len(lost)},
+            ),
+        ),
+    )
+
+
+def _few(subjects: list[str]) -> str:
+    return ", ".join(subjects[:3]) + (f" and {len(subjects) - 3} more" if len(subjects) > 3 else "")
+
+
+def parked(address: Address, view: View) -> list[str] | None:
+    """A subject that nobody publishes to, for a stream that has nothing else for a moment."""
+    index = _everything(view)
+    subject = parking_subject(
+        address.name, lambda free: not any(collide(free, theirs) for _, theirs in index.near(free))
+    )
+    return [subject] if subject else None
+
+
+@lru_cache(maxsize=4)
+def _everything(view: View) -> SubjectIndex:
+    """Every subject that any stream captures before or after; computed once per view."""
+    index = SubjectIndex()
+    live = {name: info["config"] for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
+    for streams in (live, afterwards(view).streams):
+        for name, config in streams.items():
+            for subject in config.get("subjects") or ():
+                index.add(name, subject)
+    return index
+
+
+OPENS = {"subjects": _let_go}

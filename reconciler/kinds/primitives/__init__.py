@@ -1,1 +1,0 @@
-"""What several kinds are made of: stream and consumer configurations as data, subjects, partitions, values."""

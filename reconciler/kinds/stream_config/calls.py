@@ -1,0 +1,189 @@
+"""Changes of streams and consumers as primitive calls: what every kind that is stored in one of them shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
+from reconciler.kinds.consumer_config import consumer_config
+from reconciler.kinds.fields.patch import patch
+from reconciler.kinds.stream_config import stream_config
+from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import Call, Step, copies, is_moving
+
+Rename = Callable[[str], str]
+
+REPLICAS_TIMEOUT = 600_000_000_000
+"""How long a stream may take to move; large ones take longer, and the next apply goes on from there."""
+
+
+def create_stream(change: Change, name: str, config: Config) -> Step:
+    return Step(
+        id=f"create stream/{name}",
+        call=Call.STREAM_CREATE,
+        on=(name,),
+        address=str(change.address),
+        body={"name": name, **config},
+        level=stream_config.required_level(config),
+        effect=f"create stream {name}",
+    )
+
+
+def update_stream(
+    change: Change,
+    name: str,
+    server_name: Rename = lambda field: field,
+    repaired: Config = MappingProxyType({}),
+    after: tuple[str, ...] = (),
+) -> Step:
+    """Patch the fields that differ; `server_name` translates a kind's own field names, `repaired` are fields a kind
+    never shows and needs back."""
+    set_, unset = patch(change)
+    renamed = {server_name(field): value for field, value in set_.items()} | dict(repaired)
+    return Step(
+        id=f"update stream/{name}",
+        call=Call.STREAM_UPDATE,
+        on=(name,),
+        address=str(change.address),
+        set=renamed,
+        unset=tuple(path for path in (_renamed(field, server_name) for field in unset) if path not in repaired),
+        before=_before(change, server_name),
+        level=stream_config.required_level(renamed),
+        after=after,
+        effect=f"update {_listed(change)} of stream {name}",
+    )
+
+
+def still(change: Change, name: str, view: View) -> Step | None:
+    """Wait until replicas that are being moved or added are current: a cluster reconfigures one thing at a time."""
+    state = change.live.state if change.live else {}
+    number = int(state.get("config", {}).get("num_replicas") or 1)
+    touches = change.touches("num_replicas", "placement")
+    if not view.target.is_clustered or not touches or not is_moving(state, number):
+        return None
+    return replicas_current(change, name, number)
+
+
+def replicas_current(change: Change, name: str, replicas: int) -> Step:
+    return Step(
+        id=f"wait for replicas of stream/{name}",
+        call=Call.GATE_REPLICAS_CURRENT,
+        on=(name,),
+        address=str(change.address),
+        body={"replicas": replicas, "timeout": REPLICAS_TIMEOUT},
+        effect=f"wait until the replicas of stream {name} are current",
+    )
+
+
+def caught_up(change: Change, name: str) -> Step | None:
+    """Wait until a mirror that is to be promoted has everything; not where it hears nothing from its origin, which the
+    plan has said."""
+    if not change.was("mirror") or change.becomes("mirror") or not copies(change.live.state if change.live else {}):
+        return None
+    return Step(
+        id=f"wait for mirror stream/{name}",
+        call=Call.GATE_MIRROR_CAUGHT_UP,
+        on=(name,),
+        address=str(change.address),
+        body={"timeout": REPLICAS_TIMEOUT, **_origin_to_ask(change.was("mirror"))},
+        effect=f"wait until mirror {name} has everything its origin has",
+    )
+
+
+def _origin_to_ask(mirror: Config) -> Config:
+    """Where this account can ask the origin itself what the mirror lacks: a lag of 0 may also mean that copying has not
+    begun. A mirror that starts at a time tells no sequence to ask for."""
+    if "external" in mirror or "opt_start_time" in mirror:
+        return {}
+    return {"from": mirror["name"], "first": mirror.get("opt_start_seq", 1), "subjects": taken_subjects(mirror)}
+
+
+def _as_planned(change: Change) -> Mapping[str, Json] | None:
+    """The whole raw configuration a deletion was planned from: whatever changed since deserves another look."""
+    return change.live.state.get("config") if change.live else None
+
+
+def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> Step:
+    return Step(
+        id=f"delete stream/{name}",
+        call=Call.STREAM_DELETE,
+        on=(name,),
+        address=str(change.address),
+        before=_as_planned(change),
+        after=after,
+        effect=f"delete stream {name} and everything in it",
+    )
+
+
+def create_consumer(change: Change, stream: str, name: str, config: Config) -> Step:
+    return Step(
+        id=f"create consumer/{stream}/{name}",
+        call=Call.CONSUMER_CREATE,
+        on=(stream, name),
+        address=str(change.address),
+        body={"durable_name": name, "name": name, **config},
+        level=consumer_config.required_level(config),
+        effect=f"create consumer {name} on {stream}",
+    )
+
+
+def update_streams(
+    change: Change,
+    name: str,
+    view: View,
+    server_name: Rename = lambda field: field,
+    repaired: Config = MappingProxyType({}),
+) -> tuple[Step, ...]:
+    """An update, after what it has to wait for."""
+    gates = [gate for gate in (still(change, name, view), caught_up(change, name)) if gate]
+    return (*gates, update_stream(change, name, server_name, repaired, after=tuple(gate.id for gate in gates)))
+
+
+def update_consumer(change: Change, stream: str, name: str, *, after: tuple[str, ...] = ()) -> Step:
+    set_, unset = patch(change)
+    set_.pop("pause_until", None)
+    return Step(
+        id=f"update consumer/{stream}/{name}",
+        call=Call.CONSUMER_UPDATE,
+        on=(stream, name),
+        address=str(change.address),
+        set=set_,
+        unset=tuple(path for path in unset if path != "pause_until"),
+        before={field: value for field, value in _before(change).items() if field != "pause_until"},
+        level=consumer_config.required_level(set_),
+        after=after,
+        effect=f"update {_listed(change)} of consumer {name} on {stream}",
+    )
+
+
+def delete_consumer(
+    change: Change, stream: str, name: str, *, after: tuple[str, ...] = (), before: Config | None = None
+) -> Step:
+    """`before`: the raw configuration it was planned from, where it is not the change's own object."""
+    return Step(
+        id=f"delete consumer/{stream}/{name}",
+        call=Call.CONSUMER_DELETE,
+        on=(stream, name),
+        address=str(change.address),
+        before=_as_planned(change) if change.address.kind == "consumer" else before,
+        after=after,
+        effect=f"delete consumer {name} of {stream}",
+    )
+
+
+def _renamed(path: str, server_name: Rename) -> str:
+    head, dot, rest = path.partition(".")
+    return server_name(head) + dot + rest
+
+
+def _before(change: Change, server_name: Rename = lambda field: field) -> Mapping[str, Json]:
+    """The planned-from raw values of the touched fields, so that a change in between is noticed before it is overwritten."""
+    raw = change.live.state.get("config", {}) if change.live else {}
+    return {field: raw.get(field) for field in dict.fromkeys(server_name(item.top) for item in change.fields)}
+
+
+def _listed(change: Change) -> str:
+    return ", ".join(dict.fromkeys(item.top for item in change.fields))

@@ -1,0 +1,222 @@
+"""Mirrors and sources: what may stand beside them, what each says of its origin, and which are the same one twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.changes.rule import Finding, Reaction
+from reconciler.kinds.fields.known import V2_12, V2_14
+from reconciler.kinds.stream_config.stream_config import FIELDS
+from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity
+from reconciler.kinds.subjects.subjects import LONGEST_NAME, is_literal, is_valid, name_problem
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
+
+NOT_IN_A_MIRROR: Mapping[str, str] = {
+    "subjects": "it stores what its origin stores",
+    "sources": "it copies one origin, exactly",
+    "first_seq": "its sequences are its origin's",
+    "allow_msg_counter": "nothing can be published into it",
+    "allow_atomic": "nothing can be published into it",
+    "allow_batched": "nothing can be published into it",
+    "allow_msg_schedules": "nothing can be published into it",
+    "subject_delete_marker_ttl": "markers of its own would shift its sequences",
+}
+JS_API = "$JS.API"
+
+
+@validity(546, "mirror-with-more", err_code=(10034, 10031, 10143, 10173, 10198, 10209, 10186, 10052))
+def mirror_with_more(sent: Sent) -> Iterator[Finding]:
+    """Beside `mirror` stands something that a mirror cannot have: subjects, sources, a first sequence, delete markers, or
+    anything about publishing into it.
+
+    A mirror is an exact copy of one stream, sequence by sequence; servers refuse what would make it differ. A duplicate
+    window 2.11 accepts and forgets at its next start.
+
+    Instead: remove the field, or use `sources` instead of `mirror`.
+    """
+    for name, why in NOT_IN_A_MIRROR.items() if "mirror" in sent.config else ():
+        if name in sent.config and FIELDS[name].since <= sent.version:
+            path = sent.own(name)
+            yield objection(
+                path,
+                f"{path} cannot stand beside mirror: {why}",
+                f"remove {path}, or use sources instead of mirror",
+            )
+    if "mirror" in sent.config and "duplicate_window" in sent.config and sent.version < V2_12:
+        path = sent.own("duplicate_window")
+        yield objection(
+            path,
+            f"{path} means nothing for a mirror, and nats-server 2.11 forgets it when it starts: it would differ for ever",
+            f"remove {path}",
+            reaction=Reaction.INERT,
+        )
+
+
+@validity(
+    547, "bad-source", err_code=(10141, 10142, 10144, 10150, 10049, 10140, 10216, 10213, 10215, 10021, 10024, 10052)
+)
+def bad_source(sent: Sent) -> Iterator[Finding]:
+    """A mirror or source that servers refuse: an origin whose name no stream can have, an invalid filter, a filter beside
+    transforms, an external prefix with wildcards, a consumer block that is incomplete or filters, the same source twice.
+
+    An invalid filter that comes with an *update* of `sources` is accepted, and the stream is gone after the next restart;
+    what only 2.11 accepts is gone after the upgrade.
+
+    Instead: correct it as the message says.
+    """
+    for path, source in sources_of(sent.config):
+        yield from _bad_name(sent, path, source)
+        yield from _bad_filter(sent, path, source)
+        yield from _bad_external(path, source.get("external") or {})
+        if "consumer" in source and sent.version >= V2_14:
+            yield from _bad_consumer(path, source)
+    yield from _twice(sent)
+
+
+def _bad_name(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
+    name = source.get("name", "")
+    if (problem := name_problem(name)) is None:
+        return
+    reaction = None
+    if len(name.encode()) > LONGEST_NAME or (path == "mirror" and "external" in source):
+        reaction = Reaction.INERT
+    elif sent.version < V2_12 and {"/", "\\"} & set(name):
+        reaction = Reaction.DOOMS
+    yield objection(
+        f"{path}.name", f"no stream can be called `{name}`: {problem}", "write the origin's name", reaction=reaction
+    )
+
+
+def _bad_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
+    subject = source.get("filter_subject", "")
+    if subject and source.get("subject_transforms"):
+        yield objection(
+            f"{path}.filter_subject",
+            f"{path} has both filter_subject and subject_transforms",
+            "keep one: a transform's src filters as well",
+            reaction=only_from_2_12(sent, path, source),
+        )
+    if subject and not is_valid(subject):
+        doomed = not sent.is_new and path != "mirror"
+        yield objection(
+            f"{path}.filter_subject",
+            f"`{subject}` is not a subject"
+            + ("; the server would take it, and lose this stream at its next restart" if doomed else ""),
+            "write tokens between single dots, without white space, `>` only at the end",
+            reaction=Reaction.DOOMS if doomed else None,
+            can_stand=path != "mirror",
+        )
+
+
+def only_from_2_12(sent: Sent, path: str, source: Json) -> Reaction | None:
+    """2.11 does not look at the filters and transforms of external sources; a later server that finds them stored does."""
+    return Reaction.DOOMS if sent.version < V2_12 and path != "mirror" and "external" in source else None
+
+
+def _bad_external(path: str, external: Mapping[str, str]) -> Iterator[Finding]:
+    for name in ("api", "deliver"):
+        prefix = external.get(name, "")
+        if prefix and not (is_valid(prefix) and is_literal(prefix)):
+            yield objection(
+                f"{path}.external.{name}",
+                f"`{prefix}` is not a prefix: tokens between single dots, without wildcards",
+                "write for example $JS.hub.API",
+            )
+    if external.get("api") == JS_API:
+        yield objection(
+            f"{path}.external.api",
+            f"`{JS_API}` is this account's own API",
+            "write the prefix that leads to the other account or domain, or remove external",
+        )
+
+
+def _bad_consumer(path: str, source: Json) -> Iterator[Finding]:
+    consumer = source["consumer"]
+    name, deliver = consumer.get("name", ""), consumer.get("deliver_subject", "")
+    if problem := name_problem(name):
+        too_long = len(name.encode()) > LONGEST_NAME
+        yield objection(
+            f"{path}.consumer.name",
+            f"no consumer can be called `{name}`: {problem}",
+            "write the name of the consumer on the origin",
+            reaction=Reaction.INERT if too_long else None,
+        )
+    if not (is_valid(deliver) and is_literal(deliver)):
+        yield objection(
+            f"{path}.consumer.deliver_subject",
+            f"`{deliver}` is not a subject without wildcards"
+            if deliver
+            else "the consumer's deliver_subject is missing",
+            "write the consumer's own deliver subject",
+        )
+    for other in ("opt_start_seq", "opt_start_time", "filter_subject"):
+        if other in source:
+            yield objection(
+                f"{path}.{other}",
+                f"{other} cannot stand beside consumer: the consumer says where to start and what to copy",
+                f"remove {other}, and say it in the consumer",
+            )
+
+
+def _twice(sent: Sent) -> Iterator[Finding]:
+    seen: dict[object, int] = {}
+    copying: dict[object, int] = {}
+    for index, source in enumerate(sent.config.get("sources", ())):
+        first = seen.setdefault(identity(source, sent.version), index)
+        if first != index:
+            yield objection(
+                f"sources[{index}]",
+                f"sources[{index}] is the same source as sources[{first}]: where to start does not tell two apart",
+                "remove one, or give them different filters",
+            )
+        elif "consumer" in source and sent.version >= V2_14:
+            other = copying.setdefault(_consumer(source), index)
+            if other != index:
+                yield objection(
+                    f"sources[{index}].consumer",
+                    f"sources[{index}] copies through the same consumer as sources[{other}]",
+                    "give each its own consumer",
+                )
+
+
+def identity(source: Json, version: Version) -> object:
+    """What servers call the same source: the origin, the way there, and what is copied under which subjects."""
+    filtered = [(source.get("filter_subject", ">"), ">")]
+    renamed = [(one.get("src", ">"), one.get("dest", ">")) for one in source.get("subject_transforms", ())]
+    through = source.get("consumer", {}).get("name") if version >= V2_14 else None
+    return (*origin_of(source), through, tuple(renamed or filtered))
+
+
+def origin_of(source: Json) -> tuple[Json, Json]:
+    external = source.get("external")
+    return source.get("name"), external.get("api", "") if external else None
+
+
+def _consumer(source: Json) -> object:
+    return (*origin_of(source), source["consumer"].get("name"))
+
+
+@validity(110, "source-start-change")
+def source_start_change(sent: Sent) -> Iterator[Finding]:
+    """Where an existing source starts is changed.
+
+    The server answers ok and shows the new start, but goes on behind the last message it has copied: only a source that was
+    not there before heeds where to start. One with another filter is another source.
+
+    Instead: leave the start as it is live; to copy again from elsewhere, declare a second stream.
+    """
+    before = {identity(source, sent.version): source for source in sent.live.get("sources", ())}
+    for index, source in enumerate(sent.config.get("sources", ())):
+        was = before.get(identity(source, sent.version), source)
+        for start in ("opt_start_seq", "opt_start_time"):
+            if source.get(start) != was.get(start):
+                yield objection(
+                    f"sources[{index}].{start}",
+                    f"{start} has no effect on a source that is there already. The server would say ok and go on where it is",
+                    f"write {start}: {was[start]}, as it is live" if start in was else f"remove {start}, as it is live",
+                    reaction=Reaction.INERT,
+                )
+
+
+CHECKS = (mirror_with_more, bad_source, source_start_change)

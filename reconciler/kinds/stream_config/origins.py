@@ -1,0 +1,89 @@
+"""The origins of mirrors and sources: what they lend to those that copy them, and what is taken of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from reconciler.changes.kind import Context
+from reconciler.changes.rule import View
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.stream_config.stream_settle import canonical
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
+
+
+def origin_of_mirror(body: Config, context: Context) -> Config | None:
+    """As it will be where it is declared, else as it is live; None where there is no mirror, or no such stream."""
+    mirror = body.get("mirror")
+    if not mirror:
+        return None
+    if mirror["name"] in context.lent:
+        return context.lent[mirror["name"]]
+    info = context.snapshot.streams.get(mirror["name"]) if context.snapshot else None
+    return canonical(info["config"]) if info else None
+
+
+def taken_subjects(copied: Config) -> list[str]:
+    """The subjects of its origin that a mirror or a source takes."""
+    if copied.get("filter_subject"):
+        return [copied["filter_subject"]]
+    return [one.get("src") or ">" for one in copied.get("subject_transforms") or ()] or [">"]
+
+
+FED_FOR = 10_000_000_000
+"""Nanoseconds without a reader after which the server's own consumer, through which it feeds a copy, goes away."""
+
+
+def is_fed_durably(origin: Config, version: Version) -> bool:
+    """Does the server keep a durable consumer for each copy, so that nothing goes before it was copied?"""
+    return version >= V2_14 and origin.get("retention") in ("interest", "workqueue")
+
+
+Copiers = Mapping[str, list[str]]
+"""Streams that copy another one, with the subjects they take of it."""
+
+
+def copiers(origin: str, view: View) -> Copiers:
+    """As they are live, and as this plan makes them."""
+    return _by_origin(view).get(origin, {})
+
+
+@lru_cache(maxsize=4)
+def _by_origin(view: View) -> dict[str, dict[str, list[str]]]:
+    """Computed once per view, which is compared by identity."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, copied in _copied(view):
+        found.setdefault(copied["name"], {}).setdefault(name, []).extend(taken_subjects(copied))
+    return found
+
+
+def through(origin: str, consumer: str, *, view: View) -> list[str]:
+    """Streams that copy their origin through this very consumer of it (`consumer: {name: …}`)."""
+    return _by_consumer(view).get((origin, consumer), [])
+
+
+@lru_cache(maxsize=4)
+def _by_consumer(view: View) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, copied in _copied(view):
+        if consumer := (copied.get("consumer") or {}).get("name"):
+            found.setdefault((copied["name"], consumer), []).append(name)
+    return found
+
+
+def _copied(view: View) -> Iterator[tuple[str, Config]]:
+    """What each stream copies from this very account: its own name, and what it says of the origin."""
+    for name, config in _configs(view):
+        said = (config.get("mirror"), *(config.get("sources") or ()))
+        yield from ((name, one) for one in said if one and "external" not in one)
+
+
+def _configs(view: View) -> Iterator[tuple[str, Config]]:
+    made = {a.name: one.config for a, one in view.desired.items() if a.kind == "stream" and not one.external}
+    yield from made.items()
+    yield from (
+        (name, info["config"])
+        for name, info in (view.snapshot.streams if view.snapshot else {}).items()
+        if name not in made
+    )

@@ -1,0 +1,177 @@
+"""Values of a stream's configuration that are out of range: durations, sizes, numbers, text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.changes.rule import Finding, Outcome, Reaction
+from reconciler.kinds.fields.words import in_words, some
+from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity
+from reconciler.model.units import show_bytes, show_duration
+from reconciler.model.wire import Version
+
+MILLISECOND, SECOND = 1_000_000, 1_000_000_000
+LEAST: Mapping[str, int] = {
+    "max_age": 100 * MILLISECOND,
+    "duplicate_window": 100 * MILLISECOND,
+    "subject_delete_marker_ttl": SECOND,
+}
+"""The shortest duration servers take, by field."""
+MOST_REPLICAS = 5
+REFUSES_REPLICAS = Version(2, 14, 6)
+"""First version that refuses replicas on a single server in updates too."""
+LARGEST_MESSAGE = (1 << 31) - 1
+LONGEST_DESCRIPTION = 4096
+MOST_METADATA = 128 << 10
+TOMBSTONES = 1 << 62
+"""From this sequence on a file store takes a message for the mark of a deleted one (nats-server filestore.go, `tbit`)."""
+
+
+@validity(544, "bad-duration", err_code=10052)
+def bad_duration(sent: Sent) -> Iterator[Finding]:
+    """A duration that is negative or too short, or a duplicate window that outlasts the messages.
+
+    Servers take max_age and duplicate_window from 100ms, delete markers from 1s, and refuse to remember message ids for
+    longer than max_age keeps the messages.
+
+    Instead: write a longer duration; leave `duplicate_window` out to let it follow max_age.
+    """
+    for name, least in LEAST.items():
+        value, own = sent.get(name), sent.own(name)
+        if value is not None and value < least:
+            yield objection(
+                own,
+                f"{own} {in_words(value, 'duration')} is {'negative' if value < 0 else f'less than {show_duration(least)}'}",
+                f"write {show_duration(least)} or more, or leave {own} out; a number without a unit counts nanoseconds",
+            )
+    age, window = sent.get("max_age") or 0, sent.get("duplicate_window") or 0
+    if 0 < age < window:
+        path = sent.own("duplicate_window")
+        yield objection(
+            path,
+            f"{path} {show_duration(window)} is longer than {sent.own('max_age')} {show_duration(age)}",
+            f"write {show_duration(age)} or less, or leave {path} out",
+        )
+
+
+@validity(552, "out-of-range", err_code=(10052, 10133, 10025))
+def out_of_range(sent: Sent) -> Iterator[Finding]:
+    """A number or text that servers do not take: replicas beyond 0 to 5, messages of 2 GiB and more, a sequence below
+    zero, a description over 4096 bytes, metadata over 128 KiB.
+
+    They refuse the whole configuration, or cannot even read it. A `first_seq` from 2^62 on they take, and at their next
+    start all messages from there on are *gone*: in a file they look like marks of deleted ones.
+
+    Instead: choose a value in the range the message names.
+    """
+    replicas, size = sent.get("num_replicas") or 1, sent.get("max_msg_size") or 0
+    if not 0 < replicas <= MOST_REPLICAS:
+        yield objection("num_replicas", f"{replicas} replicas is not 1 to {MOST_REPLICAS}", "write 1, 3 or 5")
+    if size > LARGEST_MESSAGE:
+        path = sent.own("max_msg_size")
+        yield objection(
+            path,
+            f"{path} {show_bytes(size)} is more than servers can count",
+            f"write at most {LARGEST_MESSAGE}, or leave it out for no limit",
+        )
+    yield from _negative_sequences(sent)
+    yield from _too_much_text(sent)
+
+
+def _negative_sequences(sent: Sent) -> Iterator[Finding]:
+    starts = {f"{path}.opt_start_seq": source.get("opt_start_seq") for path, source in sources_of(sent.config)}
+    for path, sequence in {"first_seq": sent.get("first_seq"), **starts}.items():
+        if (sequence or 0) < 0:
+            yield objection(path, f"{path} {sequence} is negative", "sequences begin at 1; leave it out for the first")
+    first = sent.get("first_seq") or 0
+    if sent.is_new and first >= TOMBSTONES and sent.get("storage") != "memory":
+        yield objection(
+            sent.own("first_seq"),
+            f"{sent.own('first_seq')} {first} is from 2^62 on, where a server takes messages for deleted ones: it would say ok "
+            "and lose them all at its next restart",
+            "write a smaller one, with room for all messages to come; below 2^61 there always is",
+            reaction=Reaction.DOOMS,
+        )
+
+
+def _too_much_text(sent: Sent) -> Iterator[Finding]:
+    description = len((sent.get("description") or "").encode())
+    if description > LONGEST_DESCRIPTION:
+        yield objection(
+            "description",
+            f"the description has {some(description, 'byte')}, servers take {LONGEST_DESCRIPTION}",
+            "shorten it",
+        )
+    everything = {**(sent.get("metadata") or {}), **_own_metadata(sent)}
+    metadata = sum(len(text.encode()) for pair in everything.items() for text in pair)
+    if metadata > MOST_METADATA:
+        yield objection(
+            "metadata",
+            f"the metadata has {some(metadata, 'byte')} with the server's own, servers take {MOST_METADATA}",
+            "keep it shorter, or elsewhere",
+        )
+
+
+def _own_metadata(sent: Sent) -> Mapping[str, str]:
+    """What the server adds and counts; in an update also what it told when it was asked how the stream is."""
+    told = {} if sent.is_new else {"_nats.ver": str(sent.version), "_nats.level": "0"}
+    return {"_nats.req.level": "0", **told}
+
+
+@validity(511, "replicas-on-single-server", err_code=10074)
+def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
+    """More than one replica on a server that is not clustered.
+
+    CREATE is refused everywhere (10074). An update is accepted before 2.14.6, shows what was asked for, does nothing, and
+    the data is *gone* after the next restart.
+
+    Instead: num_replicas: 1, or a cluster.
+    """
+    wanted = sent.get("num_replicas") or 1
+    if sent.target.is_clustered or wanted <= 1:
+        return
+    doomed = not sent.is_new and sent.version < REFUSES_REPLICAS
+    yield objection(
+        "num_replicas",
+        f"{wanted} replicas need a cluster; this is a single server"
+        + (", which would say ok and lose everything at its next restart" if doomed else ""),
+        "write num_replicas: 1, or use a cluster",
+        reaction=Reaction.DOOMS if doomed else None,
+    )
+
+
+@validity(553, "even-replicas")
+def even_replicas(sent: Sent) -> Iterator[Finding]:
+    """An even number of replicas: 2 survive no more failures than 1, and 4 no more than 3.
+
+    The server does it. A majority must agree on every message, so the extra replica costs disk and time and buys nothing.
+
+    Instead: num_replicas: 3 or 5.
+    """
+    replicas = sent.get("num_replicas")
+    if replicas in (2, 4) and sent.target.is_clustered and sent.touches("num_replicas"):
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path="num_replicas",
+            message=f"{replicas} replicas survive no more failures than {replicas - 1}",
+            fix=f"write num_replicas: {replicas + 1}, or {replicas - 1}",
+        )
+
+
+@validity(551, "bad-placement", err_code=10052)
+def bad_placement(sent: Sent) -> Iterator[Finding]:
+    """`placement.preferred` names the server that should lead.
+
+    Servers refuse it in a stream's configuration; it belongs into the request that asks a leader to step down.
+
+    Instead: remove `preferred`; place by `cluster` and `tags`.
+    """
+    if "preferred" in (sent.get("placement") or {}):
+        yield objection(
+            "placement.preferred",
+            "placement.preferred is refused in a stream's configuration",
+            "remove it; place by cluster and tags",
+        )
+
+
+CHECKS = (replicas_on_single_server, bad_duration, out_of_range, even_replicas, bad_placement)

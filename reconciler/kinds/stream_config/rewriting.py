@@ -1,0 +1,107 @@
+"""Subjects rewritten on their way: transforms of a stream and of its sources, and republishing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reconciler.changes.rule import Finding, Reaction
+from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.stream_config.copies import only_from_2_12
+from reconciler.kinds.stream_config.validity import Sent, objection, sources_of, validity
+from reconciler.kinds.subjects.subjects import is_subset, is_valid, overlap
+from reconciler.kinds.subjects.transforms import Problem, worst_problem
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
+
+HELP = "write tokens, or whole-token functions such as {{wildcard(1)}} and {{partition(8,1)}}, counting from 1"
+REFUSALS = (10155, 10156, 10145, 10146, 10147, 10151, 10154, 10152, 10049, 10051, 10069)
+
+
+@validity(549, "bad-transform", err_code=REFUSALS)
+def bad_transform(sent: Sent) -> Iterator[Finding]:
+    """A subject transform, of the stream or of a source, whose `src` is no subject, whose `dest` cannot be made from it,
+    or that takes the same subjects as another transform of its source.
+
+    Servers refuse it. They take numbers below 1, but mean nothing by them: 2.11 dies of `partition(0,…)` at the first
+    message.
+
+    Instead: functions stand for whole tokens and count the `*` of `src` from 1; `>` ends both `src` and `dest`, or neither.
+    """
+    if transform := sent.get("subject_transform"):
+        yield from _one("subject_transform", transform, sent.version)
+    for path, source in sources_of(sent.config):
+        transforms = source.get("subject_transforms", ())
+        for index, transform in enumerate(transforms):
+            yield from _one(f"{path}.subject_transforms[{index}]", transform, sent.version)
+        yield from _same_subjects(sent, path, source, transforms)
+
+
+def _one(path: str, transform: Json, version: Version) -> Iterator[Finding]:
+    problem = worst_problem(transform.get("src", ""), transform.get("dest", ""), version)
+    if problem:
+        yield _objection(path, problem, version)
+
+
+def _objection(path: str, problem: Problem, version: Version) -> Finding:
+    taken = Reaction.HARMS if version < V2_12 else Reaction.DOES
+    reaction = None if problem.refused else taken
+    return objection(path, problem.words, HELP, reaction=reaction, can_stand=not problem.refused)
+
+
+def _same_subjects(sent: Sent, path: str, source: Json, transforms: Sequence[Json]) -> Iterator[Finding]:
+    """Of a mirror no two may meet; of a source none may lie inside another."""
+    for index, transform in enumerate(transforms):
+        for other in transforms[:index]:
+            one, two = transform.get("src", ""), other.get("src", "")
+            if not all(src == "" or is_valid(src) for src in (one, two)):
+                continue
+            if overlap(one, two) if path == "mirror" else _inside(one, two) or _inside(two, one):
+                yield objection(
+                    f"{path}.subject_transforms[{index}]",
+                    f"`{one or '>'}` overlaps with `{two or '>'}` of the same {'mirror' if path == 'mirror' else 'source'}",
+                    "keep the wider one of the two, or make them exclude each other",
+                    reaction=only_from_2_12(sent, path, source),
+                )
+                break
+
+
+def _inside(inner: str, outer: str) -> bool:
+    """As servers ask it: nothing lies inside an empty subject, not even itself."""
+    return bool(outer) and is_subset(inner, outer)
+
+
+@validity(550, "bad-republish", err_code=10052)
+def bad_republish(sent: Sent) -> Iterator[Finding]:
+    """Republishing that has no destination, leads back into the stream, or cannot be made from its source.
+
+    Servers refuse the last two. Without `dest` they take it: a new stream then republishes nothing; an update republishes
+    to where the message came from, so that the stream stores its own copies for ever.
+
+    Instead: a `dest` outside the stream's subjects, with `>` at the end where `src` has it.
+    """
+    republish = sent.get("republish")
+    if not republish:
+        return
+    dest = republish.get("dest", "")
+    if not dest:
+        yield objection(
+            "republish.dest",
+            "republish has no dest; servers take that, and "
+            + ("republish nothing" if sent.is_new else "store every message again and again"),
+            "write where to republish to, outside this stream's subjects",
+            reaction=Reaction.INERT if sent.is_new else Reaction.HARMS,
+        )
+        return
+    stored = (subject for subject in sent.config.get("subjects", ()) if is_valid(subject))
+    cycle = next((subject for subject in stored if overlap(dest, subject)), None)
+    if cycle is not None:
+        yield objection(
+            "republish.dest",
+            f"`{dest}` leads back into this stream, which stores `{cycle}`",
+            "republish to subjects this stream does not store",
+        )
+    if problem := worst_problem(republish.get("src", ""), dest, sent.version, republishing=True):
+        yield _objection("republish", problem, sent.version)
+
+
+CHECKS = (bad_transform, bad_republish)

@@ -1,0 +1,65 @@
+"""Stream configurations: what people write, what is known about each field, and both sides of a comparison.
+
+>>> config = declared_config(spec, ours)                 # what the file says
+>>> settled = settle(config, target, name="ORDERS")      # what the server would echo for it
+>>> live = canonical(info["config"])                     # what the server echoes
+"""
+
+from __future__ import annotations
+
+from reconciler.kinds.fields import known as _known
+from reconciler.kinds.fields.known import YoungValue
+from reconciler.kinds.fields.patch import update_body
+from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.stream_config.stream_fields import StreamConfig
+from reconciler.kinds.stream_config.stream_parts import (
+    ConsumerLimits,
+    External,
+    Placement,
+    Republish,
+    SourceConsumer,
+    StreamSource,
+    SubjectTransform,
+)
+from reconciler.kinds.stream_config.stream_settle import STOCK, canonical, settle
+from reconciler.model.resource import Config
+from reconciler.model.wire import Version
+
+__all__ = [
+    "FIELDS",
+    "FIELD_INFOS",
+    "STOCK",
+    "ConsumerLimits",
+    "External",
+    "Placement",
+    "Republish",
+    "Settled",
+    "SourceConsumer",
+    "StreamConfig",
+    "StreamSource",
+    "SubjectTransform",
+    "canonical",
+    "required_level",
+    "settle",
+    "unknown_fields",
+    "unknown_values",
+    "update_body",
+]
+
+FIELDS = _known.known(StreamConfig)
+FIELD_INFOS = _known.field_infos(StreamConfig)
+
+
+def unknown_fields(config: Config, version: Version) -> list[str]:
+    """Fields (dotted) this version does not know: 2.11 drops them without a word, later versions refuse with 10025."""
+    return _known.unknown_fields(StreamConfig, config, version)
+
+
+def unknown_values(config: Config, version: Version) -> list[YoungValue]:
+    """Values of known fields that this version does not know; it refuses with 10025."""
+    return _known.unknown_values(StreamConfig, config, version)
+
+
+def required_level(config: Config) -> int:
+    """`Nats-Required-Api-Level` for this configuration."""
+    return _known.required_level(StreamConfig, config)

@@ -1,0 +1,563 @@
+"""A stream's configuration: every field a person may write, with its unit, default and history."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from reconciler.changes.effect import Side, Way
+from reconciler.kinds.fields.felt import (
+    EVERY,
+    NOT_FELT,
+    OTHER,
+    SET,
+    SWITCHED,
+    TIGHTER,
+    UNSET,
+    WIDER,
+    felt,
+    fixed,
+    gain,
+    unfelt,
+)
+from reconciler.kinds.fields.known import V2_10, V2_11, V2_12, V2_14, Known, Update
+from reconciler.kinds.fields.texts import Subject
+from reconciler.kinds.stream_config.stream_parts import (
+    ConsumerLimits,
+    Placement,
+    Republish,
+    StreamSource,
+    SubjectTransform,
+)
+from reconciler.model.resource import Terms
+from reconciler.model.units import Bytes, Count, Duration, SequenceNumber
+from reconciler.model.wire import Version
+
+INVALID = 10052
+"""The err_code of most refusals of a stream configuration; the reason is only in the words."""
+
+MAY_REMOVE_MIRROR = ((V2_11, Update.FIXED), (V2_12, Update.REMOVABLE))
+MAX_CONSUMERS = ((V2_11, Update.FIXED), (Version(2, 12, 5), Update.FREE))
+
+REMOVED = "The oldest messages are removed."
+REFUSED = "Publishes are refused."
+KEEPS_NEW, KEEPS_OLD = "more is stored, with discard old", "as much is stored, with discard new"
+FOLLOW = (Side.READERS, Side.DIRECT_GETS, Side.POSITIONS, Side.COPIES, Side.PUBLISHERS)
+"""Who else feels it when messages are removed; publishers where the server restarts and knows the ids of what is stored alone."""
+MORE_IS_KEPT = gain(WIDER, "More is kept, for longer.", Side.STORED, *FOLLOW)
+ASKED_FOR = gain(
+    SET, "Publishers that ask for it get it, and readers what comes of it.", Side.PUBLISHERS, Side.STORED, Side.READERS
+)
+OF_A_LIMIT = (
+    felt(301, Side.STORED, TIGHTER, REMOVED, KEEPS_NEW, FOLLOW),
+    felt(601, Side.PUBLISHERS, TIGHTER, REFUSED, KEEPS_OLD, (Side.COPIES,)),
+    MORE_IS_KEPT,
+)
+
+
+class StreamConfig(Terms):
+    """The server's StreamConfig without its name, which is the key in the file."""
+
+    description: Annotated[str | None, Known(felt=NOT_FELT)] = None
+    """What this stream is for, at most 4096 bytes."""
+    subjects: Annotated[
+        tuple[Subject, ...] | None,
+        Known(
+            unit="list",
+            ordered=False,
+            felt=(
+                felt(303, Side.PUBLISHERS, EVERY, "Publishers of a subject that is no longer stored get no answer."),
+            ),
+        ),
+    ] = None
+    """Subjects stored here. Server: the stream's own name; none for a mirror or with sources."""
+    retention: Annotated[
+        Literal["limits", "interest", "workqueue"] | None,
+        Known(
+            default="limits",
+            update=Update.FIXED,
+            among=frozenset({"limits", "interest"}),
+            err_code=INVALID,
+            says="can not change retention policy to/from workqueue",
+            felt=(
+                felt(
+                    302,
+                    Side.STORED,
+                    EVERY,
+                    "Messages that every consumer has acknowledged are removed.",
+                    "it becomes interest",
+                    FOLLOW,
+                ),
+            ),
+        ),
+    ] = None
+    """When messages go: by limits, when all consumers have acknowledged, or when one has. Server: limits."""
+    max_consumers: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            default=-1,
+            update=MAX_CONSUMERS,
+            err_code=INVALID,
+            says="can not change MaxConsumers",
+            felt=(
+                felt(609, Side.READERS, TIGHTER, "Clients cannot make another consumer (10026).", "as many are there"),
+                unfelt(WIDER, "Clients may make more consumers."),
+                felt(
+                    557,
+                    Side.POSITIONS,
+                    TIGHTER,
+                    "Consumers beyond it stay, and none of them can be made again.",
+                    "there are more",
+                    (Side.READERS,),
+                ),
+            ),
+        ),
+    ] = None
+    """How many consumers there may be. Server: -1, no limit (from 2.15 a server-wide limit of 1000 may hold)."""
+    max_msgs: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            default=-1,
+            felt=OF_A_LIMIT,
+        ),
+    ] = None
+    """How many messages are kept. Server: -1, no limit."""
+    max_bytes: Annotated[
+        Bytes | None,
+        Known(
+            unit="bytes",
+            default=-1,
+            felt=OF_A_LIMIT,
+        ),
+    ] = None
+    """How many bytes are kept, reserved in advance. Server: -1, no limit."""
+    max_age: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            default=0,
+            left_out="no limit",
+            felt=(felt(301, Side.STORED, TIGHTER, REMOVED, "some are older", FOLLOW), MORE_IS_KEPT),
+        ),
+    ] = None
+    """Age after which messages are removed, at least 100ms; 0 keeps them. Server: 0, nanoseconds."""
+    max_msgs_per_subject: Annotated[
+        Count | None,
+        Known(
+            unit="count",
+            default=-1,
+            felt=(
+                felt(301, Side.STORED, TIGHTER, REMOVED, "a subject holds more", FOLLOW),
+                felt(
+                    601,
+                    Side.PUBLISHERS,
+                    TIGHTER,
+                    "Publishes on full subjects are refused.",
+                    "discard_new_per_subject is set",
+                ),
+                MORE_IS_KEPT,
+            ),
+        ),
+    ] = None
+    """How many messages are kept for each subject. Server: -1, no limit."""
+    max_msg_size: Annotated[
+        Bytes | None,
+        Known(
+            unit="bytes",
+            default=-1,
+            felt=(
+                felt(
+                    601,
+                    Side.PUBLISHERS,
+                    TIGHTER,
+                    "Publishes of larger messages are refused.",
+                    "messages are that large",
+                ),
+                unfelt(WIDER, "Larger messages are stored."),
+            ),
+        ),
+    ] = None
+    """Larger messages are refused. Server: -1, no limit but the connection's."""
+    discard: Annotated[
+        Literal["old", "new"] | None,
+        Known(
+            default="old",
+            felt=(
+                felt(601, Side.PUBLISHERS, SWITCHED, REFUSED, "it becomes new and a limit is reached", (Side.COPIES,)),
+                felt(
+                    603,
+                    Side.STORED,
+                    SWITCHED,
+                    "Each publish removes the oldest messages.",
+                    "it becomes old and a limit is reached",
+                    FOLLOW,
+                ),
+            ),
+        ),
+    ] = None
+    """At a limit, remove old messages or refuse new ones. Server: old."""
+    discard_new_per_subject: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            since=V2_10,
+            felt=(
+                felt(601, Side.PUBLISHERS, SET, "Publishes on full subjects are refused.", "a subject is full"),
+                felt(
+                    603,
+                    Side.STORED,
+                    UNSET,
+                    "Each publish on a full subject removes its oldest message.",
+                    "a subject is full",
+                    FOLLOW,
+                ),
+            ),
+        ),
+    ] = None
+    """Refuse new messages per subject; needs `discard: new` and `max_msgs_per_subject`. Server: false. Since 2.10."""
+    storage: Annotated[
+        Literal["file", "memory"] | None,
+        Known(
+            default="file", update=Update.FIXED, err_code=INVALID, says="can not change storage type", felt=fixed(101)
+        ),
+    ] = None
+    """Where messages are kept; memory is lost at a restart. Server: file."""
+    num_replicas: Annotated[Count | None, Known(unit="count", default=1, felt=NOT_FELT)] = None
+    """On how many servers, 1 to 5. Server: 1."""
+    no_ack: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            felt=(
+                felt(602, Side.PUBLISHERS, SET, "Publishers get no answer."),
+                gain(UNSET, "Publishers are answered.", Side.PUBLISHERS),
+            ),
+        ),
+    ] = None
+    """Do not confirm publishes. Server: false."""
+    duplicate_window: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            depends="at most 2m, max_age and a limit of the server's own settings",
+            felt=(
+                felt(
+                    604,
+                    Side.PUBLISHERS,
+                    frozenset({Way.LOWERED}),
+                    "A message that is published again after the new window is stored twice.",
+                    "publishers repeat message ids",
+                    also={Side.STORED},
+                ),
+                gain(frozenset({Way.RAISED, Way.SET}), "Ids are remembered for longer.", Side.PUBLISHERS, Side.STORED),
+            ),
+        ),
+    ] = None
+    """How long message ids are remembered, to refuse duplicates. Server: 2m, or a shorter max_age or server limit."""
+    placement: Annotated[Placement | None, Known(unit="mapping", nested_unordered=("tags",), felt=NOT_FELT)] = None
+    """Which servers hold it. Server: any."""
+    mirror: Annotated[
+        StreamSource | None,
+        Known(
+            unit="mapping",
+            update=MAY_REMOVE_MIRROR,
+            err_code=10055,
+            says="stream mirror configuration can not be updated",
+            felt=(felt(206, Side.COPIES, EVERY, "The stream stops copying its origin, for good."),),
+        ),
+    ] = None
+    """The stream this is an exact copy of. Removing it (from 2.12) makes this an ordinary stream, for good."""
+    sources: Annotated[
+        tuple[StreamSource, ...] | None,
+        Known(
+            unit="list",
+            felt=(
+                felt(
+                    304,
+                    Side.COPIES,
+                    EVERY,
+                    "Messages of an origin are copied again.",
+                    "one is added or changes",
+                    (Side.READERS, Side.POSITIONS),
+                ),
+                felt(
+                    305,
+                    Side.COPIES,
+                    EVERY,
+                    "The other messages of an origin never come.",
+                    "one is taken off that is behind",
+                    (Side.READERS,),
+                ),
+            ),
+        ),
+    ] = None
+    """Streams whose messages are copied into this one."""
+    compression: Annotated[Literal["none", "s2"] | None, Known(default="none", since=V2_10, felt=NOT_FELT)] = None
+    """Compression of file storage, for new blocks. Server: none. Since 2.10."""
+    first_seq: Annotated[
+        SequenceNumber | None, Known(unit="count", since=V2_10, update=Update.INERT, felt=fixed(107))
+    ] = None
+    """Sequence of the first message; only a new stream heeds it. Server: 1. Since 2.10."""
+    subject_transform: Annotated[
+        SubjectTransform | None,
+        Known(
+            unit="mapping",
+            since=V2_10,
+            felt=(
+                felt(
+                    608,
+                    Side.READERS,
+                    EVERY,
+                    "New messages are stored under other subjects.",
+                    also=(Side.STORED, Side.DIRECT_GETS, Side.PUBLISHERS, Side.COPIES),
+                ),
+            ),
+        ),
+    ] = None
+    """Rewrites subjects before messages are stored. Since 2.10."""
+    republish: Annotated[
+        Republish | None,
+        Known(
+            unit="mapping",
+            felt=(
+                felt(607, Side.COPIES, OTHER, "Subscribers of the old destination hear nothing more."),
+                gain(SET, "Whoever subscribes hears what is stored.", Side.COPIES),
+            ),
+        ),
+    ] = None
+    """Publishes stored messages again for plain subscribers."""
+    allow_direct: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            felt=(
+                felt(605, Side.DIRECT_GETS, UNSET, "Direct gets have no responders."),
+                gain(
+                    SET,
+                    "Direct gets are answered, also of what a mirror that answered alone does not hold.",
+                    Side.DIRECT_GETS,
+                ),
+            ),
+        ),
+    ] = None
+    """Any replica may answer reads of single messages. Server: false."""
+    mirror_direct: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            depends="a mirror takes over its origin's allow_direct at every update",
+            felt=(
+                felt(605, Side.DIRECT_GETS, UNSET, "This mirror answers no direct gets of its origin."),
+                felt(
+                    605,
+                    Side.DIRECT_GETS,
+                    SET,
+                    "This mirror answers direct gets of its origin.",
+                    "it does not hold all of it",
+                ),
+            ),
+        ),
+    ] = None
+    """Mirrors may answer such reads for their origin. Server: as the origin's `allow_direct` where it can see it."""
+    sealed: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            update=Update.ONE_WAY,
+            err_code=INVALID,
+            says="can not unseal a sealed stream",
+            at_create=False,
+            felt=(
+                felt(
+                    206,
+                    Side.PUBLISHERS,
+                    SET,
+                    "Nothing is stored, deleted or purged any more, for good.",
+                    also=(Side.DELETIONS, Side.COPIES),
+                ),
+                *fixed(201),
+            ),
+        ),
+    ] = None
+    """Nothing goes in or out any more; cannot be undone and cannot be set at creation. Server: false."""
+    deny_delete: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            update=Update.ONE_WAY,
+            err_code=INVALID,
+            says="can not cancel deny message deletes",
+            felt=(felt(206, Side.DELETIONS, SET, "Single messages cannot be deleted, for good."), *fixed(202)),
+        ),
+    ] = None
+    """Single messages cannot be deleted through the API; cannot be undone. Server: false."""
+    deny_purge: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            update=Update.ONE_WAY,
+            err_code=INVALID,
+            says="can not cancel deny purge",
+            felt=(felt(206, Side.DELETIONS, SET, "The stream cannot be purged, for good."), *fixed(203)),
+        ),
+    ] = None
+    """The stream cannot be purged; cannot be undone. Server: false."""
+    allow_rollup_hdrs: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            felt=(
+                felt(606, Side.PUBLISHERS, UNSET, "Messages with Nats-Rollup are refused."),
+                ASKED_FOR,
+            ),
+        ),
+    ] = None
+    """A message may replace all earlier ones (`Nats-Rollup`). Server: false; true with delete markers or schedules."""
+    consumer_limits: Annotated[
+        ConsumerLimits | None,
+        Known(
+            unit="mapping",
+            since=V2_10,
+            felt=(
+                felt(
+                    609,
+                    Side.READERS,
+                    SET | SWITCHED,
+                    "Consumers that clients make with more are refused.",
+                    "clients make such",
+                ),
+                felt(
+                    554,
+                    Side.POSITIONS,
+                    EVERY,
+                    "Consumers that ask for more are refused, and those that say nothing take it over.",
+                ),
+                felt(
+                    610,
+                    Side.COPIES,
+                    SET | SWITCHED,
+                    "Mirrors, sources and groups take in nothing more after the next restart.",
+                    "the consumer that feeds them would not keep the limits",
+                ),
+                gain(
+                    OTHER,
+                    "Consumers that clients make may ask for more, and copies go on that a limit kept from copying.",
+                    Side.READERS,
+                    Side.POSITIONS,
+                    Side.COPIES,
+                ),
+            ),
+        ),
+    ] = None
+    """Bounds for this stream's consumers, inherited by those that say nothing. Since 2.10."""
+    allow_msg_ttl: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            since=V2_11,
+            level=1,
+            update=Update.ONE_WAY,
+            err_code=INVALID,
+            says="message TTL status can not be disabled",
+            felt=(*fixed(204), ASKED_FOR),
+        ),
+    ] = None
+    """Messages may carry their own time to live; cannot be undone. Server: false. Since 2.11."""
+    subject_delete_marker_ttl: Annotated[
+        Duration | None,
+        Known(
+            unit="duration",
+            since=V2_11,
+            level=1,
+            felt=(
+                felt(
+                    607,
+                    Side.STORED,
+                    UNSET,
+                    "Watchers are not told when the last message of a subject expires.",
+                    also=(Side.READERS, Side.COPIES),
+                ),
+                unfelt(
+                    frozenset({Way.RAISED, Way.LOWERED}),
+                    "Markers stand for longer or shorter, and watchers are told all the same.",
+                ),
+                ASKED_FOR,
+            ),
+        ),
+    ] = None
+    """How long a marker stands for a subject whose last message expired, from 1s. Server: no markers. Since 2.11."""
+    allow_msg_counter: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            since=V2_12,
+            level=2,
+            update=Update.FIXED,
+            err_code=INVALID,
+            says="can not change message counter setting",
+            felt=fixed(105),
+        ),
+    ] = None
+    """Every subject is a counter; fixed at creation. Server: false. Since 2.12."""
+    allow_atomic: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            since=V2_12,
+            level=2,
+            felt=(felt(606, Side.PUBLISHERS, UNSET, "Atomic batches are refused."), ASKED_FOR),
+        ),
+    ] = None
+    """Batches may be published as one. Server: false. Since 2.12."""
+    allow_msg_schedules: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            since=V2_12,
+            level=2,
+            update=Update.ONE_WAY,
+            err_code=INVALID,
+            says="message schedules can not be disabled",
+            felt=(*fixed(205), ASKED_FOR),
+        ),
+    ] = None
+    """Messages may be scheduled for later; cannot be undone. Server: false. Since 2.12."""
+    persist_mode: Annotated[
+        Literal["default", "async"] | None,
+        Known(
+            default="default",
+            since=V2_12,
+            level=2,
+            update=Update.FIXED,
+            err_code=INVALID,
+            says="can not change persist mode",
+            felt=fixed(106),
+        ),
+    ] = None
+    """`async` confirms before data is on disk; fixed at creation. Server: default. Since 2.12."""
+    allow_batched: Annotated[
+        bool | None,
+        Known(
+            unit="flag",
+            default=False,
+            since=V2_14,
+            level=4,
+            felt=(felt(606, Side.PUBLISHERS, UNSET, "Fast batches are refused."), ASKED_FOR),
+        ),
+    ] = None
+    """Fast batches with flow control may be published. Server: false. Since 2.14."""
+    metadata: Annotated[dict[str, str] | None, Known(unit="mapping", since=V2_10, felt=NOT_FELT)] = None
+    """Labels of your own kept by the server, together at most 128 KiB; `_nats.*` is the server's. Since 2.10."""

@@ -1,0 +1,147 @@
+"""Streams in canonical form: from what a server echoes, and from what a file says by predicting that echo."""
+
+from __future__ import annotations
+
+from reconciler.kinds.fields.known import V2_12, V2_14, known
+from reconciler.kinds.fields.sparse import (
+    MINUTE,
+    Canon,
+    Settled,
+    followed,
+    listed,
+    lower,
+    mapping,
+    metadata,
+    positive,
+    time,
+)
+from reconciler.kinds.stream_config.stream_fields import StreamConfig
+from reconciler.model.resource import Config, Json, ServerDefault
+from reconciler.model.wire import Target, Version
+
+LIMITS = ("max_consumers", "max_msgs", "max_bytes", "max_msgs_per_subject", "max_msg_size")
+DUPLICATE_WINDOW = 2 * MINUTE
+"""What the server fills in unless max_age or its own limit is shorter."""
+
+
+def _source(value: Json) -> Json:
+    source = mapping(value)
+    if "opt_start_time" in source:
+        source["opt_start_time"] = time(source["opt_start_time"])
+    return source
+
+
+def _republish(value: Json) -> Json:
+    return {"src": ">", **mapping(value)}
+
+
+_canon = Canon(
+    defaults={name: about.default for name, about in known(StreamConfig).items() if about.default is not None},
+    clean={
+        **dict.fromkeys(LIMITS, positive),
+        "discard": lower,  # the only text the server reads in any letter case
+        "subjects": listed,
+        "metadata": metadata,
+        "placement": mapping,
+        "consumer_limits": mapping,
+        "mirror": _source,
+        "sources": lambda sources: [_source(source) for source in sources],
+        "subject_transform": mapping,
+        "republish": _republish,
+    },
+)
+
+
+def canonical(config: Config) -> dict[str, Json]:
+    """From a server's echo, or from any configuration in the server's names; the stream's name is not part of it."""
+    sparse = _canon(config)
+    sparse.pop("name", None)
+    return sparse
+
+
+def settle(body: Config, target: Target, *, name: str, origin: Config | None = None) -> Settled:
+    """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, where it
+    lives in the same account and is known. Fields this version lacks stay as written: a rule refuses them."""
+    said = canonical(body)
+    config = dict(said)
+    _name_as_subject(config, name)
+    _forced_by_markers_and_schedules(config, target.version)
+    _implied_republish(config)
+    filled = _filled(config, target.version, origin)
+    _sealed(config)
+    config |= {field: one.value for field, one in filled.items() if one.value is not None}
+    return Settled(config=config, filled=filled, follows=followed(said, config, _sources(config)))
+
+
+def _sources(config: Config) -> dict[str, str]:
+    """Where values come from that the server sets by itself, or over whatever is said."""
+    sealed = dict.fromkeys(("discard", "deny_delete", "deny_purge", "max_age", "allow_rollup_hdrs"), "from sealed")
+    forced = "from subject_delete_marker_ttl" if "subject_delete_marker_ttl" in config else "from allow_msg_schedules"
+    follows = {
+        **dict.fromkeys(("allow_msg_ttl", "allow_rollup_hdrs", "deny_purge"), forced),
+        "subjects": "from its name",
+    }
+    return {**follows, "republish": "from subject_transform", **(sealed if "sealed" in config else {})}
+
+
+STOCK: Config = {"first_seq": 1}
+"""What stands for left-out fields whose defaults a server shows, so that saying them is no different."""
+
+
+def _name_as_subject(config: dict[str, Json], name: str) -> None:
+    if not config.keys() & {"subjects", "mirror", "sources"}:
+        config["subjects"] = [name]
+
+
+def _forced_by_markers_and_schedules(config: dict[str, Json], version: Version) -> None:
+    markers = "subject_delete_marker_ttl" in config
+    schedules = "allow_msg_schedules" in config and version >= V2_12
+    if markers:
+        config["allow_msg_ttl"] = True
+    if (markers or schedules) and "allow_rollup_hdrs" not in config:
+        config["allow_rollup_hdrs"] = True
+        config.pop("deny_purge", None)
+
+
+def _implied_republish(config: dict[str, Json]) -> None:
+    """Everything to everything would be a cycle, unless all subjects are transformed: then it means those."""
+    transform, republish = config.get("subject_transform"), config.get("republish")
+    if not transform or not republish or (republish["src"], republish.get("dest")) != (">", ">"):
+        return
+    if transform.get("dest") and config.get("subjects") == [transform.get("src")]:
+        config["republish"] = {**republish, "src": transform["dest"], "dest": transform["dest"]}
+
+
+def _filled(config: dict[str, Json], version: Version, origin: Config | None) -> dict[str, ServerDefault]:
+    """What the server fills in where the file says nothing."""
+    filled: dict[str, ServerDefault] = {}
+    if "duplicate_window" not in config:
+        filled["duplicate_window"] = _window(config, version)
+    if "mirror" in config and origin is not None and "external" not in config["mirror"]:
+        # The server writes the allow_direct of an origin that it sees over whatever the request says.
+        config.pop("mirror_direct", None)
+        direct = origin.get("allow_direct") or None
+        filled["mirror_direct"] = ServerDefault(direct, source=f"from allow_direct of {config['mirror']['name']}")
+    return filled
+
+
+def _window(config: Config, version: Version) -> ServerDefault:
+    if "mirror" in config or ("sources" in config and version >= V2_14):
+        return ServerDefault(None)
+    longest = _max_age(config)
+    if longest < DUPLICATE_WINDOW:
+        return ServerDefault(longest, most=longest, source="from max_age")
+    return ServerDefault(DUPLICATE_WINDOW, most=DUPLICATE_WINDOW)
+
+
+def _max_age(config: Config) -> int:
+    """The bound max_age puts on the window: none when there is no max_age, or when sealing has lifted it."""
+    return DUPLICATE_WINDOW if "sealed" in config else config.get("max_age", DUPLICATE_WINDOW)
+
+
+def _sealed(config: dict[str, Json]) -> None:
+    """Sealing comes after all other checks and overrides them."""
+    if "sealed" in config:
+        config.update(discard="new", deny_delete=True, deny_purge=True)
+        config.pop("max_age", None)
+        config.pop("allow_rollup_hdrs", None)

@@ -1,0 +1,111 @@
+"""What a newer or older server does with what it finds in its store, beside refusing it: rewrites, caps, what is new there.
+
+Measured by starting each version on stores that another one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.fields.words import some
+from reconciler.kinds.stream_config.stream_settle import LIMITS
+from reconciler.model.resource import Config, Json
+from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
+
+OF_ROOM = frozenset({10005, 10026, 10027, 10028, 10047, 10113, 10120, 10122})
+"""err_codes about room, not about a configuration: a store that is there is opened all the same."""
+
+CAP, CAPPED_SINCE = 1000, Version(2, 15)
+"""Consumers of a stream that names no limit, unless the server's settings say otherwise; no answer of the API shows it."""
+
+
+class Rewrite(NamedTuple):
+    path: str
+    before: Json
+    after: Json
+
+
+def rewrites(kind: str, raw: Config, version: Version) -> Iterator[Rewrite]:
+    """Fields whose stored value such a server replaces when it starts; `raw` as 2.11 kept it."""
+    if version >= V2_12:
+        yield from _positive(_STREAM if kind == "stream" else _CONSUMER, raw)
+    if kind == "stream" and raw.get("sealed") and any(raw.get(name) for name in FORCING):
+        yield from (
+            Rewrite(path, raw[path], after) for path, after in _UNSEALED.items() if raw.get(path, after) != after
+        )
+
+
+def _positive(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
+    for path, after in becomes.items():
+        value = raw.get(path)
+        if isinstance(value, int) and value < (-1 if after == -1 else 0):
+            yield Rewrite(path, value, after)
+
+
+FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
+"""They turn roll-ups on and `deny_purge` off whenever the server reads the configuration, also that of a sealed stream."""
+_UNSEALED = {"deny_purge": False, "allow_rollup_hdrs": True}
+_STREAM = dict.fromkeys(LIMITS, -1)
+_CONSUMER = {
+    "max_deliver": -1, "max_ack_pending": -1, "idle_heartbeat": None, "inactive_threshold": None, "max_bytes": None,
+    "max_batch": None, "priority_timeout": 120_000_000_000,
+}  # fmt: skip
+
+
+def capped(raw: Config, consumers: int, target: Target) -> str | None:
+    """Why no further consumer can be made of a stream that has so many; those there are stay."""
+    named = max(raw.get("max_consumers", -1), target.limits.get("max_consumers", -1))
+    if target.version < CAPPED_SINCE or named > 0 or consumers < CAP:
+        return None
+    return f"it has {some(consumers, 'consumer')}; from {CAPPED_SINCE.short} on a stream without max_consumers takes no more than {CAP:_}"
+
+
+SHOWN = 5
+
+
+class News(NamedTuple):
+    """What applications will notice."""
+
+    since: Version
+    words: str
+
+
+NEWS = (
+    News(V2_12, "Requests with a field the server does not know are refused (10025); 2.11 said ok and dropped the field."),
+    News(V2_12, "A mirror can be promoted by removing `mirror`, for good."),
+    News(Version(2, 12, 5), "max_consumers of a stream may change."),
+    News(Version(2, 14), "num_replicas above 1 is refused on a single server; before, an update was accepted, and the stream "
+         "was gone at the next start."),
+    News(Version(2, 14), "A first max_msgs_per_subject trims at once; before, each subject with its next message."),
+    News(Version(2, 14, 4), "mem_storage of an existing consumer cannot change: applications that update it so are refused "
+         "(10012)."),
+    News(Version(2, 15), "Retention changed to interest while nobody consumes removes every stored message."),
+    News(Version(2, 15), "A stream without max_consumers takes no more than 1_000, and no answer of the API shows it."),
+)  # fmt: skip
+
+
+def in_memory(snapshot: Snapshot) -> Iterator[str]:
+    """What no single server brings through a restart, of whatever version."""
+    if snapshot.target.is_clustered:
+        return
+    streams = [name for name, info in snapshot.streams.items() if info["config"].get("storage") == "memory"]
+    consumers = [
+        f"{stream}/{name}"
+        for stream, infos in snapshot.consumers.items()
+        for name, info in infos.items()
+        if info["config"].get("mem_storage") and info["config"].get("durable_name") and stream not in streams
+    ]
+    if streams or consumers:
+        what = [*(f"stream/{name}" for name in streams), *(f"consumer/{name}" for name in consumers)]
+        rest = f" and {len(what) - SHOWN:_} more" if len(what) > SHOWN else ""
+        yield f"Kept in memory, and gone with any restart of a single server: {', '.join(what[:SHOWN])}{rest}."
+
+
+def news(before: Version, after: Version) -> list[str]:
+    """What comes on the way from one version to a newer one."""
+    newest = SUPPORTED[-1]
+    unknown = f"nats-server {after.short} is newer than what is known here; judged by the rules of {newest.short}."
+    beyond = [unknown] if after[:2] > newest[:2] else []
+    return [*beyond, *(one.words for one in NEWS if before < one.since <= after)]

@@ -1,0 +1,1 @@
+"""The algebra of subjects: what matches, meets, lies inside, is rewritten and divided."""

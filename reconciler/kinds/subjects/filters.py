@@ -1,0 +1,77 @@
+"""Filters of consumers, and which of them change hands on a work queue, where no two may overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.kinds.subjects.parking import is_parking_subject
+from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.model.resource import Config, Json
+
+EVERYTHING = (">",)
+
+
+def filters_of(config: Config) -> tuple[str, ...]:
+    """What a consumer asks for; without a filter it is everything."""
+    one = config.get("filter_subject")
+    return tuple(config.get("filter_subjects") or ((one,) if one else EVERYTHING))
+
+
+def written(filters: Sequence[str]) -> dict[str, Json]:
+    """Both fields that say filters, one of them absent."""
+    if len(filters) == 1:
+        return {"filter_subject": None if filters[0] in EVERYTHING else filters[0], "filter_subjects": None}
+    return {"filter_subject": None, "filter_subjects": list(filters)}
+
+
+def is_work_queue(stream: str, view: View) -> bool:
+    """Live, since that is fixed at creation; a new stream has no consumers that could exchange anything."""
+    info = view.snapshot.streams.get(stream) if view.snapshot else None
+    return info is not None and info["config"].get("retention") == "workqueue"
+
+
+def held(change: Change) -> tuple[str, ...]:
+    """What it takes from the queue now."""
+    before = filters_of(change.live.config) if change.live else ()
+    return tuple(one for one in before if not is_parking_subject(one))
+
+
+def is_parked(change: Change) -> bool:
+    """An earlier run was cut off before this consumer had started over."""
+    return change.live is not None and any(map(is_parking_subject, filters_of(change.live.config)))
+
+
+def parks(change: Change) -> bool:
+    return any(map(is_parking_subject, wanted(change)))
+
+
+def wanted(change: Change) -> tuple[str, ...]:
+    return filters_of(change.desired.config) if change.desired and change.action is not Action.DELETE else ()
+
+
+def gained(change: Change) -> list[str]:
+    """Subjects it takes and did not have; all of them while it has not started over."""
+    before = () if is_parked(change) else held(change)
+    return [one for one in wanted(change) if not any(is_subset(one, wider) for wider in before)]
+
+
+def lost(change: Change) -> list[str]:
+    """Subjects it lets go of."""
+    return [one for one in held(change) if one not in wanted(change)]
+
+
+def let_go(change: Change) -> list[str]:
+    """Subjects of which, afterwards, it takes less than before."""
+    return [one for one in held(change) if not any(is_subset(one, wider) for wider in wanted(change))]
+
+
+def somebody_takes(change: Change, view: View) -> bool:
+    """Does another consumer of the stream take subjects in the same plan?"""
+    stream = change.address.stream
+    return any(
+        address != change.address and address.kind == "consumer" and address.stream == stream and gained(other)
+        for address, other in view.changes.items()
+        if other.action.writes
+    )

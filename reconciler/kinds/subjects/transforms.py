@@ -1,0 +1,190 @@
+"""Subject transforms: what a destination such as `{{partition(8,1)}}.orders.{{wildcard(1)}}` says, and why a server refuses it.
+
+Stricter than servers in one respect: no partitions (2.11 dies of it at the first message), and wildcards numbered below 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from reconciler.kinds.fields.known import V2_12, V2_15
+from reconciler.kinds.subjects.subjects import WHITE, collide, is_subset, is_valid
+from reconciler.model.resource import Json
+from reconciler.model.wire import Version
+
+LARGEST = (1 << 31) - 1
+
+_BY_WILDCARD = ("splitfromleft", "splitfromright", "slicefromleft", "slicefromright", "left", "right")
+_SINCE = {"random": V2_12, "left": V2_15, "right": V2_15}
+_FUNCTION = re.compile(
+    r"\{\{\s*([pP]artition|[wW]ildcard|[sS](?:plit|lice)[fF]rom(?:[lL]eft|[rR]ight)|[sS]plit|[lL]eft|[rR]ight|[rR]andom)"
+    r"\s*\((.*)\)\s*\}\}"
+)
+_NUMBER = re.compile(r"[+-]?\d+")
+
+
+class Call(NamedTuple):
+    """One function in a destination; it is a whole token."""
+
+    name: str
+    """In lower case: servers do not mind the first letters."""
+    args: tuple[str, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(int(arg) for arg in self.args)
+
+
+def calls(dest: str) -> list[Call]:
+    """The functions of a destination, from left to right; unknown ones are left out."""
+    return [call for token in dest.split(".") if (call := _call(token))]
+
+
+def partition_call(dest: str) -> Call | None:
+    """The partition function a destination starts with: `numbers[0]` partitions, then the wildcards that decide."""
+    call = _call(dest.split(".", maxsplit=1)[0])
+    is_partition = call and call.name == "partition" and not list(_wrong_arguments(call))
+    return call if call and is_partition and 1 <= _size(call) <= LARGEST else None
+
+
+def outcome(dest: str) -> str:
+    """Every subject a transform's destination can give: functions become `*`."""
+    return ".".join("*" if _is_function(token) else token for token in dest.split("."))
+
+
+def _is_function(token: str) -> bool:
+    return token.startswith("{{") or (token[:1] == "$" and token[1:].isdigit())
+
+
+def transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
+    """Subjects behind a transform: those it does not touch, and what it makes of the others."""
+    if not transform or not transform.get("dest"):
+        yield from subjects
+        return
+    src = transform.get("src") or ">"
+    for subject in subjects:
+        if collide(subject, src):
+            yield outcome(transform["dest"])
+        if not is_subset(subject, src):
+            yield subject
+
+
+class Problem(NamedTuple):
+    """What is wrong with a transform, in words."""
+
+    words: str
+    refused: bool = True
+    """By servers. Otherwise they take it and make nonsense of it, or die of it."""
+
+
+class _Asked(NamedTuple):
+    """What a destination is judged for."""
+
+    src: str
+    version: Version
+    republishing: bool
+    """Servers check this less strictly: white space, and functions that are too young for transforms, are fine."""
+
+    @property
+    def wildcards(self) -> int:
+        return self.src.split(".").count("*")
+
+    @property
+    def is_literal(self) -> bool:
+        return not {"*", ">"} & set(self.src.split("."))
+
+
+def problem(src: str, dest: str, version: Version) -> str | None:
+    """Why this transform is refused; None when it is fine. An empty `src` is `>`, an empty `dest` changes nothing."""
+    found = worst_problem(src, dest, version)
+    return found.words if found else None
+
+
+def worst_problem(src: str, dest: str, version: Version, *, republishing: bool = False) -> Problem | None:
+    """The first that servers refuse, else the first that only we object to."""
+    if src and not is_valid(src):
+        return Problem(f"`{src}` is not a subject", refused=bool(dest) or not republishing)
+    found = _problems(dest, _Asked(src or ">", version, republishing)) if dest else ()
+    return min(found, key=lambda one: not one.refused, default=None)
+
+
+def _problems(dest: str, asked: _Asked) -> Iterator[Problem]:
+    tokens, src = dest.split("."), asked.src
+    if not all(tokens) or ">" in tokens[:-1]:
+        yield Problem(f"`{dest}` is not a subject")
+    if "*" in tokens:
+        yield Problem(f"`{dest}` holds `*`; write {{{{wildcard(1)}}}} for what the first `*` of `{src}` matched")
+    if (tokens[-1] == ">") != (src.rsplit(".", maxsplit=1)[-1] == ">"):
+        yield Problem(f"`>` ends only one of `{src}` and `{dest}`; it must end both or neither")
+    for token in tokens:
+        yield from _token_problems(token, asked)
+
+
+def _token_problems(token: str, asked: _Asked) -> Iterator[Problem]:
+    if token[:1] == "$" and _NUMBER.fullmatch(token[1:]):  # the old spelling of {{wildcard(1)}}
+        yield from _out_of_range(token, (int(token[1:]),), asked)
+    elif not _looks_like_a_function(token):
+        if WHITE & set(token):
+            yield Problem(f"`{token}` holds white space", refused=not asked.republishing)
+    elif (call := _call(token)) is None:
+        yield Problem(f"`{token}` is no function servers know")
+    else:
+        yield from _call_problems(token, call, asked)
+
+
+def _call_problems(token: str, call: Call, asked: _Asked) -> Iterator[Problem]:
+    since = _SINCE.get(call.name)
+    if since and asked.version < since and not (asked.republishing and call.name in ("left", "right")):
+        yield Problem(f"`{token}` needs nats-server {since.major}.{since.minor}")
+    if wrong := next(_wrong_arguments(call), None):
+        yield Problem(f"`{token}` {wrong}")
+        return
+    if call.name in ("partition", "random", *_BY_WILDCARD) and not 1 <= _size(call) <= LARGEST:
+        wraps = call.name == "partition" and asked.version < V2_12  # 2.11 takes it and counts on with 32 bits of it
+        yield Problem(f"`{token}` takes a size from 1 to {LARGEST}", refused=_size(call) > LARGEST and not wraps)
+    if call.name == "partition":
+        yield from _whole_subject(token, call, asked)
+        if not asked.is_literal:  # else servers hash the whole subject and ignore the numbers
+            yield from _out_of_range(token, call.numbers[1:], asked)
+    elif call.name != "random":
+        yield from _out_of_range(token, (int(call.args[0]),), asked)
+
+
+def _whole_subject(token: str, call: Call, asked: _Asked) -> Iterator[Problem]:
+    if (len(call.args) == 1 or asked.is_literal) and asked.version < V2_12:
+        yield Problem(f"`{token}` partitions by the whole subject, which needs nats-server 2.12")
+
+
+def _wrong_arguments(call: Call) -> Iterator[str]:
+    numeric = call.args[:1] if call.name == "split" else call.args
+    wanted = {"wildcard": 1, "random": 1, "split": 2, **dict.fromkeys(_BY_WILDCARD, 2)}.get(call.name)
+    if wanted and len(call.args) != wanted:
+        yield f"takes {wanted} argument{'s' if wanted > 1 else ''}"
+    elif not all(_NUMBER.fullmatch(arg) for arg in numeric):
+        yield "takes whole numbers"
+    elif call.name == "split" and (not call.args[1] or " " in call.args[1]):
+        yield "takes a wildcard's number and a text to split at, without space"
+
+
+def _size(call: Call) -> int:
+    return call.numbers[-1] if call.name in _BY_WILDCARD else call.numbers[0]
+
+
+def _out_of_range(token: str, numbers: tuple[int, ...], asked: _Asked) -> Iterator[Problem]:
+    """Servers take numbers below 1 for the first token, unless there is nothing a number could name."""
+    there = asked.wildcards
+    if wrong := [number for number in numbers if not 1 <= number <= there]:
+        refused = asked.is_literal or max(wrong) > there
+        worst = max(wrong) if max(wrong) > there else wrong[0]
+        yield Problem(f"`{token}` names wildcard {worst}, and `{asked.src}` has {there or 'none'}", refused=refused)
+
+
+def _looks_like_a_function(token: str) -> bool:
+    return len(token) > 4 and token.startswith("{{") and token.endswith("}}")
+
+
+def _call(token: str) -> Call | None:
+    match = _FUNCTION.search(token) if _looks_like_a_function(token) else None
+    return Call(match[1].lower(), tuple(arg.strip(" ") for arg in match[2].split(","))) if match else None

@@ -1,0 +1,1 @@
+"""Reports as JSON, read back, and the schemas of both."""

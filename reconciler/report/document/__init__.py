@@ -1,0 +1,1 @@
+"""What a report says, whatever its format: headline, changes, verdicts, findings, pictures."""

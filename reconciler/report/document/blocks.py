@@ -1,0 +1,126 @@
+"""One entry of a plan as lines: a title with its place, the fields, what was judged, what follows from it."""
+
+from __future__ import annotations
+
+from reconciler.changes.diff import Action
+from reconciler.changes.plan import PlannedChange
+from reconciler.report.document.entries import Entry, Section
+from reconciler.report.document.fields import field_lines
+from reconciler.report.document.judgements import (
+    consequence_lines,
+    many_consequence_lines,
+    many_verdict_lines,
+    verdict_lines,
+    worst_first,
+)
+from reconciler.report.words.names import kind_noun, named, with_children, without_kind
+from reconciler.report.words.paper import Paper, Role
+from reconciler.report.words.visible import columns, visible
+
+MARKS: dict[Section, str] = {
+    Section.REFUSED: "!", Section.CONSENT: "!", Section.UNKNOWN: "?", Section.REPLACE: "±", Section.UPDATE: "~",
+    Section.CREATE: "+", Section.DELETE: "-", Section.ADOPT: "=", Section.ORPHAN: "*", Section.FORGET: "<",
+}  # fmt: skip
+_ROLES: dict[Section, Role] = {
+    Section.REFUSED: "refused", Section.CONSENT: "consent", Section.UNKNOWN: "consent", Section.REPLACE: "delete",
+    Section.UPDATE: "update", Section.CREATE: "create", Section.DELETE: "delete",
+}  # fmt: skip
+AT_REST = {
+    Section.ADOPT: "live as declared; apply records that it is ours and leaves it untouched",
+    Section.ORPHAN: "ours but no longer declared, so it is kept{until}; `removed` deletes it, `forget` lets it go",
+    Section.FORGET: "no longer managed here; stays as it is",
+    Section.ABSENT: "already gone; its entry in the file can go too",
+}
+
+
+def block(entry: Entry, paper: Paper) -> list[str]:
+    return _many(entry, paper) if len(entry.changes) > 1 else _one(entry, paper)
+
+
+def _one(entry: Entry, paper: Paper) -> list[str]:
+    change = entry.first
+    title, children = _with_children(entry, visible(change.address) + removal(change), _place(change), paper)
+    lines = [_title(entry, title, _place(change), paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
+    for verdict in worst_first(change.verdicts):
+        lines += verdict_lines(verdict, change, paper)
+    for consequence in change.consequences:
+        lines += consequence_lines(consequence, paper)
+    return [*lines, *asides(change, paper), *children]
+
+
+def _many(entry: Entry, paper: Paper) -> list[str]:
+    """Equal changes as one entry with a count, the first few by name; what is deleted is always named in full."""
+    changes = entry.changes
+    kind = changes[0].address.split("/")[0]
+    title = f"{len(changes):_} {kind_noun(kind, len(changes))}{removal(changes[0])}"
+    place = _place(changes[0])
+    lines = [_title(entry, title, f"{place} and {len(changes) - 1:_} more" if place else "", paper)]
+    lines += [*_at_rest(entry, paper), *field_lines(changes[0].fields, paper)]
+    lines += many_verdict_lines(changes, paper)
+    lines += many_consequence_lines(changes, paper)
+    lines += asides(changes[0], paper)
+    return [*lines, *named("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE)]
+
+
+def _title(entry: Entry, title: str, place: str, paper: Paper) -> str:
+    left = f"{mark(entry)} {title}"
+    line = paper.with_right(left, place)
+    name, space, rest = left[2:].partition(" ")
+    painted = paper.paint(left[:2] + name, _ROLES.get(entry.section, "head")) + space + rest
+    return painted + (paper.paint(line[len(left) :], "quiet") if place else "")
+
+
+def mark(entry: Entry) -> str:
+    """`~` for a change, `+` for what is new: the first character of every entry."""
+    section = Section[entry.first.action.name] if entry.section is Section.WAITS else entry.section
+    return MARKS.get(section, " ")
+
+
+def removal(change: PlannedChange) -> str:
+    """The reason that the file gives for it."""
+    return f'  removed: "{visible(change.reason)}"' if change.action is Action.DELETE and change.reason else ""
+
+
+def _place(change: PlannedChange) -> str:
+    """Where the worst verdict points, else where the resource stands."""
+    spans = [verdict.span for verdict in worst_first(change.verdicts) if verdict.span]
+    span = spans[0] if spans else change.span
+    return visible(str(span)) if span else ""
+
+
+def _with_children(entry: Entry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
+    """The title with everything that goes along, or lines below it where that is too much for one."""
+    groups = with_children(entry.children)
+    if not groups:
+        return title, []
+    together = title + "  " + visible(" ".join(f"{word} {' '.join(names)}" for word, names in groups))
+    if columns(together) + columns(place) + 4 <= paper.width:
+        return together, []
+    everything = entry.section is Section.DELETE
+    return title, [line for word, names in groups for line in named(word, names, paper, 4, everything)]
+
+
+def _at_rest(entry: Entry, paper: Paper) -> list[str]:
+    return paper.wrapped(said, 4) if (said := at_rest(entry)) else []
+
+
+def at_rest(entry: Entry) -> str:
+    """What becomes of what is not touched; a consumer or group stays as long as its stream."""
+    until = " as long as its stream" if entry.first.address.count("/") > 1 else ""
+    return AT_REST.get(entry.section, "").format(until=until)
+
+
+def asides(change: PlannedChange, paper: Paper) -> list[str]:
+    """What is neither field, verdict nor consequence."""
+    lines: list[str] = []
+    if change.action is Action.UNKNOWN and change.reason:
+        lines += paper.wrapped(f"unknown, so nothing is done here: {change.reason}", 4)
+    if change.action in (Action.ORPHAN, Action.UPDATE, Action.REPLACE) and change.reason:
+        lines += paper.wrapped(change.reason, 4)
+    if change.blocked_by is not None:
+        lines += paper.wrapped(f"waits for {change.blocked_by}", 4)
+    if change.action is Action.ADOPT and change.reason:
+        lines += paper.wrapped(change.reason, 4)
+    if change.adopts and change.action.writes:
+        lines += paper.wrapped("live and not ours yet; applying this adopts it", 4)
+    return lines

@@ -1,0 +1,142 @@
+"""The first and the last lines of a plan: where it applies, its sums, and what to run next."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from reconciler.changes.plan import Plan
+from reconciler.model.wire import Target
+from reconciler.report.document.document import Document
+from reconciler.report.document.entries import Section, section_of
+from reconciler.report.document.judgements import shared_consents
+from reconciler.report.words.commands import Commands, of_plan
+from reconciler.report.words.diagnostics import count_line
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import counted, show_seconds
+from reconciler.report.words.visible import columns, lines_visible, visible
+
+_STOPS = (
+    ("refused", Section.REFUSED),
+    ("needs consent", Section.CONSENT),
+    ("unknown", Section.UNKNOWN),
+    ("waiting", Section.WAITS),
+)
+_CHANGES = (
+    ("create", Section.CREATE),
+    ("change", Section.UPDATE),
+    ("replacement", Section.REPLACE),
+    ("delete", Section.DELETE),
+)
+_KEPT = (("adopted", Section.ADOPT), ("orphaned", Section.ORPHAN), ("forgotten", Section.FORGET))
+_APPLICABLE = {Section.CREATE, Section.UPDATE, Section.REPLACE, Section.DELETE}
+
+
+def where(topology: str, target: Target) -> str:
+    """`orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`"""
+    account = f"account {visible(target.account)}" if target.account else "its account"
+    cluster = f" at {visible(target.cluster)}" if target.cluster else ""
+    domain = f", domain {visible(target.domain)}" if target.domain else ""
+    nodes = f", {counted(target.peers, 'node')}" if target.peers and target.peers > 1 else ""
+    return f"{visible(topology)} → {account}{cluster}{domain} (nats-server {target.version}{nodes})"
+
+
+def read_in(read: Mapping[str, int], seconds: float | None) -> str:
+    """`42 streams, 118 consumers, 7 groups read in 0.4 s`; kinds of a sort (`static_group`) are counted together."""
+    sorts: Counter[str] = Counter()
+    for kind, count in read.items():
+        sorts[kind.replace(" ", "_").split("_")[-1].removesuffix("s")] += count
+    counts = ", ".join(counted(count, sort) for sort, count in sorts.items() if count) or "empty account"
+    return f"{counts} read" + (f" in {show_seconds(seconds)}" if seconds is not None else "")
+
+
+def headline(document: Document) -> list[str]:
+    plan, paper, left = document.plan, document.paper, heading(document)
+    if plan is None or not plan.read:
+        return [paper.paint(left, "head")]
+    right = read_in(plan.read, document.seconds)
+    if columns(left) + columns(right) + 2 > paper.width:
+        return [paper.paint(left, "head"), paper.paint(f"  {right}", "quiet")]
+    line = paper.with_right(left, right)
+    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+
+
+def sums(plan: Plan, paper: Paper) -> str:
+    """`1 refused, 1 needs consent · 1 create, 1 change · 163 unchanged`"""
+    counts = Counter(section_of(change) for change in plan.changes)
+    stops = [f"{counts[section]:_} {word}" for word, section in _STOPS if counts[section]]
+    changes = [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
+    kept = [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
+    kept.append(f"{plan.summary['keep']:_} unchanged")
+    parts = (paper.paint(", ".join(stops), "refused") if stops else "", ", ".join(changes), ", ".join(kept))
+    return " · ".join(filter(None, parts))
+
+
+def next_line(plan: Plan, commands: Commands) -> str:
+    """What to do now."""
+    found = {section_of(change) for change in plan.changes}
+    again, apply, rest = commands.look, commands.go, commands.rest
+    if Section.REFUSED in found:
+        others = f"\nWhat does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
+        return f"Nothing can be applied while something is refused. After editing: {again}{others}{_at_once(plan)}"
+    if Section.CONSENT in found:
+        return f"Nothing is applied without the consent that is missing. After editing: {again}{_at_once(plan)}"
+    if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
+        others = f"; what does not depend on it: {rest}" if rest else f". Later: {again}"
+        return f"Nothing is applied while something is unknown{others}"
+    if not plan.is_empty:
+        stuck = Section.WAITS in found and not found & _APPLICABLE
+        return (
+            f"Nothing goes ahead before what it waits for. After selecting that: {again}" if stuck else f"Next: {apply}"
+        )
+    if Section.ADOPT in found or Section.FORGET in found:
+        return f"No object changes. To record what is ours: {apply}"
+    return "Nothing to apply."
+
+
+def _at_once(plan: Plan) -> str:
+    """Consent that several changes lack alike stands in one line at the top of the files."""
+    return "".join(
+        f"\nConsent to {code} for all {number:_} of them, at the top of the files:\n  {entry}"
+        for code, number, entry in shared_consents(plan.changes)
+    )
+
+
+_TYPED = re.compile(r"reconciler |allow: \[")
+
+
+def to_be_typed(line: str) -> tuple[str, str]:
+    """The words of a line that says what to do now, and the command or the entry after them."""
+    found = _TYPED.search(line)
+    return (line[: found.start()], line[found.start() :]) if found else (line, "")
+
+
+def heading(document: Document) -> str:
+    """Where it applies, in one line."""
+    if document.title:
+        return visible(document.title)
+    if document.plan:
+        return where(document.plan.topology, document.plan.target)
+    if document.topology or not document.diagnostics:
+        return visible(document.topology) or "files"
+    in_files = any(one.span for one in document.diagnostics)
+    return "files that cannot be read" if in_files else "stopped before it began"
+
+
+def totals(document: Document) -> str:
+    """All of it in one line of sums."""
+    if document.plan:
+        hidden = f" · {counted(document.plan.hidden, 'change')} hidden by the selection" if document.plan.hidden else ""
+        return sums(document.plan, Paper()) + hidden
+    counts = count_line(document.diagnostics)
+    return " · ".join(filter(None, (counts, visible(document.summary.strip())))) or "nothing found"
+
+
+def what_next(document: Document) -> str:
+    """What to do now; empty where that goes without saying."""
+    if document.closing is not None:
+        return lines_visible(document.closing)
+    if document.plan is None or document.goes_on:
+        return ""
+    return next_line(document.plan, document.commands or of_plan(document.arguments, document.applying))

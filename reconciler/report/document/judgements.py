@@ -1,0 +1,202 @@
+"""Verdicts and consequences in words: what was judged, why, and the way out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from reconciler.changes import consent
+from reconciler.changes.diff import Action, Consequence
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Outcome, Verdict
+from reconciler.model.fields import FieldInfo
+from reconciler.model.selection import together
+from reconciler.report.document.partitions import partition_lines
+from reconciler.report.words.paper import Paper, Role
+from reconciler.report.words.values import counted, show, show_volume
+from reconciler.report.words.visible import visible
+
+_WORDS = {
+    Outcome.WARNS: "warning", Outcome.NEEDS_CONSENT: "needs consent",
+    Outcome.REPLACES: "replaces it, needs consent", Outcome.REFUSED: "refused",
+}  # fmt: skip
+_ROLES: dict[Outcome, Role] = {
+    Outcome.WARNS: "update", Outcome.NEEDS_CONSENT: "consent", Outcome.REPLACES: "consent", Outcome.REFUSED: "refused",
+}  # fmt: skip
+
+_EACH = "each of them"
+_ALLOW, _BELOW = re.compile(r"\s+allow: \["), "\n  allow: ["
+"""What is to be copied stands on a line of its own."""
+
+
+def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Everything worth saying."""
+    said = (verdict for verdict in verdicts if verdict.outcome is not Outcome.ALLOWED)
+    return sorted(said, key=lambda verdict: (not verdict.blocks, -verdict.outcome.rank))
+
+
+def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int = 4, where: str = "") -> list[str]:
+    lines = _headed(verdict, visible(sentence(verdict.message, verdict.path)), paper, indent)
+    if verdict.blocks or verdict.outcome is Outcome.WARNS:
+        lines += way_out(verdict, change, paper, indent, where or verdict.address)
+    return lines
+
+
+def sentence(message: str, path: str = "") -> str:
+    """A message after a full stop: with a capital unless it begins with a name, and with a full stop of its own."""
+    first = message.partition(" ")[0]
+    if first.isalpha() and first != path:
+        message = message[0].upper() + message[1:]
+    return message if message[-1:] in (".", "!", "?", "…", "") else f"{message}."
+
+
+def _headed(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[str]:
+    head = verdict_head(verdict)
+    first, *rest = paper.wrapped(f"{head} {message}".rstrip(), indent)
+    if first.lstrip().startswith(head):
+        first = " " * indent + paper.paint(head, _ROLES[verdict.outcome]) + first[indent + len(head) :]
+    return [first, *rest]
+
+
+def standing(verdict: Verdict) -> str:
+    """What it means for the change: `refused`, `needs consent`, `consented` …"""
+    return "consented" if verdict.consented is not None else _WORDS[verdict.outcome]
+
+
+def verdict_head(verdict: Verdict) -> str:
+    if verdict.consented is not None:
+        reason = visible(verdict.consented).rstrip(".")
+        return f"{verdict.code} {verdict.name}, consented ({reason})."
+    return f"{verdict.code} {verdict.name}, {_WORDS[verdict.outcome]}."
+
+
+def instead(fix: str) -> list[str]:
+    """The way out in lines, of which one may be copied whole."""
+    return f"Instead: {_ALLOW.sub(_BELOW, fix)}".splitlines() if fix else []
+
+
+def way_out(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, where: str) -> list[str]:
+    """What to do instead, and how to consent where one may."""
+    lines: list[str] = []
+    if verdict.fix:
+        lines += paper.paragraphs(f"Instead: {_ALLOW.sub(_BELOW, verdict.fix)}", indent)
+    if lacks_consent(verdict):
+        place = f" at {where}" if is_declared(change) else ""
+        lines += paper.wrapped(f"{how_to_consent(verdict, change)}{place}:", indent)
+        lines.append(" " * (indent + 2) + consent_entry(verdict, change))
+    return lines
+
+
+CONSENT = ("allow: [", "--allow ", "moved: [")
+
+
+def lacks_consent(verdict: Verdict) -> bool:
+    """Consent would let it happen, and the way out does not say how to give it."""
+    return verdict.blocks and verdict.consentable and not any(words in (verdict.fix or "") for words in CONSENT)
+
+
+def is_declared(change: PlannedChange) -> bool:
+    """Does it have a place of its own in the files, where `allow` can stand? What is to be removed has none."""
+    return change.action is not Action.DELETE
+
+
+def how_to_consent(verdict: Verdict, change: PlannedChange) -> str:
+    """`Or consent, in the file`: what comes before `consent_entry`."""
+    return f"{'Or' if verdict.fix else 'To'} consent, {'in the file' if is_declared(change) else 'for this run'}"
+
+
+def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
+    """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; where no file can say it, the option that does."""
+    if not is_declared(change):
+        return f"--allow {shlex.quote(f'{verdict.code}={verdict.address}')}"
+    return consent.entry(verdict.code, _value(verdict, change))
+
+
+def _value(verdict: Verdict, change: PlannedChange) -> str:
+    """That a consent must name, as a file holds it."""
+    return "" if verdict.to is None else show(verdict.to, _info(verdict.path, change))
+
+
+def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, int, str]]:
+    """The code, how many changes lack consent to it, and the entry that gives it to all of them."""
+    lacking: dict[tuple[str, str], dict[str, None]] = {}
+    for change in changes:
+        for verdict in change.verdicts:
+            if verdict.blocks and verdict.consentable:
+                lacking.setdefault((verdict.code, _value(verdict, change)), {})[verdict.address] = None
+    for (code, to), addresses in lacking.items():
+        if len(addresses) > 1 and (on := together(addresses)):
+            yield code, len(addresses), consent.entry(code, to, on)
+
+
+def _info(path: str, change: PlannedChange) -> FieldInfo:
+    """About a path at, inside or around what changes."""
+    around = {field.path: field.info for field in change.fields}
+    inside = (
+        info.inside(path[len(above) + 1 :].split(".")) for above, info in around.items() if path.startswith(f"{above}.")
+    )
+    below = {field.removeprefix(f"{path}."): info for field, info in around.items() if field.startswith(f"{path}.")}
+    return around.get(path) or next(inside, FieldInfo(nested=below))
+
+
+def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -> list[str]:
+    drawn = consequence.detail.get("partition_map")
+    lines = partition_lines(drawn, paper, indent + 2) if drawn else []
+    return [*lines, *paper.paragraphs(sentence(consequence.message), indent)]
+
+
+def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
+    """The verdicts of equal changes: each said once where the words are the same, else a few by name and the sum."""
+    lines: list[str] = []
+    for number in range(len(worst_first(changes[0].verdicts))):
+        same = [worst_first(change.verdicts)[number] for change in changes]
+        verdict = same[0]
+        if len({one.fix for one in same}) > 1:
+            verdict = replace(verdict, fix=f"{verdict.fix} (and so on for the others)")
+        if len({one.message for one in same}) == 1:
+            lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
+            continue
+        lines += _headed(verdict, total(same), paper, indent)
+        lines += _each([(one.address, one.message) for one in same], paper, indent + 2)
+        lines += way_out(verdict, changes[0], paper, indent, _EACH)
+    return lines
+
+
+def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
+    lines: list[str] = []
+    for number, consequence in enumerate(changes[0].consequences):
+        same = [(change.address, change.consequences[number]) for change in changes]
+        if len({one.message for _, one in same}) == 1:
+            lines += consequence_lines(consequence, paper, indent)
+            continue
+        lines += paper.wrapped(total([one for _, one in same]), indent)
+        lines += _each([(address, one.message) for address, one in same], paper, indent)
+    return lines
+
+
+def _each(said: Sequence[tuple[str, str]], paper: Paper, indent: int) -> list[str]:
+    shown = said if paper.verbose or len(said) <= 4 else said[:3]
+    lines = [line for address, message in shown for line in paper.wrapped(f"{address}: {message}", indent)]
+    if len(shown) < len(said):
+        lines.append(" " * indent + f"and {len(said) - len(shown):_} more; -v says all")
+    return lines
+
+
+def total(same: Iterable[Verdict | Consequence]) -> str:
+    """`Together: up to 1_200_000 messages, 40GiB.`"""
+    total: Counter[str] = Counter()
+    inexact: set[str] = set()
+    for one in same:
+        total.update(one.quantities)
+        inexact.update(one.bounds)
+    said = (
+        (of, show_volume(number) if of == "bytes" else counted(number, _singular(of))) for of, number in total.items()
+    )
+    return f"Together: {', '.join(('up to ' if of in inexact else '') + many for of, many in said)}." if total else ""
+
+
+def _singular(quantity: str) -> str:
+    return visible(quantity).removesuffix("s").replace("_", " ")

@@ -1,0 +1,106 @@
+"""Which partitions of a group move, drawn: a column per partition, or a line per move where columns do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from reconciler.model.resource import Json
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.visible import columns, visible
+
+SAME, NOBODY, UNCOUNTED = "·", "-", "?"
+_LABELS = ("partition", "now", "then", "queued")
+_LABEL_WIDTH = max(map(len, _LABELS))
+
+
+def partition_lines(drawn: Mapping[str, Json], paper: Paper, indent: int = 6) -> list[str]:
+    """The map {"now": [member], "then": [member], "queued": [count]} as lines."""
+    rows = _rows(drawn)
+    cell = max(map(columns, chain(*rows)), default=1) + 2
+    per_line = (paper.width - indent - _LABEL_WIDTH) // cell
+    if per_line < 4 or len(rows[0]) > 4 * per_line:
+        return _moves(drawn, paper, indent)
+    chunks = range(0, len(rows[0]), per_line)
+    return [line for start in chunks for line in _block(rows, start, per_line, cell, indent)]
+
+
+class Column(NamedTuple):
+    """One partition as it is drawn."""
+
+    partition: str
+    now: str
+    then: str
+    queued: str = ""
+    """Empty where nothing was counted."""
+
+
+def columns_of(drawn: Mapping[str, Json]) -> list[Column]:
+    now, then, queued = _sides(drawn)
+    counts = [_count(count) for count in queued] if queued else [""] * len(now)
+    names = (Column(str(n), _member(now[n]), _member(then[n]), counts[n]) for n in range(len(now)))
+    return list(names)
+
+
+def _rows(drawn: Mapping[str, Json]) -> list[list[str]]:
+    now, then, queued = _sides(drawn)
+    numbers = [str(number) for number in range(len(now))]
+    moved = [SAME if before == after else _member(after) for before, after in zip(now, then, strict=True)]
+    rows = [numbers, [_member(member) for member in now], moved]
+    return [*rows, [_count(count) for count in queued]] if queued else rows
+
+
+def _sides(drawn: Mapping[str, Json]) -> tuple[list[Json], list[Json], list[Json]]:
+    """Now, then and queued at one length: a group that grows or shrinks has partitions on one side only."""
+    now, then, queued = (list(drawn.get(key) or ()) for key in ("now", "then", "queued"))
+    length = max(len(now), len(then))
+    for side in (now, then, *([queued] if queued else [])):
+        side.extend([None] * (length - len(side)))
+    return now, then, queued
+
+
+def _member(name: Json) -> str:
+    return NOBODY if name is None else visible(str(name))
+
+
+def _count(number: Json) -> str:
+    return UNCOUNTED if number is None else f"{number:_}"
+
+
+def _block(rows: Sequence[Sequence[str]], start: int, count: int, cell: int, indent: int) -> list[str]:
+    lines = []
+    for label, row in zip(_LABELS, rows, strict=False):
+        cells = (" " * (cell - columns(text)) + text for text in row[start : start + count])
+        lines.append(" " * indent + label.ljust(_LABEL_WIDTH) + "".join(cells))
+    return lines
+
+
+def _moves(drawn: Mapping[str, Json], paper: Paper, indent: int) -> list[str]:
+    """`b1 → b4: partitions 9-11 14, 708 queued`: for groups too large to draw."""
+    now, then, queued = _sides(drawn)
+    moves: dict[tuple[str, str], list[int]] = {}
+    for number, (before, after) in enumerate(zip(now, then, strict=True)):
+        if before != after:
+            moves.setdefault((_member(before), _member(after)), []).append(number)
+    lines: list[str] = []
+    for (before, after), numbers in moves.items():
+        waiting = f", {_sum(queued, numbers)} queued" if queued else ""
+        lines += paper.wrapped(f"{before} → {after}: partitions {ranges(numbers)}{waiting}", indent)
+    return lines
+
+
+def _sum(queued: Sequence[Json], numbers: Sequence[int]) -> str:
+    counts = [queued[number] for number in numbers]
+    return UNCOUNTED if None in counts else f"{sum(counts):_}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """`0-3 7 9-11`"""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

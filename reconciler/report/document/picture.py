@@ -1,0 +1,225 @@
+"""A topology to be drawn: a card for each stream or bucket with who reads it, arrows where messages are copied.
+
+Origins stand left of their copies; what is not connected stands below. The same topology is always drawn the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.changes.plan import PlannedChange
+from reconciler.report.document.document import Document
+from reconciler.report.document.entries import Section, section_of
+
+MOST_CARDS = 120
+"""Beyond that nobody sees anything; what has changes or arrows is drawn first."""
+MOST_ROWS = 10
+_COPIED = {"mirror": "mirror", "sources": "source"}
+_BUCKETS = {"KV_": "kv_bucket", "OBJ_": "object_store"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A consumer or a group of a stream."""
+
+    address: str
+    note: str = ""
+    section: Section | None = None
+    """What becomes of it; None: it stays as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    address: str
+    rows: tuple[Row, ...] = ()
+    more: int = 0
+    """Rows that are left out."""
+    section: Section | None = None
+    elsewhere: bool = False
+    """Not declared here: somebody else's, or in another account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrow:
+    origin: str
+    copy: str
+    word: str
+    """`mirror` or `source`."""
+    standing: str = ""
+    """`new`, `gone`, or empty: as it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    layers: tuple[tuple[Card, ...], ...] = ()
+    """Connected cards, from the origins on."""
+    apart: tuple[Card, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
+    left_out: int = 0
+
+
+def picture(document: Document) -> Picture:
+    sections = {change.address: section_of(change) for change in document.changes} or _found(document)
+    specs = {str(one.address): one.spec for one in document.declared.resources} if document.declared else {}
+    known = {**dict.fromkeys(specs), **dict.fromkeys(sections)}
+    arrows = _arrows(specs, document.changes, known)
+    cards = _cards(known, specs, sections, arrows)
+    connected = {name for arrow in arrows for name in (arrow.origin, arrow.copy)}
+    shown = sorted(cards, key=lambda card: (not _matters(card), card.address not in connected, card.address))
+    drawn = {card.address: card for card in shown[:MOST_CARDS]}
+    arrows = [arrow for arrow in arrows if arrow.origin in drawn and arrow.copy in drawn]
+    layers = _layers(sorted(drawn), arrows)
+    placed = {name for layer in layers for name in layer}
+    return Picture(
+        layers=tuple(tuple(drawn[name] for name in layer) for layer in layers),
+        apart=tuple(drawn[name] for name in sorted(drawn) if name not in placed),
+        arrows=tuple(arrows),
+        left_out=len(cards) - len(drawn),
+    )
+
+
+def _found(document: Document) -> dict[str, Section]:
+    """Without a plan, what was found wrong is what is to be seen."""
+    errors = (one.address for one in document.diagnostics if one.is_error and one.address)
+    return dict.fromkeys((address for address in errors if "/" in address), Section.UPDATE)
+
+
+def _matters(card: Card) -> bool:
+    return card.section is not None or any(row.section is not None for row in card.rows)
+
+
+def _cards(
+    known: Iterable[str], specs: Mapping[str, Any], sections: Mapping[str, Section], arrows: Sequence[Arrow]
+) -> list[Card]:
+    rows: dict[str, list[Row]] = {}
+    tops = {address for address in known if address.count("/") == 1}
+    for address in sorted(set(known) - tops):
+        note = _note(specs.get(address))
+        row = Row(address=address, note=note, section=sections.get(address))
+        rows.setdefault(f"stream/{address.split('/')[1]}", []).append(row)
+    origins = {arrow.origin for arrow in arrows}
+    return [
+        _card(
+            address, rows.get(address, []), sections, elsewhere=address not in tops or _is_external(specs.get(address))
+        )
+        for address in sorted(tops | set(rows) | origins)
+    ]
+
+
+def _card(address: str, rows: list[Row], sections: Mapping[str, Section], *, elsewhere: bool) -> Card:
+    """What changes first, where not all can be shown."""
+    first = sorted(rows, key=lambda row: (row.section is None, row.address))[:MOST_ROWS]
+    return Card(
+        address=address, rows=tuple(first), more=len(rows) - len(first), section=sections.get(address),
+        elsewhere=elsewhere,
+    )  # fmt: skip
+
+
+def _is_external(spec: Any) -> bool:
+    return bool(getattr(spec, "external", False))
+
+
+def _note(spec: Any) -> str:
+    """What tells one reader from another at a glance."""
+    if partitions := getattr(spec, "max_members", None):
+        return f"{partitions} partitions"
+    policy = getattr(spec, "priority_policy", None)
+    return str(getattr(policy, "value", policy) or "")
+
+
+def _arrows(specs: Mapping[str, Any], changes: Iterable[PlannedChange], known: Iterable[str]) -> list[Arrow]:
+    names, found = set(known), dict[tuple[str, str], Arrow]()
+    for address, spec in specs.items():
+        for word, said in (
+            ("mirror", _listed(getattr(spec, "mirror", None))),
+            ("source", getattr(spec, "sources", None)),
+        ):
+            for one in said or ():
+                origin = _origin(str(one.name), names, is_far=getattr(one, "external", None) is not None)
+                found[origin, address] = Arrow(origin=origin, copy=address, word=word)
+    for change in changes:
+        for arrow in _moved(change, names):
+            found[arrow.origin, arrow.copy] = arrow
+    return [found[ends] for ends in sorted(found)]
+
+
+def _moved(change: PlannedChange, names: set[str]) -> Iterator[Arrow]:
+    """Arrows that come and go with an update."""
+    for one in change.fields:
+        word = _COPIED.get(one.path.partition("[")[0])
+        if word is None or "." in one.path:
+            continue
+        live, desired = _names(one.live), _names(one.desired)
+        for standing, which in (("gone", live - desired), ("new", desired - live)):
+            for name in sorted(which):
+                yield Arrow(origin=_origin(name, names), copy=change.address, word=word, standing=standing)
+
+
+def _names(value: Any) -> set[str]:
+    return {str(one["name"]) for one in _listed(value) if isinstance(one, Mapping) and "name" in one}
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return () if value is None else value if isinstance(value, list | tuple) else (value,)
+
+
+def _origin(name: str, names: set[str], *, is_far: bool = False) -> str:
+    """A bucket may be named as such or by its stream; what is in another account is never one of ours."""
+    if is_far:
+        return f"elsewhere/{name}"
+    tries = [f"stream/{name}"]
+    tries += [f"{kind}/{name.removeprefix(prefix)}" for prefix, kind in _BUCKETS.items()]
+    return next((address for address in tries if address in names), tries[0])
+
+
+@dataclass(slots=True)
+class _Depth:
+    """How many copies lie between a card and its farthest origin; a circle counts once around."""
+
+    origins: Mapping[str, Sequence[str]]
+    known: dict[str, int] = field(default_factory=dict)
+
+    def of(self, name: str) -> int:
+        """Without recursion: a chain may be long."""
+        todo = [name]
+        while todo:
+            one = todo[-1]
+            waiting = [
+                origin for origin in self.origins.get(one, ()) if origin not in self.known and origin not in todo
+            ]
+            if waiting:
+                todo.append(waiting[0])
+                continue
+            depths = [self.known[origin] + 1 for origin in self.origins.get(one, ()) if origin in self.known]
+            self.known[one] = max(depths, default=0)
+            todo.pop()
+        return self.known[name]
+
+
+def _layers(names: Sequence[str], arrows: Sequence[Arrow]) -> list[list[str]]:
+    origins: dict[str, list[str]] = {}
+    for arrow in arrows:
+        origins.setdefault(arrow.copy, []).append(arrow.origin)
+    connected = {name for arrow in arrows for name in (arrow.origin, arrow.copy)}
+    depth = _Depth(origins)
+    layers: dict[int, list[str]] = {}
+    for name in names:
+        if name in connected:
+            layers.setdefault(depth.of(name), []).append(name)
+    return _untangled([layers[number] for number in sorted(layers)], origins)
+
+
+def _untangled(layers: list[list[str]], origins: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Each card beside its origins, as far as that goes."""
+    heights: dict[str, float] = {}
+    for layer in layers:
+        layer.sort(key=lambda name: (_middle(heights, origins.get(name, ())), name))
+        heights |= {name: float(number) for number, name in enumerate(layer)}
+    return layers
+
+
+def _middle(heights: Mapping[str, float], origins: Sequence[str]) -> float:
+    known = [heights[origin] for origin in origins if origin in heights]
+    return sum(known) / len(known) if known else 0.0

@@ -1,0 +1,212 @@
+"""What clients feel of a change, as rows that read alike in every format: object, operation, before, after, and who foretold it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.changes.rehearsal import Felt, Foresight, Missing, Probe
+from reconciler.model.resource import Json
+from reconciler.report.words.names import named
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.table import table
+from reconciler.report.words.values import counted
+from reconciler.report.words.visible import columns, visible
+
+HEAD = ("object", "operation", "before", "after", "foretold by")
+NOT_FORETOLD = "NOT FORETOLD"
+MOST = 20
+"""Of what was not played or not shown, so many are named."""
+TITLE = "What clients feel, before and after"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Operations on one object that differ alike."""
+
+    address: str
+    operations: tuple[str, ...]
+    before: str
+    after: str
+    foresight: Foresight
+    foretold: str
+    """Codes, or why nobody need foretell it."""
+
+    @property
+    def operation(self) -> str:
+        more = len(self.operations) - 1
+        return f"{self.operations[0]} and {more:_} more" if more > 1 else " and ".join(self.operations)
+
+
+def rows(probe: Probe, *only: Foresight) -> list[Row]:
+    """In the order of play, what is not foretold first; without what only follows from others, unless that is asked for."""
+    wanted = only or (Foresight.UNFORETOLD, Foresight.FORETOLD, Foresight.HARMLESS)
+    alike: dict[object, list[Felt]] = {}
+    for one in probe.felt:
+        if one.foresight in wanted:
+            alike.setdefault(_likeness(one), []).append(one)
+    found = [_row(many) for many in alike.values()]
+    return sorted(found, key=lambda row: row.foresight is not Foresight.UNFORETOLD)
+
+
+def _likeness(one: Felt) -> object:
+    """Numbers of messages apart."""
+    return one.address, re.sub(r"\d+", "", one.before), re.sub(r"\d+", "", one.after), one.foresight, one.codes
+
+
+def _row(many: Sequence[Felt]) -> Row:
+    first = many[0]
+    told = {
+        Foresight.UNFORETOLD: NOT_FORETOLD, Foresight.HARMLESS: f"harmless: {first.reason}", Foresight.FOLLOWS: "follows",
+    }  # fmt: skip
+    return Row(
+        address=first.address, operations=tuple(one.operation for one in many), before=said(first.before),
+        after=said(first.after), foresight=first.foresight, foretold=told.get(first.foresight, " ".join(first.codes)),
+    )  # fmt: skip
+
+
+def said(experience: str) -> str:
+    """As the battery notes it, in better words: `1 messages, 11` is `1 message (11)`."""
+    text = re.sub(r"^(\d+) from (\d+) on: ", r"\1 messages from \2 on: ", experience)
+    text = re.sub(r"^(\d+ messages), (\d+(?:[ -]\d+)*)(?=,|$)", r"\1 (\2)", text)
+    for pattern, better in _BETTER:
+        text = pattern.sub(better, text)
+    return _MANY.sub(r"\1 … \2", text)
+
+
+_BETTER = (
+    (re.compile(r"(?<![\d_])1 messages"), "1 message"),
+    (re.compile(r"headers only (?=\d)"), "headers only: "),
+    (re.compile(r"(409 Exceeded \w+) of\b"), r"\1"),
+)
+"""Numbers of one, and a server's words, whose own number is left out so that plays are alike."""
+
+
+_MANY = re.compile(r"\b(\d+(?:-\d+)?)(?: \d+(?:-\d+)?){3,} (\d+(?:-\d+)?)\b")
+"""More numbers of messages than anybody reads."""
+
+
+def played(probe: Probe) -> str:
+    """`216 operations on 8 objects`"""
+    return f"{counted(probe.operations, 'operation')} on {counted(len(probe.objects), 'object')}"
+
+
+def verdict(probe: Probe) -> str:
+    """The last word."""
+    if not probe.objects:
+        return f"No clients were played: {'the reasons stand above' if probe.unplayed else 'nothing changes'}."
+    if not probe.differences:
+        return f"Nothing that clients do differs: {played(probe)}."
+    if probe.unforetold:
+        many = len(probe.unforetold)
+        return (
+            f"The probe failed: {counted(many, 'difference')} that the plan does not foretell. Judge "
+            f"{'it' if many == 1 else 'them'} before you apply."
+        )
+    return "The plan foretells every difference that takes something from a client."
+
+
+def sums(probe: Probe) -> str:
+    """`19 differences among 216 operations on 8 objects; 8 more only follow from these`"""
+    many, following = len(probe.differences), len(probe.felt) - len(probe.differences)
+    follows = f"; {following:_} more only {'follows' if following == 1 else 'follow'} from these" if following else ""
+    return f"{counted(many, 'difference')} among {played(probe)}{follows}"
+
+
+def silent(probe: Probe) -> list[str]:
+    """Objects on which nothing differs."""
+    felt = {one.address for one in probe.felt}
+    return [name for name in probe.objects if name not in felt]
+
+
+def beside(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]:
+    """What does not show here, and what was not played: a title, how many, and of the first ones what with why."""
+    unshown = [(f"{one.code} {one.address}", one.message) for one in probe.unshown]
+    unplayed = [(one.what, one.why) for one in probe.unplayed]
+    for title, found in (("Foretold, and not shown by so short a play", unshown), ("Not played", unplayed)):
+        if found:
+            yield title, len(found), _first(found)
+
+
+def consented(probe: Probe) -> str:
+    return f"Played as if it were consented to: {', '.join(probe.consented)}."
+
+
+def _first(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    more = len(found) - MOST
+    return [*found[:MOST], *([(f"and {more:_} more", "")] if more > 0 else [])]
+
+
+def caveat(probe: Probe) -> str:
+    """What so short a play cannot show."""
+    return (
+        f"Each stream held {probe.messages} messages made up for it, of which some were in flight; the codes are those of a plan for that. "
+        "What takes more messages, or more time than a second, does not show."
+    )
+
+
+def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
+    """For people at a terminal."""
+    found = rows(probe)
+    if found:
+        yield from paper.wrapped(f"{TITLE}: {sums(probe)}.")
+        yield from _table(found, paper)
+        if quiet := silent(probe):
+            yield from named("Nothing differs on", quiet, paper, 0)
+    if probe.consented:
+        yield from paper.wrapped(consented(probe))
+    for title, _, pairs in beside(probe):
+        yield f"{title}:"
+        yield from _pairs(pairs, paper)
+    if probe.objects:
+        yield from paper.wrapped(caveat(probe))
+    yield from paper.wrapped(verdict(probe))
+
+
+def _table(found: Sequence[Row], paper: Paper) -> list[str]:
+    """In columns where they fit, else an object and an operation above what differs."""
+    cells = [[one.address, one.operation, one.before, one.after, one.foretold] for one in found]
+    lines = table([list(HEAD), *cells], indent=2)
+    if max(map(columns, lines)) <= paper.width:
+        return lines
+    lines, address = [], ""
+    for one in found:
+        if one.address != address:
+            address = one.address
+            lines.append(f"  {visible(address)}")
+        lines.append(f"    {visible(one.operation)}  [{visible(one.foretold)}]")
+        lines += [f"      before  {visible(one.before)}", f"      after   {visible(one.after)}"]
+    return lines
+
+
+def _pairs(pairs: Sequence[tuple[str, str]], paper: Paper) -> list[str]:
+    lines = table([list(pair) for pair in pairs], indent=2)
+    if max(map(columns, lines)) <= paper.width:
+        return lines
+    return [line for name, why in pairs for line in paper.wrapped(f"{name}: {why}" if why else name, 2)]
+
+
+def probe_data(probe: Probe) -> Mapping[str, Json]:
+    """For tools: every difference by itself, also those that follow from others."""
+    return {
+        "foretold": not probe.unforetold,
+        "operations": probe.operations,
+        "objects": list(probe.objects),
+        "messages": probe.messages,
+        "consented": list(probe.consented),
+        "felt": [_felt(one) for one in probe.felt],
+        "unshown": [{"address": one.address, "code": one.code, "message": one.message} for one in probe.unshown],
+        "unplayed": [_missing(one) for one in probe.unplayed],
+    }
+
+
+def _felt(one: Felt) -> Mapping[str, Json]:
+    return {
+        "address": one.address, "operation": one.operation, "side": one.side.value, "before": one.before, "after": one.after,
+        "foresight": one.foresight.value, "codes": list(one.codes), "reason": one.reason,
+    }  # fmt: skip
+
+
+def _missing(one: Missing) -> Mapping[str, Json]:
+    return {"what": one.what, "why": one.why}

@@ -1,0 +1,126 @@
+"""A plan as one page that needs nothing else: no network, no server, no script to be read, and a policy that forbids them.
+
+Sums, what stops it, a drawing of the topology, and every change with its diff. The script adds a filter and nothing more.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from reconciler.report.document.blocks import MARKS
+from reconciler.report.document.document import Document
+from reconciler.report.document.entries import Entry, Section, entries
+from reconciler.report.document.headline import totals
+from reconciler.report.html.markup import Markup, element, together
+from reconciler.report.html.sections import WORDS, Shown, report
+
+
+def render(document: Document) -> str:
+    return joined([document])
+
+
+def joined(documents: Sequence[Document]) -> str:
+    """One page; what has a name on it carries the number of its report."""
+    shown = [
+        Shown(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")
+        for number, document in enumerate(documents)
+    ]
+    every = [entry for one in shown for entry in one.entries]
+    filter_ = controls(_chips(every)) if every else None
+    above, inside = (None, filter_) if len(shown) == 1 else (element("div", filter_, class_="above"), None)
+    skip = element("a", "Skip to the changes", href="#changes", class_="skip") if shown[0].document.plan else None
+    title = "; ".join(f"{one.command} {one.topology}: {totals(one)}" for one in documents)
+    return page(title, together(skip, above, *(report(one, inside) for one in shown)))
+
+
+def page(title: str, inside: Markup, *more: Markup) -> str:
+    """A document with the style and the script that its policy lets through, and nothing else."""
+    style, script = together(_asset("page.css"), *more), _asset("page.js")
+    body = element("body", inside, element("script", script))
+    return "<!doctype html>\n" + element("html", _head(title, style, script), body, lang="en") + "\n"
+
+
+def _asset(name: str) -> Markup:
+    return asset("reconciler.report.html", name)
+
+
+@cache
+def asset(package: str, name: str) -> Markup:
+    """A style or a script that stands beside the modules of a package."""
+    return Markup(files(package).joinpath(name).read_text(encoding="utf-8"))
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _head(title: str, style: Markup, script: Markup) -> Markup:
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_digest(style)}'",
+            f"script-src '{_digest(script)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        element("style", style),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """A sort of entries that can be looked at alone."""
+
+    key: str
+    mark: str
+    word: str
+    count: int
+
+
+def _chips(shown: Sequence[Entry]) -> list[Chip]:
+    counts = Counter[Section]()
+    for entry in shown:
+        counts[entry.section] += len(entry.changes) + len(entry.children)
+    return [
+        Chip(key=section.name.lower(), mark=MARKS.get(section, ""), word=WORDS[section], count=counts[section])
+        for section in Section
+        if counts[section]
+    ]
+
+
+def controls(chips: Sequence[Chip]) -> Markup:
+    """Shown by the script, which alone can serve them."""
+    buttons = [
+        element(
+            "button", f"{one.mark} {one.word} ".lstrip(), element("b", f"{one.count:_}"),
+            type="button", aria_pressed="false", data_section=one.key, class_=f"chip is-{one.key}",
+        )
+        for one in chips
+    ]  # fmt: skip
+    return element(
+        "div",
+        element(
+            "label", "Filter ",
+            element("input", type="search", id="filter", placeholder="name, field or code   ( / )", autocomplete="off"),
+        ),
+        element("span", *buttons, class_="chips", role="group", aria_label="Only these"),
+        element("button", "open all", type="button", id="open", class_="chip"),
+        element("output", id="count", for_="filter"),
+        element("span", "Nothing here fits the filter.", id="none", class_="quiet", hidden=True),
+        class_="controls", id="controls", hidden=True,
+    )  # fmt: skip

@@ -1,0 +1,58 @@
+"""Pieces of HTML and SVG that cannot be broken out of: every text is escaped unless it is such a piece already."""
+
+from __future__ import annotations
+
+import html
+
+from reconciler.report.markdown.gfm import shortened
+from reconciler.report.words.visible import visible
+
+MOST = 2_000
+"""Characters of one text; who needs the rest of a description reads the file."""
+_BLOCKS = frozenset(
+    {"head", "body", "meta", "title", "style", "script", "header", "main", "section", "figure", "figcaption", "nav", "h1",
+     "h2", "p", "ul", "ol", "li", "table", "thead", "tbody", "tr", "details", "summary", "div", "dl", "svg", "g", "footer"}
+)  # fmt: skip
+_VOID = frozenset({"meta", "input", "br"})
+
+
+class Markup(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+def element(name: str, /, *children: str | None, **attributes: str | int | bool | None) -> Markup:
+    """`class_` is `class`, `data_text` is `data-text`; None and False are left out, True has no value."""
+    said = "".join(map(_attribute, attributes.items()))
+    end = "\n" if name in _BLOCKS else ""
+    if name in _VOID:
+        return Markup(f"<{name}{said}>{end}")
+    inside = "".join(escaped(child) for child in children if child is not None)
+    return Markup(f"<{name}{said}>{inside}</{name}>{end}")
+
+
+def escaped(text: str) -> Markup:
+    """Nor is `##[` left, which a runner of GitHub obeys where a page is printed."""
+    if isinstance(text, Markup):
+        return text
+    return Markup(html.escape(shortened(visible(text), MOST)).replace("##[", "##&#91;"))
+
+
+def prose(text: str) -> Markup:
+    """A sentence; what stands between backticks is code."""
+    pieces = shortened(text, MOST).split("`")
+    if len(pieces) % 2 == 0:  # a backtick without its partner stands for itself
+        pieces[-2:] = [f"{pieces[-2]}`{pieces[-1]}"]
+    return together(*(element("code", one) if number % 2 else one for number, one in enumerate(pieces)))
+
+
+def together(*pieces: str | None) -> Markup:
+    return Markup("".join(escaped(piece) for piece in pieces if piece is not None))
+
+
+def _attribute(item: tuple[str, str | int | bool | None]) -> str:
+    name, value = item[0].rstrip("_").replace("_", "-"), item[1]
+    if value is None or value is False:
+        return ""
+    return f" {name}" if value is True else f' {name}="{escaped(str(value))}"'

@@ -1,0 +1,195 @@
+"""The parts of a page: one change with its diff, verdicts and consequences, one finding, a map of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from reconciler.changes.diff import Consequence, FieldChange, FieldClass
+from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Verdict
+from reconciler.model.resource import Json
+from reconciler.report.document.blocks import asides, at_rest, mark, removal
+from reconciler.report.document.document import Document, Finding
+from reconciler.report.document.effects import many
+from reconciler.report.document.entries import Entry, Section, is_bare
+from reconciler.report.document.fields import paths
+from reconciler.report.document.judgements import (
+    consent_entry,
+    how_to_consent,
+    lacks_consent,
+    sentence,
+    standing,
+    total,
+    worst_first,
+)
+from reconciler.report.document.partitions import SAME, columns_of, partition_lines
+from reconciler.report.html.markup import Markup, element, escaped, prose, together
+from reconciler.report.words.names import with_children, without_kind
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import show_live, show_wanted
+
+_SINCE = {FieldClass.DRIFTED: "changed outside", FieldClass.BOTH: "changed here and outside"}
+_WIDE = 160
+"""Partitions beyond which nobody reads columns."""
+_PER_ROW = 16
+_NAMES = 500
+_OPEN = (Section.REFUSED, Section.CONSENT)
+
+
+def change(entry: Entry, anchor: str, word: str, document: Document) -> Markup:
+    """Folded unless it stops the plan."""
+    first = entry.first
+    place = document.place(next((one.span for one in worst_first(first.verdicts) if one.span), first.span))
+    summary = element(
+        "summary",
+        element("span", mark(entry), class_="mark", aria_hidden="true"),
+        element("span", word, class_="word"),
+        element("code", name_of(entry), class_="address"),
+        element("span", paths(first.fields) or removal(first).strip(), class_="about"),
+        *(
+            element("span", code, class_="code")
+            for code in dict.fromkeys(one.code for one in worst_first(first.verdicts))
+        ),
+        element("span", str(place), class_="place") if place else None,
+    )
+    section = entry.section.name.lower()
+    return element(
+        "details", summary, element("div", *_details(entry), class_="body"),
+        id=anchor, class_=f"change is-{section}", data_section=section, open=entry.section in _OPEN,
+    )  # fmt: skip
+
+
+def name_of(entry: Entry) -> str:
+    return many(entry) if len(entry.changes) > 1 else entry.first.address
+
+
+def _details(entry: Entry) -> Iterator[Markup]:
+    first = entry.first
+    if first.fields:
+        yield _diff(first.fields)
+    for number, verdict in enumerate(worst_first(first.verdicts)):
+        yield _verdict(verdict, [worst_first(one.verdicts)[number] for one in entry.changes], first)
+    for number, consequence in enumerate(first.consequences):
+        yield from _consequence(consequence, [(one.address, one.consequences[number]) for one in entry.changes])
+    if said := at_rest(entry):
+        yield element("p", prose(sentence(said)), class_="quiet")
+    yield from (element("p", prose(sentence(line.strip()))) for line in asides(first, Paper(width=10_000)))
+    if removal(first):
+        yield element("p", removal(first).strip())
+    if len(entry.changes) > 1:
+        yield _names("namely", [without_kind(one) for one in entry.changes])
+    yield from (_names(word, names) for word, names in with_children(entry.children))
+    if entry.section is Section.CREATE and is_bare(first):
+        yield element("p", "New, as the file says it. Nothing of this name is live.", class_="quiet")
+
+
+def _names(word: str, names: Sequence[str]) -> Markup:
+    shown = [element("code", name) for name in names[:_NAMES]]
+    more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else None
+    return element("p", f"{word} ", *(together(one, " ") for one in shown), more, class_="names")
+
+
+def _diff(fields: Sequence[FieldChange]) -> Markup:
+    rows = [
+        element(
+            "tr",
+            element("th", field.path, since(field), scope="row"),
+            element("td", element("del", show_live(field))),
+            element("td", element("ins", show_wanted(field))),
+        )
+        for field in fields
+    ]
+    head = element("tr", *(element("th", word, scope="col") for word in ("field", "live", "wanted")))
+    return element(
+        "div", element("table", element("thead", head), element("tbody", *rows), class_="diff"), class_="wide"
+    )
+
+
+def since(field: FieldChange) -> Markup | None:
+    word = _SINCE.get(field.field_class)
+    return element("span", word, class_="since") if word else None
+
+
+def _verdict(verdict: Verdict, same: Sequence[Verdict], change: PlannedChange) -> Markup:
+    said = [element("p", prose(sentence(verdict.message, verdict.path)))]
+    if len({one.message for one in same}) > 1:
+        each = (
+            element("li", element("code", one.address), ": ", prose(sentence(one.message))) for one in same[:_NAMES]
+        )
+        said = [element("p", total(same)), element("ul", *each)]
+    word = standing(verdict)
+    head = element("p", element("b", f"{verdict.code} {verdict.name}"), " ", element("span", word, class_="word"))
+    style = "blocks" if verdict.refuses else "consented" if verdict.consented is not None else "warns"
+    return element("div", head, *said, *_way_out(verdict, change), class_=f"verdict {style}")
+
+
+def _way_out(verdict: Verdict, change: PlannedChange) -> Iterator[Markup]:
+    if verdict.consented is not None:
+        yield element("p", "Consented: ", prose(verdict.consented))
+        return
+    words, allow, rest = (verdict.fix or "").partition("allow: [")
+    if words.strip():
+        yield element("p", element("b", "Instead: "), prose(words.strip()))
+    if allow:
+        yield element("pre", (allow + rest).strip())
+    elif lacks_consent(verdict):
+        yield element("p", f"{how_to_consent(verdict, change)}:")
+        yield element("pre", consent_entry(verdict, change))
+
+
+def _consequence(consequence: Consequence, same: Sequence[tuple[str, Consequence]]) -> Iterator[Markup]:
+    if drawn := consequence.detail.get("partition_map"):
+        yield partitions(drawn)
+    if len({one.message for _, one in same}) == 1:
+        yield element("p", prose(sentence(consequence.message)), class_="consequence")
+        return
+    yield element("p", total(one for _, one in same), class_="consequence")
+    yield element(
+        "ul", *(element("li", element("code", name), ": ", prose(one.message)) for name, one in same[:_NAMES])
+    )
+
+
+def partitions(drawn: Mapping[str, Json]) -> Markup:
+    """Whose each partition is before and after; a colour and a name for each member."""
+    columns = columns_of(drawn)
+    if len(columns) > _WIDE:
+        lines = partition_lines(drawn, Paper(width=100), 0)
+        return element("pre", Markup("\n".join(map(escaped, lines))))
+    members = list(dict.fromkeys(name for one in columns for name in (one.now, one.then)))
+    tables = [_rows(columns[start : start + _PER_ROW], members) for start in range(0, len(columns), _PER_ROW)]
+    return element("div", *tables, class_="wide")
+
+
+def _rows(columns: Sequence[object], members: Sequence[str]) -> Markup:
+    labels = ("partition", "now", "then", "queued")
+    rows = []
+    for label in labels:
+        cells = [_cell(getattr(one, label), one, label, members) for one in columns]
+        if any(cells):
+            rows.append(element("tr", element("th", label, scope="row"), *cells))
+    return element("table", *rows, class_="map")
+
+
+def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Markup:
+    moved = getattr(column, "now", "") != getattr(column, "then", "")
+    name = "th" if label == "partition" else "td"
+    if label == "then" and not moved:
+        return element(name, SAME, class_="same")
+    style = f"m{members.index(text) % 8}" if label in ("now", "then") else ""
+    return element(name, text, class_=" ".join(filter(None, (style, "moved" if moved else ""))) or None)
+
+
+def finding(one: Finding, anchor: str) -> Markup:
+    place = element("span", str(one.place), class_="place") if one.place else None
+    about = together(" ", element("code", one.address)) if one.address else None
+    fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None
+    head = element(
+        "p", element("b", f"{one.code} {one.name}"), " ", element("span", one.standing, class_="word"), about, place
+    )
+    return element(
+        "li", head, element("p", prose(sentence(one.message))), fix, class_=f"verdict {_style(one)}", id=anchor
+    )
+
+
+def _style(one: Finding) -> str:
+    return {"error": "blocks", "warning": "warns"}.get(one.severity.value, "consented")

@@ -1,0 +1,67 @@
+"""What clients feel of a change, on a page: a table, and below it what was silent, not shown and not played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reconciler.changes.rehearsal import Foresight, Probe
+from reconciler.report.document.probe import HEAD, TITLE, Row, beside, caveat, consented, rows, silent, sums, verdict
+from reconciler.report.html.markup import Markup, element
+
+STYLES = {Foresight.UNFORETOLD: "blocks", Foresight.HARMLESS: "quiet"}
+
+
+def clients(probe: Probe) -> Markup:
+    found, following = rows(probe), rows(probe, Foresight.FOLLOWS)
+    quiet = silent(probe)
+    return element(
+        "section",
+        element("h2", TITLE),
+        element("p", verdict(probe), class_="verdict blocks" if probe.unforetold else "totals"),
+        element("p", f"{sums(probe)}.") if found else None,
+        _table(found) if found else None,
+        _folded(f"What follows from these: {differences(following):_}", _table(following)) if following else None,
+        element("p", "Nothing differs on ", *_codes(quiet), ".", class_="names") if found and quiet else None,
+        element("p", consented(probe)) if probe.consented else None,
+        *(_list(f"{title}: {number:_}", pairs) for title, number, pairs in beside(probe)),
+        element("p", caveat(probe), class_="quiet") if probe.objects else None,
+        id="clients",
+    )  # fmt: skip
+
+
+def differences(found: Sequence[Row]) -> int:
+    return sum(len(one.operations) for one in found)
+
+
+def _table(found: Sequence[Row]) -> Markup:
+    head = element("thead", element("tr", *(element("th", title, scope="col") for title in HEAD)))
+    body = element("tbody", *map(_row, found))
+    scene = element("table", head, body, class_="felt")
+    return element("div", scene, class_="wide", tabindex=0, role="region", aria_label="What clients feel")
+
+
+def _row(one: Row) -> Markup:
+    first, *more = one.operations
+    rest = element("details", element("summary", f"and {len(more):_} more"), *(element("p", name) for name in more))
+    return element(
+        "tr",
+        element("th", element("code", one.address), scope="row"),
+        element("td", first, rest if more else None),
+        element("td", one.before),
+        element("td", one.after),
+        element("td", one.foretold),
+        class_=STYLES.get(one.foresight),
+    )
+
+
+def _codes(names: Sequence[str]) -> list[str]:
+    return [piece for name in names for piece in (element("code", name), " ")][:-1]
+
+
+def _list(title: str, pairs: Sequence[tuple[str, str]]) -> Markup:
+    items = [element("li", element("code", name), f": {why}" if why else "") for name, why in pairs]
+    return _folded(title, element("ul", *items))
+
+
+def _folded(title: str, inside: Markup) -> Markup:
+    return element("details", element("summary", title), inside, class_="more")

@@ -1,0 +1,159 @@
+"""One report on a page: its header, what stops it, what it costs, the drawing, and the list of its changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.model.diagnostic import Severity
+from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.effects import effects
+from reconciler.report.document.entries import Entry, Section
+from reconciler.report.document.headline import heading, to_be_typed, totals, what_next
+from reconciler.report.document.judgements import standing, worst_first
+from reconciler.report.document.picture import picture
+from reconciler.report.html.drawing import drawn
+from reconciler.report.html.markup import Markup, element, escaped, prose, together
+from reconciler.report.html.parts import change, finding, name_of
+from reconciler.report.html.probe import clients
+from reconciler.report.words.visible import inert
+
+WORDS: Mapping[Section, str] = {
+    Section.REFUSED: "refused", Section.CONSENT: "needs consent", Section.UNKNOWN: "unknown",
+    Section.WAITS: "waiting", Section.REPLACE: "replaced", Section.UPDATE: "changed", Section.CREATE: "created",
+    Section.DELETE: "deleted", Section.KEEP: "noted", Section.ADOPT: "adopted", Section.ORPHAN: "orphaned",
+    Section.FORGET: "forgotten", Section.ABSENT: "already gone",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    document: Document
+    entries: Sequence[Entry]
+    prefix: str = ""
+    """Of every name on the page."""
+
+    @property
+    def anchors(self) -> dict[str, str]:
+        """Where on the page an address is described: at its change, else at what was found about it."""
+        found = {one.address: f"{self.prefix}f{number}" for number, one in reversed([*enumerate(self.beside)])}
+        for number, entry in enumerate(self.entries):
+            found |= {one.address: f"{self.prefix}c{number}" for one in (*entry.changes, *entry.children)}
+        return found
+
+    @property
+    def beside(self) -> list[Finding]:
+        """What is about no change: wrong files, consents nobody needs, what the run itself met."""
+        own = {one.address for one in self.document.changes}
+        return [one for one in findings(self.document) if one.address not in own or one.standing in ("error", "note")]
+
+
+def report(shown: Shown, controls: Markup | None) -> Markup:
+    """With the filter of its changes, where they are the only ones on the page."""
+    document, anchors = shown.document, shown.anchors
+    main = element(
+        "main",
+        _findings(shown, "What is wrong", Severity.ERROR),
+        _stops(shown.entries, anchors),
+        _outcome(document),
+        clients(document.probe) if document.probe else None,
+        _happening(shown.entries, anchors),
+        _findings(shown, "Worth knowing", Severity.WARNING, Severity.NOTE),
+        _drawing(document, anchors),
+        _changes(shown, anchors, controls) if document.plan else None,
+    )
+    return together(_header(document), main)
+
+
+def _header(document: Document) -> Markup:
+    steps = [element("p", _command(line), class_="next") for line in what_next(document).splitlines()]
+    return element(
+        "header",
+        element("p", f"reconciler {document.command}", class_="kicker"),
+        element("h1", heading(document)),
+        element("p", totals(document), class_="totals"),
+        *steps,
+    )
+
+
+def _command(line: str) -> Markup:
+    words, command = to_be_typed(line)
+    return together(words, element("code", command) if command else None)
+
+
+def _findings(shown: Shown, title: str, *severities: Severity) -> Markup | None:
+    numbered = enumerate(shown.beside)
+    found = [finding(one, f"{shown.prefix}f{number}") for number, one in numbered if one.severity in severities]
+    if not found:
+        return None
+    return element("section", element("h2", title), element("ul", *found, class_="findings"))
+
+
+def _outcome(document: Document) -> Markup | None:
+    if not document.outcome:
+        return None
+    lines = map(escaped, inert(document.outcome).splitlines()[-200:])
+    return element("section", element("h2", "What was done"), element("pre", Markup("\n".join(lines))))
+
+
+def _stops(shown: Sequence[Entry], anchors: Mapping[str, str]) -> Markup | None:
+    """What keeps the plan from being applied, and where to read about it."""
+    items = [
+        element(
+            "li", element("a", element("code", name_of(entry)), href=f"#{anchors[entry.first.address]}"), " ",
+            element("b", f"{one.code} {one.name}"), f", {standing(one)}",
+        )
+        for entry in shown
+        for one in worst_first(entry.first.verdicts)
+        if one.blocks
+    ]  # fmt: skip
+    items += [
+        element(
+            "li", element("a", element("code", name_of(entry)), href=f"#{anchors[entry.first.address]}"), " ",
+            element("b", "unknown"), f": {entry.first.reason}",
+        )
+        for entry in shown
+        if entry.section is Section.UNKNOWN
+    ]  # fmt: skip
+    if not items:
+        return None
+    return element("section", element("h2", "What stops it"), element("ul", *items))
+
+
+def _happening(shown: Sequence[Entry], anchors: Mapping[str, str]) -> Markup | None:
+    """What it does to messages and clients, before anybody opens anything."""
+    items = [
+        element("li", element("a", element("code", who), href=f"#{anchors[entry.first.address]}"), ": ", prose(what))
+        for entry in shown
+        for who, what in effects(entry)
+    ]
+    if not items:
+        return None
+    return element("section", element("h2", "What it does to messages and clients"), element("ul", *items))
+
+
+def _drawing(document: Document, anchors: Mapping[str, str]) -> Markup | None:
+    found = picture(document)
+    if not (found.layers or found.apart):
+        return None
+    left = f" {found.left_out:_} more are not drawn." if found.left_out else ""
+    caption = f"Arrows lead from an origin to its copies. What changes is marked and leads to its details.{left}"
+    scene = element(
+        "div", drawn(found, anchors), class_="scene", tabindex=0, role="region", aria_label="Drawing of the topology"
+    )
+    return element(
+        "section",
+        element("h2", "Topology"),
+        element("figure", scene, element("figcaption", caption)),
+    )
+
+
+def _changes(shown: Shown, anchors: Mapping[str, str], controls: Markup | None) -> Markup:
+    listed = [
+        change(entry, anchors[entry.first.address], WORDS[entry.section], shown.document) for entry in shown.entries
+    ]
+    nothing = element("p", "Nothing would change.") if not listed else None
+    return element(
+        "section", element("h2", "Changes"), nothing, controls, element("div", *listed, class_="changes"),
+        id=f"{shown.prefix}changes",
+    )  # fmt: skip

@@ -1,0 +1,101 @@
+"""Text as GitHub's Markdown shows it and never obeys it.
+
+Escaping is not enough there: mentions, issue numbers and links are looked for after Markdown is done, in all text but code.
+So words that are not plainly words become code, which is how names and values should look anyway.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from reconciler.report.words.visible import visible
+
+_WORD = re.compile(
+    r"[(\"'“]{0,2}(?!www\.)(?!GH-\d)[^\W_]+(?:[-'’.,:/×][^\W_]+)*%?[.,;:!?)\"'”…]{0,3}"  # in quotes or brackets, with its stop
+    r"|\d+(?:_\d{3})+[.,;:)]?"  # 1_200_000
+    r"|[→←·…–—±×+]",
+    re.IGNORECASE,
+)
+_HARMLESS = frozenset(";,?.'\"/")
+_MOST = 600
+"""Characters of one value or sentence; a description may have 100,000."""
+
+
+def code(text: str) -> str:
+    """A code span, whatever is in it."""
+    text = shortened(visible(text))
+    if not text.strip():
+        return "` `"
+    runs = re.findall("`+", text)
+    fence = "`" * (max(map(len, runs), default=0) + 1)
+    space = " " if text[0] == "`" or text[-1] == "`" or (text[0] == text[-1] == " ") else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def prose(text: str) -> str:
+    """A sentence: what stands between backticks is code, and so is every word that could mean more than itself."""
+    pieces = shortened(visible(text)).split("`")
+    if len(pieces) % 2 == 0:  # a backtick without its partner stands for itself
+        pieces[-2:] = [f"{pieces[-2]}'{pieces[-1]}"]
+    shown = [code(piece) if number % 2 else _words(piece) for number, piece in enumerate(pieces)]
+    return "".join(piece for piece in shown if piece)
+
+
+def _words(text: str) -> str:
+    """What is not plainly a word becomes code, together with its neighbours of that sort: `max_age: 7d`."""
+    parts = re.split(r"(\s+)", text)
+    shown, names = "", list[str]()
+    for number in range(0, len(parts), 2):
+        word, gap = parts[number], "".join(parts[number + 1 : number + 2])
+        if word and not _is_plain(word):
+            names += [word, gap]
+            continue
+        shown += _names(names) + _plain(word) + gap
+        names = []
+    return shown + _names(names)
+
+
+def _is_plain(word: str) -> bool:
+    return _WORD.fullmatch(word) is not None or not any(map(str.isalnum, word))
+
+
+def _plain(word: str) -> str:
+    """A sign of its own is no heading, list, quote or rule."""
+    if _WORD.fullmatch(word):
+        return word
+    return "".join(f"\\{c}" if c.isascii() and c not in _HARMLESS else c for c in word)
+
+
+def _names(pieces: list[str]) -> str:
+    """Without the stop that ends the sentence, and with the gap that follows."""
+    text = "".join(pieces)
+    body = text.strip()
+    end = body[len(body.rstrip(".,;:!?")) :]
+    return code(body[: len(body) - len(end)]) + end + text[len(text.rstrip()) :] if body else text
+
+
+def fenced(lines: list[str], language: str = "") -> list[str]:
+    """A block in which nothing is obeyed; the fence is longer than any inside."""
+    lines = [shortened(visible(part)) for line in lines for part in line.split("\n")]
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence + language, *lines, fence]
+
+
+def markup(text: str) -> str:
+    """For the inside of HTML, where Markdown is not looked for."""
+    return html.escape(shortened(visible(text)))
+
+
+def shortened(text: str, most: int = _MOST) -> str:
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):_} characters)"
+
+
+def folded(title: str, lines: list[str], *, is_open: bool = False, is_markup: bool = False) -> list[str]:
+    """Hidden until somebody looks. The empty lines end the markup, so that Markdown begins again."""
+    if not lines:
+        return []
+    summary = title if is_markup else markup(title)
+    lines = lines[1:] if lines[0] == "" else lines
+    return [f"<details{' open' if is_open else ''}><summary>{summary}</summary>", "", *lines, "", "</details>"]

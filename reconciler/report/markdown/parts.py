@@ -1,0 +1,112 @@
+"""The parts of a change in Markdown: its diff, what was judged, what it does, who else is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reconciler.changes.diff import FieldChange
+from reconciler.changes.rule import Outcome, Verdict
+from reconciler.report.document.effects import effects, many
+from reconciler.report.document.entries import Entry
+from reconciler.report.document.judgements import (
+    consent_entry,
+    how_to_consent,
+    is_declared,
+    lacks_consent,
+    sentence,
+    total,
+    verdict_head,
+    worst_first,
+)
+from reconciler.report.document.partitions import partition_lines
+from reconciler.report.markdown.gfm import code, fenced, prose
+from reconciler.report.words.names import with_children, without_kind
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import show_live, show_wanted
+
+_NARROW = Paper(width=110)
+_NAMES = 20
+"""So many names of equal changes are shown."""
+_EACH = 3
+"""So many messages of equal changes are."""
+
+
+def details(entry: Entry) -> list[str]:
+    """The diff, and the partitions that move."""
+    lines = ["", *fenced(_diff(entry.first.fields), "diff")] if entry.first.fields else []
+    for consequence in entry.first.consequences:
+        drawn = consequence.detail.get("partition_map")
+        lines += ["", *fenced(partition_lines(drawn, _NARROW, 0))] if drawn else []
+    return lines
+
+
+def _diff(fields: Sequence[FieldChange]) -> list[str]:
+    width = min(max(len(field.path) for field in fields), 40)
+    lines = []
+    for field in fields:
+        name = field.path.ljust(width)
+        lines.append(f"- {name}  {show_live(field)}")
+        lines.append(f"+ {name}  {show_wanted(field)}")
+    return lines
+
+
+def verdicts(entry: Entry) -> Iterator[str]:
+    """Each once; where many changes say it differently, the first few and the sum."""
+    for number, verdict in enumerate(worst_first(entry.first.verdicts)):
+        same = [worst_first(change.verdicts)[number] for change in entry.changes]
+        yield from ("", f"**{prose(verdict_head(verdict))}** {_said(same)}".rstrip())
+        yield from _way_out(verdict, entry)
+
+
+def _said(same: Sequence[Verdict]) -> str:
+    if len({one.message for one in same}) == 1:
+        return prose(sentence(same[0].message, same[0].path))
+    each = (f"{code(one.address)}: {prose(sentence(one.message))}" for one in same[:_EACH])
+    return "\\\n".join([prose(total(same)), *each])
+
+
+def _way_out(verdict: Verdict, entry: Entry) -> Iterator[str]:
+    if verdict.consented is not None:
+        return
+    words, allow, rest = (verdict.fix or "").partition("allow: [")
+    if words.strip():
+        yield from ("", f"Instead: {prose(words.strip())}")
+    if allow:
+        yield from ("", *fenced([(allow + rest).strip()], "yaml"))
+    elif lacks_consent(verdict):
+        yield from ("", f"{how_to_consent(verdict, entry.first)}:", "")
+        yield from fenced([consent_entry(verdict, entry.first)], "yaml" if is_declared(entry.first) else "sh")
+
+
+def happening(entry: Entry) -> Iterator[str]:
+    """What a change does to messages and clients, an item for each."""
+    for who, what in effects(entry):
+        yield f"- {code(who) if '/' in who else prose(who)}: {prose(what)}"
+
+
+def warnings(entry: Entry) -> Iterator[str]:
+    """What was judged without stopping the change or counting anything, an item for each."""
+    for verdict in worst_first(entry.first.verdicts):
+        if verdict.outcome is Outcome.WARNS and not verdict.quantities:
+            who = code(entry.first.address) if len(entry.changes) == 1 else prose(many(entry))
+            said = prose(sentence(verdict.message, verdict.path))
+            yield f"- **{verdict.code} {prose(verdict.name)}** {who}: {said}"
+
+
+def names_of(entry: Entry) -> str:
+    shown = " ".join(code(without_kind(one)) for one in entry.changes[:_NAMES])
+    more = len(entry.changes) - _NAMES
+    return f"{shown} and {more:_} more" if more > 0 else shown
+
+
+def along(entry: Entry) -> str:
+    """What is made or goes with it: ` with consumers a b`."""
+    said = ""
+    for word, names in with_children(entry.children):
+        more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else ""
+        said += f" {word} " + " ".join(map(code, names[:_NAMES])) + more
+    return said
+
+
+def kind_of(entry: Entry) -> str:
+    return entry.first.address.partition("/")[0]

@@ -1,0 +1,50 @@
+"""What clients feel of a change, in a comment: tables of so many rows, then what was not shown and not played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reconciler.changes.rehearsal import Foresight, Probe
+from reconciler.report.document.probe import HEAD, MOST, Row, beside, caveat, consented, rows, silent, sums, verdict
+from reconciler.report.markdown.gfm import code, folded, prose
+
+ROWS = 25
+"""Of one piece, which is shown whole or not at all."""
+
+
+def clients(probe: Probe) -> Iterator[tuple[str, int]]:
+    """Pieces, with how many differences each is about."""
+    yield f"**{prose(verdict(probe))}**", 1
+    found = rows(probe)
+    if found:
+        yield f"{prose(sums(probe))}.", 1
+    for start in range(0, len(found), ROWS):
+        part = found[start : start + ROWS]
+        yield "\n".join(_table(part)), len(part)
+    if found and (quiet := silent(probe)):
+        yield f"Nothing differs on {', '.join(map(code, quiet[:MOST]))}{_more(quiet)}.", 1
+    if probe.consented:
+        yield prose(consented(probe)), 1
+    for title, number, pairs in beside(probe):
+        yield "\n".join(folded(f"{title}: {number:_}", list(map(_item, pairs)))), len(pairs)
+    if probe.objects:
+        yield prose(caveat(probe)), 1
+
+
+def _table(found: Sequence[Row]) -> list[str]:
+    return [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|", *map(_row, found)]
+
+
+def _row(one: Row) -> str:
+    bold = f"**{one.foretold}**" if one.foresight is Foresight.UNFORETOLD else prose(one.foretold)
+    cells = (code(one.address), code(one.operation), code(one.before), code(one.after))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} | {bold} |"
+
+
+def _item(pair: tuple[str, str]) -> str:
+    name, why = pair
+    return f"- {code(name)}: {prose(why)}" if why else f"- {prose(name)}"
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - MOST:_} more" if len(names) > MOST else ""

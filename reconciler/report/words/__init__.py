@@ -1,0 +1,1 @@
+"""Words, values and tables, safe for the place where they are shown."""

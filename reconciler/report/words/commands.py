@@ -1,0 +1,33 @@
+"""What to type next: the command that looks again, the one that does it, and the one that does what nothing keeps from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reconciler.report.words.visible import visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commands:
+    """Whole ones, as they are typed."""
+
+    look: str
+    go: str
+    rest: str
+
+
+def of_plan(arguments: str, applying: str | None = None) -> Commands:
+    """`arguments` are those a plan was made with, `applying` those that apply it, where they are others."""
+    go = _typed("apply", arguments if applying is None else applying)
+    return Commands(look=_typed("plan", arguments), go=go, rest=f"{go} --partial")
+
+
+def of_restoring(arguments: str, consented: str) -> Commands:
+    """An apply would change what the files say otherwise by now, too. `consented`: with the consents given, which a look
+    does not take."""
+    go = f"{_typed('drift', consented)} --restore"
+    return Commands(look=_typed("drift", arguments), go=go, rest=f"{go} --partial")
+
+
+def _typed(command: str, arguments: str) -> str:
+    return f"reconciler {command} {visible(arguments)}".rstrip()

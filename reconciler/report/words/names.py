@@ -1,0 +1,46 @@
+"""Many names in few lines: the first ones, and how many more there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reconciler.changes.plan import PlannedChange
+from reconciler.report.words.paper import Paper
+from reconciler.report.words.values import noun
+from reconciler.report.words.visible import visible
+
+_LINES = 2
+"""So many lines of names are shown before the rest is counted."""
+
+
+def named(word: str, names: Sequence[str], paper: Paper, indent: int, everything: bool = False) -> list[str]:
+    """`on A B C and 809 more`, wrapped."""
+    room = _LINES * (paper.width - indent) - len(word) - 30
+    shown: list[str] = []
+    for name in names:
+        if not (everything or paper.verbose) and shown and room < len(name):
+            return paper.wrapped(f"{word} {' '.join(shown)} and {len(names) - len(shown):_} more; -v names all", indent)
+        shown.append(name)
+        room -= len(name) + 1
+    return paper.wrapped(f"{word} {' '.join(shown)}", indent)
+
+
+def with_children(children: Sequence[PlannedChange]) -> list[tuple[str, list[str]]]:
+    """What comes or goes along, by kind: `with consumers` and their names."""
+    kinds: dict[str, list[str]] = {}
+    for child in children:
+        kind, _, name = child.address.split("/", 2)
+        kinds.setdefault(kind, []).append(name)
+    return [
+        (f"{'with' if not number else 'and'} {kind_noun(kind, len(names))}", names)
+        for number, (kind, names) in enumerate(kinds.items())
+    ]
+
+
+def kind_noun(kind: str, count: int) -> str:
+    """`elastic_group` → `elastic groups`"""
+    return noun(count, visible(kind).replace("_", " "))
+
+
+def without_kind(change: PlannedChange) -> str:
+    return change.address.split("/", 1)[1]

@@ -1,0 +1,67 @@
+"""What a text report is written on: a width, and colours where there are any. Colours never carry meaning alone."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from reconciler.report.words.visible import columns, visible
+
+Role = Literal["refused", "consent", "create", "update", "delete", "quiet", "head", "good"]
+Paint = Callable[[str, Role], str]
+
+_STYLES: dict[Role, str] = {
+    "refused": "bold red", "consent": "bold yellow", "create": "green", "update": "yellow",
+    "delete": "red", "quiet": "dim", "head": "bold", "good": "bold green",
+}  # fmt: skip
+
+WIDTH = 100
+"""Columns when nobody says how wide the reader's screen is."""
+
+
+def plain(text: str, _role: Role) -> str:
+    return text
+
+
+def coloured() -> Paint:
+    """Paints with the sixteen colours every terminal has, so that its own theme applies."""
+    from rich.color import ColorSystem  # noqa: PLC0415 - only terminals pay for it
+    from rich.style import Style  # noqa: PLC0415
+
+    styles = {role: Style.parse(style) for role, style in _STYLES.items()}
+    return lambda text, role: styles[role].render(text, color_system=ColorSystem.STANDARD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    width: int = WIDTH
+    paint: Paint = plain
+    verbose: bool = False
+
+    def wrapped(self, text: str, indent: int = 0) -> list[str]:
+        """One paragraph as lines no wider than the paper; words are never cut, so that everything can be copied."""
+        text = visible(text)
+        margin = " " * indent
+        if columns(text) + indent <= self.width:
+            return [margin + text]
+        return textwrap.wrap(
+            text, max(self.width, indent + 20), initial_indent=margin, subsequent_indent=margin,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+
+    def paragraphs(self, text: str, indent: int = 0) -> list[str]:
+        """Several lines, each wrapped on its own; what is indented stays indented."""
+        lines: list[str] = []
+        for line in text.splitlines():
+            body = line.lstrip(" ")
+            lines += self.wrapped(body, indent + len(line) - len(body))
+        return lines
+
+    def with_right(self, left: str, right: str) -> str:
+        """`left` and, at the right edge, `right`; both unpainted."""
+        if not right:
+            return left
+        gap = max(2, self.width - columns(left) - columns(right))
+        return f"{left}{' ' * gap}{right}"

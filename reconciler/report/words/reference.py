@@ -1,0 +1,104 @@
+"""Pages of codes: one on a screen, or all of them as a book in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from reconciler.changes.rule import Rule
+from reconciler.model.pages import CHAPTERS, Page
+from reconciler.model.wire import SUPPORTED, Version
+from reconciler.report.words.paper import Paper
+
+FAMILIES = {
+    "ST": "Streams", "CO": "Consumers", "KV": "KV buckets", "OB": "Object stores", "SG": "Static groups",
+    "EG": "Elastic groups", "XX": "Across resources",
+}  # fmt: skip
+HUNDREDS = (
+    "1xx fixed at creation, 2xx one-way or about neighbours, 3xx loses data or position, 4xx needs a server version, "
+    "5xx invalid."
+)
+
+
+def page_text(rule: Rule, paper: Paper) -> str:
+    lines = [f"{rule.code} {rule.name}", "", *_wrapped(rule.doc, paper), "", *paper.wrapped(judged_on(rule))]
+    return "\n".join([*lines, *paper.wrapped(f"The server itself {reaction(rule)}.")]) + "\n"
+
+
+def other_page_text(code: str, other: Page, paper: Paper) -> str:
+    way_out = f"Instead: {other.instead}."
+    lines = [f"{code} {other.name}", "", *_wrapped(other.means, paper), "", *_wrapped(way_out, paper)]
+    return "\n".join(lines) + "\n"
+
+
+def book(rules: Sequence[Rule]) -> str:
+    """Every rule by family, then every other code by what it is about."""
+    lines = ["# Rules and other codes", "", "Written by `reconciler explain --all --format markdown`.", "", HUNDREDS]
+    for family, title in FAMILIES.items():
+        lines += ["", f"## {title} ({family})", "", *_table(rule for rule in rules if rule.code.startswith(family))]
+        for rule in rules:
+            if rule.code.startswith(family):
+                lines += ["", *_section(rule)]
+    for title, pages in CHAPTERS.items():
+        lines += ["", f"## {title}", "", "| code | name | means | instead |", "|---|---|---|---|"]
+        lines += [f"| {code} | {one.name} | {_cell(one.means)} | {_cell(one.instead)} |" for code, one in pages.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _table(rules: Iterable[Rule]) -> Iterator[str]:
+    yield "| code | name | on | nats-server | the server itself |"
+    yield "|---|---|---|---|---|"
+    for rule in rules:
+        link = f"[{rule.code}](#{rule.code.lower()}-{rule.name})"
+        yield f"| {link} | {rule.name} | {_actions(rule)} | {versions(rule)} | {_cell(reaction(rule))} |"
+
+
+def _section(rule: Rule) -> Iterator[str]:
+    yield f"### {rule.code} {rule.name}"
+    for paragraph in rule.doc.split("\n\n"):
+        yield ""
+        yield paragraph if _is_example(paragraph) else _escaped(" ".join(paragraph.split()))
+    yield ""
+    yield f"{judged_on(rule)} The server itself {reaction(rule)}."
+
+
+def judged_on(rule: Rule) -> str:
+    return f"Judged on: {_actions(rule)}; nats-server {versions(rule)}."
+
+
+def _actions(rule: Rule) -> str:
+    return ", ".join(sorted(action.value for action in rule.on))
+
+
+def reaction(rule: Rule) -> str:
+    codes = f" (err_code {', '.join(map(str, rule.err_codes))})" if rule.err_codes else ""
+    return f"{rule.reaction}{codes}"
+
+
+def versions(rule: Rule) -> str:
+    since = f"from {rule.since.short}" if rule.since > SUPPORTED[0] else ""
+    until = f"before {rule.until.short}" if rule.until < Version(900, 0) else ""
+    return " ".join(filter(None, (since, until))) or "of any supported version"
+
+
+def _wrapped(doc: str, paper: Paper) -> list[str]:
+    """Paragraphs as wide as the screen; indented lines are examples and stay as they are."""
+    lines: list[str] = []
+    for paragraph in doc.split("\n\n"):
+        text = paragraph if _is_example(paragraph) else " ".join(paragraph.split())
+        lines += [*([""] if lines else []), *paper.paragraphs(text)]
+    return lines
+
+
+def _is_example(paragraph: str) -> bool:
+    return any(line.startswith(" ") for line in paragraph.splitlines())
+
+
+def _cell(text: str) -> str:
+    return _escaped(text).replace("|", "\\|")
+
+
+def _escaped(text: str) -> str:
+    """Outside of code, `*` and `<` would be taken for Markdown."""
+    parts = text.split("`")
+    parts[::2] = [part.replace("*", "\\*").replace("<", "&lt;") for part in parts[::2]]
+    return "`".join(parts)

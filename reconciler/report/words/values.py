@@ -1,0 +1,75 @@
+"""Values as people read them: 7d, 20GiB, 1_000_000. Exact, so that they can be pasted into a file."""
+
+from __future__ import annotations
+
+from reconciler.changes.diff import FieldChange
+from reconciler.model.fields import FieldInfo
+from reconciler.model.resource import Json
+from reconciler.model.units import show_bytes
+from reconciler.model.written import written
+from reconciler.report.words.visible import visible
+
+
+def show(value: Json, info: FieldInfo) -> str:
+    """One value in one line, as it stands in a file; control characters are made visible."""
+    return visible(written(value, info))
+
+
+_SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+
+
+def show_volume(size: int) -> str:
+    """How much is stored: every byte, and a hint of the magnitude where that is no round number."""
+    for unit, factor in _SIZES:
+        if size >= factor * 10 and size % factor:
+            return f"{size:_} (about {size / factor:.3g} {unit})"
+    said = show_bytes(size)
+    return said if said[-1].isalpha() else f"{said} bytes"
+
+
+def show_absent(info: FieldInfo) -> str:
+    """What stands for a field left out; `none` where nothing does."""
+    if info.left_out or info.default is None or info.default in ("", [], {}):
+        return info.left_out or "none"
+    return "no limit" if _is_unlimited(info.default, info) else show(info.default, info)
+
+
+def _is_unlimited(value: Json, info: FieldInfo) -> bool:
+    return isinstance(value, int) and value < 0 and info.unit in ("count", "bytes")
+
+
+def show_side(value: Json, info: FieldInfo, source: str = "default") -> str:
+    """A value; what stands for an absent one, and where that comes from."""
+    if value is not None:
+        return f"{show(value, info)} (no limit)" if _is_unlimited(value, info) else show(value, info)
+    absent = show_absent(info)
+    return absent if absent == "none" else f"{absent} ({source})"
+
+
+def show_live(change: FieldChange) -> str:
+    """What stands there now."""
+    return show_side(change.live, change.info)
+
+
+def show_wanted(change: FieldChange) -> str:
+    """What is wanted, and where that comes from if the file leaves it out: `1_000 (default)`, `10m (from consumer_limits)`."""
+    if change.desired is None or not change.filled:
+        return show_side(change.desired, change.info, change.filled or "default")
+    return f"{show(change.desired, change.info)} ({change.filled})"
+
+
+def show_seconds(seconds: float) -> str:
+    """Never 0.0 s: what was measured took some time."""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(seconds, 0.001):.1g} s"
+
+
+def noun(number: int, word: str) -> str:
+    """The word in the number it needs."""
+    if number == 1:
+        return word
+    return word[:-1] + "ies" if word.endswith("y") and word[-2:-1] not in "aeou" else word + "s"
+
+
+def counted(number: int, word: str) -> str:
+    """`1 stream`, `1_200 streams`"""
+    return f"{number:_} {noun(number, word)}"

@@ -1,0 +1,170 @@
+"""The server's own account of who asked it for what: API audit events, read as what each did to which object.
+
+Every request of the JetStream API leaves one on `$JS.EVENT.ADVISORY.API`, reads and refusals included. In a cluster it often
+lacks the request; the answer always says what the object is from then on, and that is what counts here. Writes to KV
+buckets are no API requests: nobody is ever told who made them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pydantic_core import from_json
+
+from reconciler.changes.kind import Raw
+from reconciler.model.resource import Config, Json
+from reconciler.server.wire.attribution import Actor, Attribution
+
+SUBJECT = "$JS.EVENT.ADVISORY.API"
+_ENDPOINT = re.compile(
+    r"\$JS\.(?:[^.]+\.)?API\."
+    r"(?P<deed>STREAM\.(?:CREATE|UPDATE|DELETE|RESTORE)|CONSUMER\.(?:DURABLE\.)?(?:CREATE|DELETE|PAUSE))\."
+    r"(?P<stream>[^.]+)(?:\.(?P<consumer>[^.]+))?.*"
+)
+
+
+class Client(NamedTuple):
+    """A connection: the number counts for one server only."""
+
+    server: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One request that changed something, and what the object is from then on."""
+
+    on: Raw
+    actor: Actor
+    client: Client
+    config: Config | None = None
+    """As the server echoed it; None: the object is gone, or only `paused` is told."""
+    created: str = ""
+    gone: bool = False
+    paused: str | None = None
+    """A pause tells nothing else: until when, empty for not at all."""
+
+
+def event(data: bytes) -> Event | None:
+    """What an audit event says was changed; None for reads, refusals, and whatever is no audit event."""
+    said = _mapping(data)
+    endpoint = _ENDPOINT.fullmatch(str(said.get("subject", "")))
+    answer = _mapping(str(said.get("response", "")).encode())
+    client = said.get("client")
+    if endpoint is None or not isinstance(client, Mapping) or not answer or "error" in answer:
+        return None
+    consumer = answer.get("name") or endpoint["consumer"]
+    is_stream = endpoint["deed"].startswith("STREAM.")
+    if not is_stream and not consumer:
+        return None
+    on = Raw("stream", (endpoint["stream"],)) if is_stream else Raw("consumer", (endpoint["stream"], str(consumer)))
+    pause = answer.get("pause_until") or "" if endpoint["deed"].endswith("PAUSE") else None
+    config = answer.get("config")
+    return Event(
+        on=on, actor=_actor(said, client), client=Client(str(client.get("server", "")), _number(client.get("id"))),
+        config=config if isinstance(config, Mapping) else None, created=str(answer.get("created") or ""),
+        gone=endpoint["deed"].endswith("DELETE"), paused=None if pause is None else str(pause),
+    )  # fmt: skip
+
+
+def client_of(data: bytes) -> Client | None:
+    """Whose request an audit event is about, whatever it was; None: it is none."""
+    client = _mapping(data).get("client")
+    if not isinstance(client, Mapping):
+        return None
+    return Client(str(client.get("server", "")), _number(client.get("id")))
+
+
+def _actor(said: Mapping[str, Json], client: Mapping[str, Json]) -> Actor:
+    language = " ".join(str(client[key]) for key in ("lang", "ver") if client.get(key))
+    text = {key: str(client.get(key) or "") for key in ("name", "user", "acc", "host")}
+    if client.get("kind") == "Leafnode":  # the server knows the leaf node, and not who spoke through it
+        text["name"] = f"somebody behind leaf node {text['name']}"
+    return Actor(
+        at=str(said.get("timestamp", "")), request=str(said.get("subject", "")), client=text["name"] or language,
+        user=text["user"], account=text["acc"], host=text["host"],
+    )  # fmt: skip
+
+
+def _mapping(data: bytes) -> Mapping[str, Json]:
+    try:
+        said = from_json(data)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _number(value: Json) -> int:
+    return value if isinstance(value, int) else -1
+
+
+class _Unknown:
+    """What nobody saw; equal to nothing that can be live."""
+
+
+UNKNOWN = _Unknown()
+Value = Callable[[Config], Json]
+"""Takes from a raw configuration what is asked about."""
+
+
+def who_changed(events: Iterable[Event], raw: Raw, value: Value, now: Json, before: Json | _Unknown) -> Attribution:
+    """Who gave it the value it has `now`: the last event after which it had this value and before which it surely had
+    another. `before`: what it had when the events begin."""
+    held: Json | _Unknown = before
+    config: Config | None = None
+    found: Attribution | None = None
+    for one in _concerning(events, raw):
+        after, config = _after(one, config, held, value)
+        if after != now:
+            found = None
+        elif held is UNKNOWN:
+            found = Attribution(unknown="nobody saw what it was before")
+        elif held != now:
+            found = Attribution(actor=one.actor)
+        held = after
+    if held is UNKNOWN or held != now or found is None:
+        return Attribution(unknown="no request in the audit trail is this change")
+    return found
+
+
+def _after(
+    one: Event, config: Config | None, held: Json | _Unknown, value: Value
+) -> tuple[Json | _Unknown, Config | None]:
+    """What it is after this event, and the whole configuration as far as anybody saw it."""
+    if one.gone:
+        return None, None
+    if one.paused is None:
+        return (UNKNOWN if one.config is None else value(one.config)), one.config
+    if config is not None:
+        config = {**config, "pause_until": one.paused}
+        return value(config), config
+    paused = value({"pause_until": one.paused})
+    return (held if paused is None else paused), None
+
+
+def who_deleted(events: Sequence[Event], raw: Raw) -> Attribution:
+    """The last request about it, if that is its deletion: its own, or that of the stream it was on."""
+    last = next(reversed([*_concerning(events, raw)]), None)
+    if last is not None and last.gone:
+        return Attribution(actor=last.actor)
+    return Attribution(unknown="no request in the audit trail is this deletion")
+
+
+def who_made(events: Iterable[Event], raw: Raw, created: str) -> Attribution:
+    """The first request that was answered with this very creation time, if it is seen that there was another before."""
+    other_before = False
+    for one in _concerning(events, raw):
+        if one.created == created and created:
+            why = "nobody saw it being made"
+            return Attribution(actor=one.actor) if other_before else Attribution(unknown=why)
+        other_before = True
+    return Attribution(unknown="no request in the audit trail made it")
+
+
+def _concerning(events: Iterable[Event], raw: Raw) -> Iterable[Event]:
+    """Of the object itself; and when its stream went, it went too."""
+    stream = Raw("stream", raw.on[:1])
+    return (one for one in events if one.on == raw or (one.on == stream and one.gone))

@@ -1,1 +1,0 @@
-"""One module per use case; the only place where edges are joined."""
