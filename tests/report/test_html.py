@@ -197,5 +197,5 @@ def replace_plan(document: Document) -> Document:
 
 
 def test_style_and_script_are_files_that_editors_know() -> None:
-    folder = Path(__file__).parents[2] / "reconciler" / "report"
+    folder = Path(__file__).parents[2] / "reconciler" / "report" / "html"
     assert {"page.css", "page.js"} <= {path.name for path in folder.iterdir()}

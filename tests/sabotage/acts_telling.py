@@ -127,7 +127,7 @@ FORMATS = (
     ),
     Act(
         name="the page is without its filter",
-        file="reconciler/report/page.js",
+        file="reconciler/report/html/page.js",
         before="change.hidden = !fits;",
         after="change.hidden = false;",
         seen_by=("tests/browser/test_page.py::test_a_kind_of_change_is_chosen_with_the_keyboard",),
