@@ -34,6 +34,11 @@ def _filters(field: Callable[[str], object]) -> list[str]:
     return [str(one) for one in several] if isinstance(several, list) else [str(field("filter_subject") or ">")]
 
 
+def _vanishes(case: Case) -> bool:
+    streams = case.scene.streams.values()
+    return case.restarts and any(SHORT in (one.get("consumer_limits") or {}).values() for one in streams)
+
+
 FULL_COPY: tuple[Excuse, str] = (
     lambda case: case.was("discard") == "new" and case.was("max_msgs") == 10, "a full copy takes nothing either way",
 )  # fmt: skip
@@ -102,6 +107,7 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
     "CO607": {
         "until a restart": (lambda case: "deliver_group" in case.changed and not case.restarts,
                             "it goes on as before until the server restarts"),
+        "gone": (_vanishes, "a consumer that lasts for a moment without its client does not outlast a restart"),
     },
     "CO602": {
         "large pulls": (lambda case: (case.becomes("max_batch") or 0) > 1000 or (case.becomes("max_bytes") or 0) > LOTS
