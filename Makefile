@@ -62,8 +62,11 @@ lint: $(VENV)/.test  ## style, types, layers
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-test: setup lint  ## every test, on real servers of each supported version
-	@$(PYTEST) -n $(WORKERS) --dist worksteal -q
+test: setup lint  ## every test, on the oldest and the newest server there is support for
+	@$(PYTEST) --versions ends -n $(WORKERS) --dist worksteal -q
+
+test-versions: setup  ## the same on the server versions between
+	@$(PYTEST) --versions between -n $(WORKERS) --dist worksteal -q
 
 interop: setup  ## groups shared with the reference implementation, and what peers made imported (needs Go)
 	@$(BIN)/python -m tests.interop.reference
@@ -135,4 +138,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint test interop convergence drill faults power faithful truth probes sabotage mutation story action agreement size bench bench-fleet curve format schemas clean
+.PHONY: help setup demo demo-fleet lint test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement size bench bench-fleet curve format schemas clean

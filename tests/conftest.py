@@ -18,13 +18,19 @@ from tests.interop import reference
 from tests.peers import programs
 from tests.support import browser
 from tests.support.accounts import Account, Pool
-from tests.support.binaries import NEWEST
+from tests.support.binaries import BETWEEN, NEWEST
 
 settings.load_profile("ci")  # Hypothesis draws the same each time, and a busy machine may take as long as it does
 POOL = pytest.StashKey[Pool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--versions",
+        choices=("all", "ends", "between"),
+        default="all",
+        help="ends: without tests on one of the versions between the oldest and the newest; between: these alone",
+    )
     parser.addoption("--update-golden", action="store_true", help="rewrite the files that tests compare plans with")
 
 
@@ -45,9 +51,19 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.hookimpl(tryfirst=True)  # those with Spark are put before them then
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Those in a cluster come first, version by version: three servers that only wait take a twentieth of a core."""
-    items.sort(key=lambda item: _cluster_of(item) or "none")
+    chosen = config.getoption("--versions")
+    others = [item for item in items if chosen != "all" and _is_between(item) is not (chosen == "between")]
+    config.hook.pytest_deselected(items=others)
+    items[:] = sorted((item for item in items if item not in set(others)), key=lambda item: _cluster_of(item) or "none")
+
+
+def _is_between(item: pytest.Item) -> bool:
+    """On a version that is neither the oldest nor the newest. A test of two versions at once is for what lies between them."""
+    return hasattr(item, "callspec") and any(
+        value in BETWEEN for value in item.callspec.params.values() if isinstance(value, str)
+    )
 
 
 @pytest.hookimpl(wrapper=True)

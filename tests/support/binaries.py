@@ -13,6 +13,7 @@ VERSIONS = {"2.11": "2.11.11", "2.12": "2.12.8", "2.14": "2.14.6", "2.15": "2.15
 MINORS = tuple(VERSIONS)
 OLDEST = MINORS[0]
 NEWEST = MINORS[-1]
+BETWEEN = MINORS[1:-1]
 
 PROJECT = Path(__file__).parents[2]
 
