@@ -14,7 +14,7 @@ from reconciler.model.resource import Address, Config, Declared, Json, Resource,
 from reconciler.model.wire import Question, Snapshot, Step, Target
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """Where a kind stands in a file."""
 
     section: str
@@ -70,7 +70,7 @@ class Kind:
     name: str
     family: str
     """First letters of its rule codes: ST, CO, KV, OB, SG, EG."""
-    place: Place
+    place: FilePlace
     spec: type[Terms]
     fields: Mapping[str, FieldInfo]
     recognise: Callable[[Snapshot], Iterable[Resource]]

@@ -36,7 +36,7 @@ class Foresight(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Felt:
+class Experience:
     """An operation that clients experience otherwise after a change than before it."""
 
     address: str
@@ -69,7 +69,7 @@ class Probe:
     """On which: what changes, and what a change of it may touch."""
     messages: int = 0
     """Made up for each stream, of which some are in flight when the change comes."""
-    felt: tuple[Felt, ...] = ()
+    felt: tuple[Experience, ...] = ()
     unshown: tuple[Unshown, ...] = ()
     unplayed: tuple[Missing, ...] = ()
     consented: tuple[str, ...] = ()
@@ -77,12 +77,12 @@ class Probe:
     seconds: float = 0.0
 
     @property
-    def differences(self) -> Sequence[Felt]:
+    def differences(self) -> Sequence[Experience]:
         """Without those that only follow from others."""
         return [one for one in self.felt if one.foresight is not Foresight.FOLLOWS]
 
     @property
-    def unforetold(self) -> Sequence[Felt]:
+    def unforetold(self) -> Sequence[Experience]:
         return [one for one in self.felt if one.foresight is Foresight.UNFORETOLD]
 
 

@@ -165,8 +165,8 @@ def _made(
         kind, rest = registry.of(address), change
         if opening := edges.openings.get(address):
             first, rest = stages.halves(change, opening, kind.fields)
-            yield (address, order.Stage.OPENED), stages.first_stage(kind.steps(first, view), opening)
-        yield (address, order.Stage.DONE), _steps(rest, going, kind, view, verdicts.get(address, ()), options)
+            yield (address, order.ChangeStage.OPENED), stages.first_stage(kind.steps(first, view), opening)
+        yield (address, order.ChangeStage.DONE), _steps(rest, going, kind, view, verdicts.get(address, ()), options)
 
 
 def _steps(

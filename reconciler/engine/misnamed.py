@@ -30,7 +30,7 @@ class _Named(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownNames:
     """What there is to name."""
 
     live: Set[Address]
@@ -41,14 +41,16 @@ class Known:
     ledger_known: bool
 
 
-def misnamed(topology: Topology, known: Known, registry: Registry, today: date) -> Iterator[Diagnostic]:
+def misnamed(topology: Topology, known: KnownNames, registry: Registry, today: date) -> Iterator[Diagnostic]:
     """One for each entry that names nothing and resembles something. An error where that is this topology's own."""
     named = list(_named(topology, today))
     yield from _resembling(named, topology, known, registry) if named else ()
     yield from _owners(topology, known, today)
 
 
-def _resembling(named: Sequence[_Named], topology: Topology, known: Known, registry: Registry) -> Iterator[Diagnostic]:
+def _resembling(
+    named: Sequence[_Named], topology: Topology, known: KnownNames, registry: Registry
+) -> Iterator[Diagnostic]:
     spoken_for = {one.address for one in topology.resources} | let_go(topology)
     others = {a for a, owned in known.ledger.items() if owned.topology != topology.name}
     free = [address for address in known.live if address not in spoken_for and address not in others]
@@ -97,7 +99,7 @@ def _told(one: _Named, near: Address, *, is_ours: bool, ledger_known: bool) -> D
     )  # fmt: skip
 
 
-def _owners(topology: Topology, known: Known, today: date) -> Iterator[Diagnostic]:
+def _owners(topology: Topology, known: KnownNames, today: date) -> Iterator[Diagnostic]:
     """A former name that owns nothing. After the move it owns nothing either, so nobody can tell a slip from that."""
     owners = {owned.topology for owned in known.ledger.values()} - {topology.name}
     for one in topology.moved:

@@ -23,7 +23,7 @@ class Unseen(Exception):
     """Somebody wants to know what only a server can tell."""
 
 
-class Known(Mapping[str, Json]):
+class PartlyKnown(Mapping[str, Json]):
     """A server's answer of which only part is known."""
 
     def __init__(self, known: Mapping[str, Json]) -> None:
@@ -44,7 +44,7 @@ class Known(Mapping[str, Json]):
         raise Unseen
 
 
-NOTHING: Mapping[Any, Any] = Known({})
+NOTHING: Mapping[Any, Any] = PartlyKnown({})
 
 
 @dataclass(slots=True)
@@ -97,13 +97,13 @@ def _config_only(resource: Resource | None) -> Resource | None:
 
 
 def _known(resource: Resource) -> Resource:
-    return replace(resource, state=Known(resource.state))
+    return replace(resource, state=PartlyKnown(resource.state))
 
 
 def _snapshot(snapshot: Snapshot) -> Snapshot:
-    streams = {name: Known(info) for name, info in snapshot.streams.items()}
+    streams = {name: PartlyKnown(info) for name, info in snapshot.streams.items()}
     consumers = {
-        stream: {name: Known(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()
+        stream: {name: PartlyKnown(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()
     }
     target = replace(snapshot.target, limits=NOTHING, usage=NOTHING)
     return replace(snapshot, target=target, streams=streams, consumers=consumers)

@@ -21,14 +21,14 @@ from reconciler.model.wire import Step
 Changes = Mapping[Address, Change]
 
 
-class Stage(IntEnum):
+class ChangeStage(IntEnum):
     """A change in one step is only ever DONE."""
 
     OPENED = 0
     DONE = 1
 
 
-Node = tuple[Address, Stage]
+Node = tuple[Address, ChangeStage]
 
 
 @dataclass(kw_only=True)
@@ -41,18 +41,18 @@ class Graph:
 
     def before(self) -> dict[Node, dict[Node, Tie | None]]:
         """Each stage with those that must be done before it, and why. None: the first stage of the same change."""
-        found: dict[Node, dict[Node, Tie | None]] = {(address, Stage.DONE): {} for address in self.writing}
+        found: dict[Node, dict[Node, Tie | None]] = {(address, ChangeStage.DONE): {} for address in self.writing}
         for address in self.openings:
-            found[address, Stage.OPENED] = {}
-            found[address, Stage.DONE][address, Stage.OPENED] = None
+            found[address, ChangeStage.OPENED] = {}
+            found[address, ChangeStage.DONE][address, ChangeStage.OPENED] = None
         for tie in self.ties:
             if tie.first != tie.then:
-                found[tie.then, Stage.DONE].setdefault(self._giving(tie), tie)
+                found[tie.then, ChangeStage.DONE].setdefault(self._giving(tie), tie)
         return found
 
     def _giving(self, tie: Tie) -> Node:
         is_early = tie.first in self.openings and tie.gives
-        return (tie.first, Stage.OPENED if is_early else Stage.DONE)
+        return (tie.first, ChangeStage.OPENED if is_early else ChangeStage.DONE)
 
     @cached_property
     def stages(self) -> dict[Node, list[Node]]:

@@ -11,7 +11,7 @@ from reconciler.changes.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.changes.rebase import rebase
 from reconciler.engine import identity, moves, unfinished
 from reconciler.engine import take_over as handover
-from reconciler.engine.misnamed import Known, misnamed
+from reconciler.engine.misnamed import KnownNames, misnamed
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import Owned, is_stale
@@ -130,7 +130,9 @@ def reconcile(
     if not ledger_known:
         changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
     unmanaged = tuple(sorted(a for a in live if a not in desired and a not in ours))
-    there = Known(live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=ledger_known)
+    there = KnownNames(
+        live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=ledger_known
+    )
     return World(
         desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged, guards=topology.guards,
         allow=topology.allow, misnamed=tuple(misnamed(topology, there, registry, today)),

@@ -14,7 +14,7 @@ import nats
 
 from reconciler.changes.events import Finished
 from reconciler.documents.read.values import Filled
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.plan import PlanOptions, planned
@@ -77,27 +77,27 @@ def _target(name: str, region: str, node: Node) -> dict[str, Any]:
     }
 
 
-async def apply_to(target: Target) -> Finished:
+async def apply_to(target: FleetTarget) -> Finished:
     """What `reconciler apply` does, for one target."""
     async with both(target.topology, target.options(), Filled(values=target.values)) as here:
         made = await planned(here.topology, here.snapshot, here.js, PlanOptions())
         return [event async for event in apply(made, here.js) if isinstance(event, Finished)][-1]
 
 
-async def apply_to_all(targets: Sequence[Target]) -> None:
+async def apply_to_all(targets: Sequence[FleetTarget]) -> None:
     failed = [one.failed[0].reason for one in await asyncio.gather(*map(apply_to, targets)) if one.failed]
     if failed:
         raise CannotContinue(*failed)
 
 
-async def sell(targets: Sequence[Target], orders: int, seed: int) -> None:
+async def sell(targets: Sequence[FleetTarget], orders: int, seed: int) -> None:
     """Orders and payments of forty customers each, more in some shops than in others; dispatch works on some of them."""
     await asyncio.gather(
         *(_sell(target, orders * (1 + number % 3), seed + number) for number, target in enumerate(targets))
     )
 
 
-async def _sell(target: Target, orders: int, seed: int) -> None:
+async def _sell(target: FleetTarget, orders: int, seed: int) -> None:
     chance = random.Random(seed)
     async with connection(target.options()) as nc:
         for number in range(orders):
@@ -178,12 +178,12 @@ DAYS = (
 )  # fmt: skip
 
 
-async def live(day: Day, targets: Mapping[str, Target], number: int) -> None:
+async def live(day: Day, targets: Mapping[str, FleetTarget], number: int) -> None:
     await sell([*targets.values()], day.orders, seed=100 * number)
     await asyncio.gather(*(_do(targets[name], deed) for name, deed in day.deeds.items()))
 
 
-async def _do(target: Target, deed: Deed) -> None:
+async def _do(target: FleetTarget, deed: Deed) -> None:
     nc = await nats.connect(
         target.settings.url or "", user=f"anna.{target.name}", password=PASSWORD, name="NATS CLI Version 0.3.0"
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from reconciler.documents.read.values import Filled
 from reconciler.fleet.accounts.reading import REQUESTS, SharedWindow
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.plans import TargetPlan
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.plan import PlanOptions, planned
@@ -19,7 +19,7 @@ AT_ONCE = 8
 
 
 async def plans(
-    targets: Sequence[Target],
+    targets: Sequence[FleetTarget],
     options: PlanOptions,
     at_once: int = AT_ONCE,
     done: Callable[[int], None] = lambda _: None,
@@ -27,7 +27,7 @@ async def plans(
     """In the order of the targets. Those without a topology have nothing to be planned."""
     gate, requests, finished = asyncio.Semaphore(at_once), asyncio.Semaphore(REQUESTS), 0
 
-    async def one(target: Target) -> TargetPlan:
+    async def one(target: FleetTarget) -> TargetPlan:
         nonlocal finished
         async with gate:
             made = await _plan(target, options, requests)
@@ -38,7 +38,7 @@ async def plans(
     return [*await asyncio.gather(*(one(target) for target in targets if target.topology))]
 
 
-async def _plan(target: Target, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
+async def _plan(target: FleetTarget, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
     began = time.monotonic()
     made = TargetPlan(target=target.name, labels=target.labels)
     try:
@@ -53,20 +53,22 @@ async def _plan(target: Target, options: PlanOptions, requests: asyncio.Semaphor
     return replace(made, seconds=time.monotonic() - began)
 
 
-async def _within(target: Target, made: TargetPlan, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
+async def _within(
+    target: FleetTarget, made: TargetPlan, options: PlanOptions, requests: asyncio.Semaphore
+) -> TargetPlan:
     files, window = Filled(values=target.values, needed=target.own), SharedWindow(requests)
     async with both(target.topology, target.options(), files, window) as here:
         found = (await planned(here.topology, here.snapshot, here.js, options)).plan
         return replace(made, plan=replace(found, diagnostics=(*here.loaded.diagnostics, *found.diagnostics)))
 
 
-def _late(target: Target) -> Diagnostic:
+def _late(target: FleetTarget) -> Diagnostic:
     message = f"{target.name} was not read within {target.deadline:g} s. Nothing was changed."
     fix = "Raise its `deadline`, or see why it is slow with `reconciler plan`."
     return Diagnostic(severity=Severity.ERROR, code="FL110", name="deadline", message=message, fix=fix)
 
 
-def _failed(target: Target, error: Exception) -> Diagnostic:
+def _failed(target: FleetTarget, error: Exception) -> Diagnostic:
     message = f"{target.name} could not be planned ({type(error).__name__}: {error}). Nothing was changed."
     fix = "See with `reconciler plan` whether it is so alone; then please report this as a mistake in reconciler."
     return Diagnostic(severity=Severity.ERROR, code="FL114", name="plan-failed", message=message, fix=fix)

@@ -23,7 +23,7 @@ PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class DemoStep:
     """One step of the story."""
 
     heading: str
@@ -38,23 +38,23 @@ class Scene:
 
 DISPATCH = "        priority_policy: pinned_client"
 STORY = (
-    Scene(heading="An account with nothing in it. What would be made?", command=("plan", "orders", "--dev")),
-    Scene(heading="Make it so.", command=("apply", "orders", "--dev", "--yes")),
-    Scene(heading="Everything is as the files say: a plan of one line.", command=("plan", "orders", "--dev")),
-    Scene(
+    DemoStep(heading="An account with nothing in it. What would be made?", command=("plan", "orders", "--dev")),
+    DemoStep(heading="Make it so.", command=("apply", "orders", "--dev", "--yes")),
+    DemoStep(heading="Everything is as the files say: a plan of one line.", command=("plan", "orders", "--dev")),
+    DemoStep(
         heading="600 orders come in. Then billing gets a fourth member: which partitions move, and what waits on them?",
         orders=600,
         edit=("members: [b1, b2, b3]", "members: [b1, b2, b3, b4]"),
         command=("plan", "orders", "--dev"),
     ),
-    Scene(heading="That is fine. Apply it.", command=("apply", "orders", "--dev", "--yes")),
-    Scene(
+    DemoStep(heading="That is fine. Apply it.", command=("apply", "orders", "--dev", "--yes")),
+    DemoStep(
         heading="Now something harmful: the server would accept this switch, and clients would stand still.",
         edit=(DISPATCH, DISPATCH.replace("pinned_client", "overflow")),
         command=("plan", "orders", "--dev"),
         expected=4,
     ),
-    Scene(heading="What does that code mean?", command=("explain", "CO121")),
+    DemoStep(heading="What does that code mean?", command=("explain", "CO121")),
 )
 
 
@@ -77,7 +77,7 @@ def example(name: str) -> Path:
     raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX903", name="no-example", message=message, fix=fix))
 
 
-def edited(folder: Path, scene: Scene) -> Iterator[str]:
+def edited(folder: Path, scene: DemoStep) -> Iterator[str]:
     """Edits the file, and gives the difference as lines."""
     if scene.edit is None:
         return

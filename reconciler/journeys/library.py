@@ -13,7 +13,7 @@ from reconciler.journeys.export import export as exporting
 from reconciler.journeys.plan import plan as planning
 from reconciler.journeys.plan.plan import Planned, PlanOptions
 from reconciler.journeys.saved import plans as saving
-from reconciler.journeys.saved.plans import Reviewed
+from reconciler.journeys.saved.plans import SavedReview
 from reconciler.journeys.saved.saved import Saved
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.topology import Topology
@@ -53,7 +53,7 @@ def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bo
     return asyncio.run(work())
 
 
-async def _apply(what: Planned | Reviewed, js: JetStream) -> Finished:
+async def _apply(what: Planned | SavedReview, js: JetStream) -> Finished:
     return [event async for event in applying.apply(what, js) if isinstance(event, Finished)][-1]
 
 

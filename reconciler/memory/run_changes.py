@@ -52,7 +52,7 @@ class Differs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ChangesBetween:
     """All that runs of one topology changed after `first`, up to and with `last`."""
 
     first: Run
@@ -83,7 +83,7 @@ class _Course:
             self.fields[path] = (first, sides)
 
 
-def difference(first: Run, last: Run, between: Iterable[Run]) -> Difference:
+def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
     """`between`: the runs after `first` up to and with `last`, in any order."""
     runs = sorted(between, key=lambda run: run.number)
     courses: dict[str, _Course] = {}
@@ -92,7 +92,7 @@ def difference(first: Run, last: Run, between: Iterable[Run]) -> Difference:
             course = courses.setdefault(address, _Course(was_there=change.get("action") != Action.CREATE))
             course.follow(change)
     found = (_differs(address, course) for address, course in sorted(courses.items()))
-    return Difference(
+    return ChangesBetween(
         first=first, last=last, resources=tuple(one for one in found if one),
         unsure=tuple(run.number for run in runs if run.ended is None),
         untold=tuple(run.number for run in runs if run.changes is None),

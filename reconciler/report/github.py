@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reconciler.model.diagnostic import Severity, SourceSpan
-from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading, totals
 from reconciler.report.document.judgements import instead, sentence
 from reconciler.report.words.visible import inert, visible
@@ -27,7 +27,7 @@ def joined(documents: Sequence[Document]) -> str:
     return "".join(map(render, documents))
 
 
-def _annotation(one: Finding) -> str:
+def _annotation(one: ReportedFinding) -> str:
     properties = {**_place(one.place), "title": _title(one)}
     said = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{_COMMANDS[one.severity]} {said}::{_data(_message(one))}"
@@ -42,11 +42,11 @@ def _place(span: SourceSpan | None) -> dict[str, str]:
     return {**place, "endLine": str(span.end_line), "endColumn": str(span.end_column)}
 
 
-def _title(one: Finding) -> str:
+def _title(one: ReportedFinding) -> str:
     return " ".join(filter(None, (one.code, one.name, one.address)))
 
 
-def _message(one: Finding) -> str:
+def _message(one: ReportedFinding) -> str:
     lines = [sentence(one.message, one.path)]
     if one.consented is not None:
         lines.append(f"Consented: {one.consented}")

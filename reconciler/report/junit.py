@@ -15,8 +15,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from reconciler.changes.plan import PlannedChange
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document.blocks import block
-from reconciler.report.document.document import Document, Finding, findings
-from reconciler.report.document.entries import Entry, Section, section_of
+from reconciler.report.document.document import Document, ReportedFinding, findings
+from reconciler.report.document.entries import ChangeEntry, Section, section_of
 from reconciler.report.document.headline import heading, totals
 from reconciler.report.document.judgements import instead, sentence
 from reconciler.report.markdown.gfm import shortened
@@ -94,7 +94,7 @@ def _write(case: Case, suite: Element) -> None:
 
 def _cases(document: Document) -> Iterator[Case]:
     """A resource has one case, with everything found about it; what is about no resource has one of its own."""
-    about: dict[str, list[Finding]] = {}
+    about: dict[str, list[ReportedFinding]] = {}
     for one in findings(document):
         about.setdefault(one.address, []).append(one)
     resources = _declared(document)
@@ -118,7 +118,7 @@ def _group(document: Document, address: str) -> str:
     return f"{document.topology}.{address.partition('/')[0]}"
 
 
-def _of_resource(address: str, place: SourceSpan | None, found: Sequence[Finding], document: Document) -> Case:
+def _of_resource(address: str, place: SourceSpan | None, found: Sequence[ReportedFinding], document: Document) -> Case:
     errors = [one for one in found if one.severity is Severity.ERROR]
     return Case(
         name=address,
@@ -131,9 +131,9 @@ def _of_resource(address: str, place: SourceSpan | None, found: Sequence[Finding
     )
 
 
-def _of_change(change: PlannedChange, found: Sequence[Finding], document: Document) -> Case:
+def _of_change(change: PlannedChange, found: Sequence[ReportedFinding], document: Document) -> Case:
     section = section_of(change)
-    body = "\n".join(block(Entry(section=section, changes=(change,)), _WIDE)) + "\n"
+    body = "\n".join(block(ChangeEntry(section=section, changes=(change,)), _WIDE)) + "\n"
     errors = [one for one in found if one.severity is Severity.ERROR]
     verdict, message = "", ""
     if section is Section.UNKNOWN:
@@ -150,7 +150,7 @@ def _of_change(change: PlannedChange, found: Sequence[Finding], document: Docume
     )  # fmt: skip
 
 
-def _of_finding(one: Finding, document: Document) -> Case:
+def _of_finding(one: ReportedFinding, document: Document) -> Case:
     failed = one.severity is Severity.ERROR
     return Case(
         name=" ".join(filter(None, (one.code, one.name, one.address))),
@@ -163,13 +163,13 @@ def _of_finding(one: Finding, document: Document) -> Case:
     )
 
 
-def _told(one: Finding) -> str:
+def _told(one: ReportedFinding) -> str:
     place = f"{one.place.file}:{one.place.line}:{one.place.column}: " if one.place else ""
     head = f"{place}{one.severity} {one.code} {one.name}: {sentence(one.message, one.path)}"
     return "\n".join([head, *instead(one.fix)]) + "\n"
 
 
-def _said(one: Finding) -> str:
+def _said(one: ReportedFinding) -> str:
     return f"{one.code} {one.name}: {one.message}"
 
 

@@ -10,7 +10,7 @@ from reconciler.changes.events import Failed, Finished, InDoubt, Settled, Skippe
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire import Call, Step
 from reconciler.report.words import diagnostics
-from reconciler.report.words.commands import Commands, of_plan
+from reconciler.report.words.commands import CommandLines, of_plan
 from reconciler.report.words.names import named
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.table import table
@@ -43,7 +43,7 @@ def outcome_text(
     seconds: float | None = None,
     left: int = 0,
     later: bool = False,
-    commands: Commands | None = None,
+    commands: CommandLines | None = None,
 ) -> str:
     """The summary after the last event, ending in a newline. `left`: changes that were not to be applied; `backup`:
     where what is at stake was to be written down, which the next apply is to do as well; `later`: the
@@ -179,7 +179,7 @@ def _deeds_of(steps: Sequence[Step]) -> str:
     return ", ".join(map(deed, steps))
 
 
-def _next(finished: Finished, commands: Commands, backup: str | None) -> str:
+def _next(finished: Finished, commands: CommandLines, backup: str | None) -> str:
     if finished.failed or finished.left_alone:
         return f"Next: see what is left with  {commands.look}"
     first_kept = f" --backup {shlex.quote(backup)}" if backup else ""

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.codec.json import json_text
-from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading
 from reconciler.report.document.judgements import instead, sentence
 from reconciler.report.words.visible import visible
@@ -38,7 +38,7 @@ def joined(documents: Sequence[Document]) -> str:
     return json_text({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": runs})
 
 
-def _run(document: Document, found: Sequence[Finding]) -> Data:
+def _run(document: Document, found: Sequence[ReportedFinding]) -> Data:
     codes = {one.code: one for one in reversed(found)}
     rules = sorted(codes)
     return {
@@ -59,7 +59,7 @@ def _run(document: Document, found: Sequence[Finding]) -> Data:
     }
 
 
-def _rule(one: Finding, document: Document) -> Data:
+def _rule(one: ReportedFinding, document: Document) -> Data:
     page = document.explain(one.code) or sentence(one.name.replace("-", " "))
     paragraphs = [" ".join(paragraph.split()) for paragraph in page.split("\n\n")]
     return {
@@ -82,7 +82,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _FIRST_SENTENCE else text[: _FIRST_SENTENCE - 1] + "…"
 
 
-def _results(found: Iterable[Finding], rules: Sequence[str], somewhere: SourceSpan) -> list[Data]:
+def _results(found: Iterable[ReportedFinding], rules: Sequence[str], somewhere: SourceSpan) -> list[Data]:
     seen: Counter[str] = Counter()
     results = []
     for one in found:
@@ -93,7 +93,7 @@ def _results(found: Iterable[Finding], rules: Sequence[str], somewhere: SourceSp
     return results
 
 
-def _result(one: Finding, index: int, location: Data, fingerprint: str) -> Data:
+def _result(one: ReportedFinding, index: int, location: Data, fingerprint: str) -> Data:
     result: Data = {
         "ruleId": one.code,
         "ruleIndex": index,
@@ -107,13 +107,13 @@ def _result(one: Finding, index: int, location: Data, fingerprint: str) -> Data:
     return result
 
 
-def _message(one: Finding) -> str:
+def _message(one: ReportedFinding) -> str:
     about = f"{one.address}: " if one.address else ""
     lines = [about + sentence(one.message, one.path), *instead(one.fix)]
     return "\n".join(visible(line) for line in lines)
 
 
-def _location(one: Finding, place: SourceSpan) -> Data:
+def _location(one: ReportedFinding, place: SourceSpan) -> Data:
     """GitHub takes no file in which one result has no place."""
     location: Data = {"physicalLocation": {"artifactLocation": _artifact(place.file), "region": _region(place)}}
     if one.address:
@@ -139,7 +139,7 @@ def _region(span: SourceSpan) -> Data:
     }
 
 
-def _fingerprint(one: Finding) -> str:
+def _fingerprint(one: ReportedFinding) -> str:
     """Messages count things that change by themselves; without an address they are all there is to tell two apart."""
     file = one.place.file if one.place else ""
     about = [one.code, one.address, one.path] if one.address else [one.code, file, one.message]

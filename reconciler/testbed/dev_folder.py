@@ -18,7 +18,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class DevServer:
     """What the server that ran last wrote about itself."""
 
     pid: int
@@ -74,9 +74,9 @@ class DevFolder:
         with self.free() as lock:
             return lock is None
 
-    def recorded(self) -> Record | None:
+    def recorded(self) -> DevServer | None:
         try:
-            return Record(**json.loads(self.record.read_text()))
+            return DevServer(**json.loads(self.record.read_text()))
         except (OSError, ValueError, TypeError):
             return None
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.testbed import binary, detached
-from reconciler.testbed.dev_folder import DevFolder, Record, failure
+from reconciler.testbed.dev_folder import DevFolder, DevServer, failure
 
 START_TIMEOUT = 20.0
 """Seconds; it takes about 0.2, more with a large store."""
@@ -94,11 +94,11 @@ def wipe(folder: Path) -> bool:
         return existed
 
 
-def _dev(place: DevFolder, record: Record, *, started: bool) -> Dev:
+def _dev(place: DevFolder, record: DevServer, *, started: bool) -> Dev:
     return Dev(url=f"nats://127.0.0.1:{record.port}", pid=record.pid, started=started, log=place.log)
 
 
-def _start(place: DevFolder, program: Path) -> Record:
+def _start(place: DevFolder, program: Path) -> DevServer:
     """On the port of the last time if it is free, so that addresses people noted stay right."""
     last = place.recorded()
     for port in (_free(last.port if last else 0), _free(0)):
@@ -144,7 +144,7 @@ def _free(port: int) -> int:
         return chosen
 
 
-def _answering(place: DevFolder) -> Record | None:
+def _answering(place: DevFolder) -> DevServer | None:
     """The running server, once it greets: it may just be starting; None when none runs, or when it gave up."""
     deadline = time.monotonic() + START_TIMEOUT
     while place.is_running:
@@ -159,7 +159,7 @@ def _answering(place: DevFolder) -> Record | None:
     return None
 
 
-def _greets(record: Record) -> bool:
+def _greets(record: DevServer) -> bool:
     """Whether the server that answers is this one, and not somebody else who got its port."""
     with contextlib.suppress(OSError, ValueError):
         with socket.create_connection(("127.0.0.1", record.port), timeout=2) as connection:

@@ -36,7 +36,7 @@ BEGUN: Info = {position: {"consumer_seq": 1, "stream_seq": 1} for position in ("
 """A consumer that has had one message; before that, older servers do not say where it stands."""
 
 
-class Held:
+class HeldObjects:
     """What the server holds while steps run; a snapshot before and after."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -112,7 +112,7 @@ def _filled(config: Config, parent: Config) -> Info:
 
 def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
     """The snapshot after these steps; every one of them succeeds."""
-    held = Held(snapshot)
+    held = HeldObjects(snapshot)
     for step in steps:
         if step.undoes is None:
             _DO[step.call](held, filled(step, held.bound))
@@ -121,69 +121,69 @@ def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
     return held.snapshot()
 
 
-def _create_stream(held: Held, step: Step) -> None:
+def _create_stream(held: HeldObjects, step: Step) -> None:
     held.stream(step.on[0], step.body)
 
 
-def _update_stream(held: Held, step: Step) -> None:
+def _update_stream(held: HeldObjects, step: Step) -> None:
     before = held.streams[step.on[0]]["config"]
     held.stream(step.on[0], stream_config.update_body(before, step.set, step.unset))
 
 
-def _delete_stream(held: Held, step: Step) -> None:
+def _delete_stream(held: HeldObjects, step: Step) -> None:
     held.streams.pop(step.on[0], None)
     held.consumers.pop(step.on[0], None)
     held.forget_entries(step.on[0].removeprefix("KV_"))
 
 
-def _create_consumer(held: Held, step: Step) -> None:
+def _create_consumer(held: HeldObjects, step: Step) -> None:
     held.consumer(step.on[0], step.on[1], step.body)
 
 
-def _update_consumer(held: Held, step: Step) -> None:
+def _update_consumer(held: HeldObjects, step: Step) -> None:
     stream, name = step.on
     before = held.consumers[stream][name]["config"]
     held.consumer(stream, name, consumer_config.update_body(before, step.set, step.unset))
 
 
-def _delete_consumer(held: Held, step: Step) -> None:
+def _delete_consumer(held: HeldObjects, step: Step) -> None:
     held.consumers.get(step.on[0], {}).pop(step.on[1], None)
 
 
-def _pause(held: Held, step: Step) -> None:
+def _pause(held: HeldObjects, step: Step) -> None:
     stream, name = step.on
     config = {key: value for key, value in held.consumers[stream][name]["config"].items() if key != "pause_until"}
     held.consumers[stream][name]["config"] = {**config, **step.body}
 
 
-def _read(held: Held, step: Step) -> None:
+def _read(held: HeldObjects, step: Step) -> None:
     if step.bind:
         info = held.consumers[step.on[0]][step.on[1]]
         held.bound[step.id] = BINDS[Bind(step.bind)]({"ts": "2026-03-01T00:00:00.000Z", **info})
 
 
-def _settle(held: Held, step: Step) -> None:
+def _settle(held: HeldObjects, step: Step) -> None:
     """Every queue has stored something by then."""
     held.stream(step.on[0], {**held.streams[step.on[0]]["config"], **step.set})
 
 
-def _from_the_first_on(held: Held, step: Step) -> None:
+def _from_the_first_on(held: HeldObjects, step: Step) -> None:
     held.bound[step.id] = 1
 
 
-def _put(held: Held, step: Step) -> None:
+def _put(held: HeldObjects, step: Step) -> None:
     held.entry(step.on[0], step.on[1], (step.value or "").encode())
 
 
-def _remove(held: Held, step: Step) -> None:
+def _remove(held: HeldObjects, step: Step) -> None:
     held.entry(step.on[0], step.on[1], b"", deleted=True)
 
 
-def _nothing(_held: Held, _step: Step) -> None:
+def _nothing(_held: HeldObjects, _step: Step) -> None:
     """Gates and pins leave no trace in a snapshot."""
 
 
-_DO: Mapping[Call, Callable[[Held, Step], None]] = {
+_DO: Mapping[Call, Callable[[HeldObjects, Step], None]] = {
     Call.STREAM_CREATE: _create_stream,
     Call.STREAM_UPDATE: _update_stream,
     Call.STREAM_DELETE: _delete_stream,
@@ -209,7 +209,7 @@ _DO: Mapping[Call, Callable[[Held, Step], None]] = {
 
 def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
     """The snapshot with these ownership records written, or dropped where there is none."""
-    held = Held(snapshot)
+    held = HeldObjects(snapshot)
     for address, record in records.items():
         value = json.dumps(encode_owned(record)).encode() if record else b""
         held.entry(BUCKET, encode_key(address), value, deleted=record is None)
@@ -222,7 +222,7 @@ def empty(target: Target) -> Snapshot:
 
 def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str, Config]) -> Snapshot:
     """What applying these to an empty account would leave, whatever rules think of it, beside streams of others."""
-    held = Held(empty(target))
+    held = HeldObjects(empty(target))
     for name, config in outside.items():
         held.stream(name, config)
     snapshot = held.snapshot()

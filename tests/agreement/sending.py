@@ -12,7 +12,7 @@ from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.stream_config import stream_config
 from reconciler.model.resource import Config
 from reconciler.model.wire import Call, Snapshot, Step
-from reconciler.server.run.handling import Run
+from reconciler.server.run.handling import RunContext
 from reconciler.server.run.steps import carry_out
 from reconciler.server.wire.api import Answer, JetStream
 from tests.agreement.ours import Ours, Request, request_for
@@ -56,7 +56,7 @@ async def send(js: JetStream, ours: Ours, before: Snapshot) -> Sent:
         return found
     for step in ours.steps:
         if step.call.value.startswith("gate."):
-            await carry_out(Run(js, foretold, lambda _step, _words: None), step)
+            await carry_out(RunContext(js, foretold, lambda _step, _words: None), step)
             continue
         live = await _live(js, step)
         config = _config(step, live)

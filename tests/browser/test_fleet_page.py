@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet.report import html
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.report import report_of
 from tests.browser.page import Page
 from tests.browser.test_page import CONTRAST, COUNT
@@ -15,7 +15,7 @@ from tests.report.fleets import everything, hostile, spread
 from tests.report.hostile import TRICKS
 
 
-def opened(browser: Page, found: Found, folder: Path, **how: object) -> Page:
+def opened(browser: Page, found: FleetFindings, folder: Path, **how: object) -> Page:
     file = folder / "fleet.html"
     file.write_text(html.render(report_of(found)), encoding="utf-8")
     browser.complaints.clear()

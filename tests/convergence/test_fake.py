@@ -41,7 +41,7 @@ LIMITED = {"consumer_limits": {"inactive_threshold": "5m"}, "storage": "memory"}
 
 def account(version: Version) -> Snapshot:
     """An account in which somebody else has streams already."""
-    held = imagined.Held(imagined.empty(Target(version=version, peers=1)))
+    held = imagined.HeldObjects(imagined.empty(Target(version=version, peers=1)))
     for name, config in NEIGHBOURS.items():
         held.stream(name, config)
     return held.snapshot()

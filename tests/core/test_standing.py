@@ -13,7 +13,7 @@ from reconciler.changes.plan import Plan
 from reconciler.engine.decide import Options, decide
 from reconciler.engine.identity import seen
 from reconciler.engine.reconcile import reconcile
-from reconciler.journeys.saved.saved import Place, Saved
+from reconciler.journeys.saved.saved import AccountPlace, Saved
 from reconciler.journeys.saved.standing import Outlook, outlook
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
@@ -79,7 +79,10 @@ class Story:
         for one in happened:
             now = one(now)
         saved = Saved(
-            plan=self.plan, place=Place.of(self.start), topology=self.wanted, seen=seen(self.plan.steps, self.start)
+            plan=self.plan,
+            place=AccountPlace.of(self.start),
+            topology=self.wanted,
+            seen=seen(self.plan.steps, self.start),
         )
         again = planned(self.wanted, now)
         return outlook(saved, again, seen((*self.plan.steps, *again.steps), now))

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from reconciler.changes.kind import Kind, Place, Registry
+from reconciler.changes.kind import FilePlace, Kind, Registry
 from reconciler.model.resource import Json, Spec, Terms
 from reconciler.model.units import Bytes, Count, Duration
 
@@ -81,7 +81,7 @@ class FakeBucket(Terms):
     anything: Json = None
 
 
-def kind(name: str, family: str, place: Place, spec: type[Terms]) -> Kind:
+def kind(name: str, family: str, place: FilePlace, spec: type[Terms]) -> Kind:
     """A kind that only has a place and a spec."""
 
     def unasked(*_: object) -> object:
@@ -94,9 +94,9 @@ def kind(name: str, family: str, place: Place, spec: type[Terms]) -> Kind:
 
 
 REGISTRY = Registry((
-    kind("stream", "ST", Place("streams"), FakeStream),
-    kind("consumer", "CO", Place("consumers", "stream"), FakeConsumer),
-    kind("kv_bucket", "KV", Place("kv_buckets"), FakeBucket),
-    kind("static_group", "SG", Place("groups", "stream", ("type", "static")), FakeStatic),
-    kind("elastic_group", "EG", Place("groups", "stream", ("type", "elastic")), FakeElastic),
+    kind("stream", "ST", FilePlace("streams"), FakeStream),
+    kind("consumer", "CO", FilePlace("consumers", "stream"), FakeConsumer),
+    kind("kv_bucket", "KV", FilePlace("kv_buckets"), FakeBucket),
+    kind("static_group", "SG", FilePlace("groups", "stream", ("type", "static")), FakeStatic),
+    kind("elastic_group", "EG", FilePlace("groups", "stream", ("type", "elastic")), FakeElastic),
 ))  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.drift.watch import Happening, Lost, Seen, Watch, Wrong
+from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
 from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.journeys.permissions.text import config_block
 from reconciler.journeys.plan.plan import PlanOptions
@@ -70,7 +70,7 @@ class Watching:
 
     async def until(self, is_so: Callable[[Drift], bool]) -> None:
         async with asyncio.timeout(PATIENCE):
-            while not is_so((await self.next(Seen)).drift):
+            while not is_so((await self.next(LookedAtAll)).drift):
                 pass
 
 
@@ -78,7 +78,7 @@ class Watching:
 async def watching(owner: Owner, every: float = 900) -> Any:
     under_way = Watching(owner, every)
     task = asyncio.create_task(under_way.watch.run())
-    first = asyncio.create_task(under_way.next(Seen))
+    first = asyncio.create_task(under_way.next(LookedAtAll))
     try:
         await asyncio.wait([task, first], return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -190,7 +190,7 @@ def test_everything_is_looked_at_every_so_often(owner: Owner) -> None:
 
     async def work() -> None:
         async with watching(owner, every=0.3) as watch:
-            await watch.next(Seen)
+            await watch.next(LookedAtAll)
 
     asyncio.run(work())
 

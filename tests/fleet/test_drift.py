@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.fleet.accounts.rows import rows_of
 from reconciler.fleet.accounts.snapshots import snapshots
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift
 from reconciler.fleet.tables.frames import made
@@ -44,11 +44,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def to(file: Path, name: str, **values: str) -> Target:
-    return Target(name=name, settings=Settings(), topology=(file,), values=values, labels={"env": "prod"})
+def to(file: Path, name: str, **values: str) -> FleetTarget:
+    return FleetTarget(name=name, settings=Settings(), topology=(file,), values=values, labels={"env": "prod"})
 
 
-def wanted_by(spark: SparkSession, *targets: Target) -> DataFrame:
+def wanted_by(spark: SparkSession, *targets: FleetTarget) -> DataFrame:
     rows, texts = wanted(targets)
     return desired(made(spark, rows, WANTED), texts, run="r1", day=DAY)
 

@@ -163,10 +163,10 @@ def test_a_client_goes_by_its_name_its_language_or_the_leaf_node_it_came_through
 
 
 def test_rows_of_messages_keep_microseconds() -> None:
-    from reconciler.fleet.accounts.pieces import Piece
+    from reconciler.fleet.accounts.pieces import StreamPiece
     from tests.fleet.test_pieces import EAST
 
     page = [Message(sequence=1, time="2026-11-21T06:40:06.728740131Z", subject="s"),
             Message(sequence=2, time="2026-11-21T06:40:06Z", subject="s")]  # fmt: skip
-    times = rows(Piece(target=EAST, stream="S"), page).column("time").to_pylist()
+    times = rows(StreamPiece(target=EAST, stream="S"), page).column("time").to_pylist()
     assert [str(time) for time in times] == ["2026-11-21 06:40:06.728740+00:00", "2026-11-21 06:40:06+00:00"]

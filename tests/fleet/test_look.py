@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from reconciler.fleet.accounts.targets import Fleet
-from reconciler.fleet.runs.look import MOST, Look, collected
+from reconciler.fleet.runs.look import MOST, FleetRun, collected
 from reconciler.fleet.tables.frames import fitted
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import ACTORS
@@ -49,7 +49,7 @@ def test_times_are_told_in_utc_on_any_machine(spark: SparkSession) -> None:
 
 def test_what_a_report_has_no_room_for_is_the_oldest_and_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     fleet = Fleet(name="f", file=tmp_path / "fleet.yaml", targets=())
-    look = Look(
+    look = FleetRun(
         spark=spark, fleet=fleet, store=store(spark, str(tmp_path)), run="a", day=date(2026, 11, 21), say=Silent()
     )
     deeds = spark.range(MOST + 5).select(F.timestamp_seconds("id").alias("at"), F.lit("eu").alias("target"))

@@ -8,10 +8,10 @@ import pytest
 
 from reconciler.cli.fleet.telling import code
 from reconciler.cli.shared import exits
-from reconciler.fleet.accounts.targets import Target as Asked
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.accounts.targets import FleetTarget
+from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.overview import totals
-from reconciler.fleet.report.seen import Target
+from reconciler.fleet.report.seen import SeenTarget
 from reconciler.fleet.runs.looking import LOST, each, strayed_of
 from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
@@ -23,7 +23,7 @@ LISTED = 8
 
 
 @pytest.fixture(scope="module")
-def crowded(spark: SparkSession) -> Found:
+def crowded(spark: SparkSession) -> FleetFindings:
     """Two targets do not say which streams they have; three others strayed, each in more objects than one."""
     unknown = [whole(f"stream/S{n}", "unknown") for n in range(LISTED)]
     strayed = [field("stream/S", "max_age"), field("stream/S", "subjects"), field("stream/T", "max_age", ignored="so be it"),
@@ -35,20 +35,20 @@ def crowded(spark: SparkSession) -> Found:
     return found_in(spark, rows, most=LISTED)
 
 
-def found_in(spark: SparkSession, rows: list[Row], **said: int) -> Found:
-    return Found(command="drift", fleet="f", **strayed_of(frame(spark, rows), **said))
+def found_in(spark: SparkSession, rows: list[Row], **said: int) -> FleetFindings:
+    return FleetFindings(command="drift", fleet="f", **strayed_of(frame(spark, rows), **said))
 
 
-def test_all_that_strayed_is_counted_however_much_is_listed(crowded: Found) -> None:
+def test_all_that_strayed_is_counted_however_much_is_listed(crowded: FleetFindings) -> None:
     assert crowded.drifted_by_target == {"eu": 4, "us": 4, "ap": 4}
     assert totals(crowded).startswith("drift on 3 of 5 targets: 9 missing, 3 changed · 16 unknown")
 
 
-def test_what_is_not_listed_ends_as_drift_all_the_same(crowded: Found) -> None:
+def test_what_is_not_listed_ends_as_drift_all_the_same(crowded: FleetFindings) -> None:
     assert code(crowded) == exits.DRIFT
 
 
-def test_what_strayed_is_listed_before_what_nobody_could_tell(crowded: Found) -> None:
+def test_what_strayed_is_listed_before_what_nobody_could_tell(crowded: FleetFindings) -> None:
     assert {one.standing for one in crowded.strayed or ()} == {"missing"}
     assert len(crowded.strayed or ()) + crowded.left_out["drift"] == 31
 
@@ -87,5 +87,8 @@ def test_a_target_whose_ledger_could_not_be_read_was_compared_all_the_same(spark
 
 
 def test_a_target_of_which_no_row_is_kept_was_not_read() -> None:
-    asked = [Asked(name=name, settings=Settings(url="x"), labels={"env": name}) for name in ("eu", "us")]
-    assert each(asked, [Target(name="us")]) == (Target(name="eu", labels={"env": "eu"}, error=LOST), Target(name="us"))
+    asked = [FleetTarget(name=name, settings=Settings(url="x"), labels={"env": name}) for name in ("eu", "us")]
+    assert each(asked, [SeenTarget(name="us")]) == (
+        SeenTarget(name="eu", labels={"env": "eu"}, error=LOST),
+        SeenTarget(name="us"),
+    )

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from reconciler.fleet.accounts.lookout import Lookout, Offsets, Wanted
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.server.wire.api import JetStream
 from tests.fleet.told import Odd, reached
 from tests.support.accounts import Account, accounts_config
@@ -26,7 +26,7 @@ def hold(account: Account, number: int, stream: str = "S", **config: Any) -> Non
     talk(account, work)
 
 
-def looking(work: Callable[[Lookout], Awaitable[None]], *targets: Target, wanted: Wanted = S) -> None:
+def looking(work: Callable[[Lookout], Awaitable[None]], *targets: FleetTarget, wanted: Wanted = S) -> None:
     async def session() -> None:
         lookout = Lookout(targets, wanted)
         try:
@@ -201,7 +201,9 @@ def test_a_target_that_hangs_takes_no_longer_than_its_deadline(account: Account)
         server = await asyncio.start_server(silent, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         target = reached(account, "east")
-        hanging = Target(name="west", settings=target.settings.__class__(url=f"nats://127.0.0.1:{port}"), deadline=0.5)
+        hanging = FleetTarget(
+            name="west", settings=target.settings.__class__(url=f"nats://127.0.0.1:{port}"), deadline=0.5
+        )
         lookout = Lookout((target, hanging), S)
         async with asyncio.timeout(30):
             found = await lookout.look({})

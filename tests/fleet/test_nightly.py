@@ -21,7 +21,7 @@ from reconciler.cli.shared import exits
 from reconciler.fleet import java
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.report.json import render
-from reconciler.fleet.report.seen import Target
+from reconciler.fleet.report.seen import SeenTarget
 from tests.fleet.conftest import SMALL
 from tests.report import fleets
 from tests.support.accounts import Account
@@ -83,7 +83,7 @@ WELL = fleets.well().targets or ()
     ids=["all read", "one unread", "one read in part"],
 )  # fmt: skip
 def test_who_could_not_be_read_fails_the_job_whatever_strayed(
-    targets: tuple[Target, ...], ends: int, tmp_path: Path
+    targets: tuple[SeenTarget, ...], ends: int, tmp_path: Path
 ) -> None:
     strayed = tuple(one for one in fleets.strayed() if one.standing == "changed")
     found = replace(fleets.well(), targets=targets, strayed=strayed, counts=fleets.counts(strayed))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reconciler.fleet.accounts.rows import rows_of
-from reconciler.fleet.accounts.targets import Fleet, Target
+from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 from reconciler.fleet.drift.outliers import objects, objects_of, outliers, with_peers
-from reconciler.fleet.runs.look import Look
+from reconciler.fleet.runs.look import FleetRun
 from reconciler.fleet.runs.past import unlike
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import OUTLIERS, SNAPSHOTS
@@ -115,10 +115,10 @@ def test_a_target_that_was_not_read_is_nobodys_peer() -> None:
 
 def test_a_label_that_no_target_has_would_make_no_peers(spark: SparkSession, tmp_path: Path) -> None:
     fleet = Fleet(
-        name="shops", file=tmp_path / "fleet.yaml", targets=(Target(name="a", settings=Settings(), labels=PROD),)
+        name="shops", file=tmp_path / "fleet.yaml", targets=(FleetTarget(name="a", settings=Settings(), labels=PROD),)
     )
     kept = store(spark, str(tmp_path))
-    look = Look(spark=spark, fleet=fleet, store=kept, run="r1", day=night(0).date(), say=Silent())
+    look = FleetRun(spark=spark, fleet=fleet, store=kept, run="r1", day=night(0).date(), say=Silent())
     with pytest.raises(CannotContinue, match="No target has the label `rolle`") as problem:
         unlike(look, by=["rolle"])
     assert problem.value.diagnostics[0].fix == "Use one of env, role."

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.fleet.accounts.targets import Fleet, Target
+from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 from reconciler.fleet.report import text
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.json import render
 from reconciler.fleet.report.report import report_of
-from reconciler.fleet.runs.look import Look
+from reconciler.fleet.runs.look import FleetRun
 from reconciler.fleet.runs.past import report
 from reconciler.fleet.tables.store import Store, store
 from reconciler.report.words.paper import Paper
@@ -47,14 +47,14 @@ class Shops:
         self.kept.write("drift", drift_rows.frame(self.spark, strayed), A)
         self.kept.write("drift", drift_rows.frame(self.spark, look(C, night(2), target="eu")), C)
 
-    def report(self, *names: str, run: str | None = None) -> Found:
+    def report(self, *names: str, run: str | None = None) -> FleetFindings:
         """About these targets, or all, of the fleet there is by now."""
         others = tuple(target(name) for name in FLEET if names and name not in names)
         chosen = tuple(target(name) for name in names or FLEET)
         fleet = Fleet(name="shops", file=Path("fleet.yaml"), targets=chosen, others=others)
         today = date(2026, 11, 21)
         return report(
-            Look(
+            FleetRun(
                 spark=self.spark, fleet=fleet, store=self.kept, run=run or today.isoformat(), is_named=run is not None,
                 day=today, say=Silent(),
             )
@@ -64,9 +64,9 @@ class Shops:
 AGE, FLEET = field("stream/S", "max_age"), ("eu", "us", "new", "bare")
 
 
-def target(name: str) -> Target:
+def target(name: str) -> FleetTarget:
     files = () if name == "bare" else (Path("shop.yaml"),)
-    return Target(name=name, settings=Settings(url="nats://127.0.0.1:1"), topology=files)
+    return FleetTarget(name=name, settings=Settings(url="nats://127.0.0.1:1"), topology=files)
 
 
 def _holds(name: str, size: int) -> list[Row]:
@@ -81,11 +81,11 @@ def shops(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shop
 
 
 @pytest.fixture(scope="module")
-def whole(shops: Shops) -> Found:
+def whole(shops: Shops) -> FleetFindings:
     return shops.report()
 
 
-def test_of_each_target_the_run_that_compared_it_last_counts(whole: Found) -> None:
+def test_of_each_target_the_run_that_compared_it_last_counts(whole: FleetFindings) -> None:
     """The newest run may have looked at some, taken a snapshot only, or have been killed in the middle; and what is to hold
     nothing any more strays from nothing."""
     assert whole.run == C
@@ -93,7 +93,7 @@ def test_of_each_target_the_run_that_compared_it_last_counts(whole: Found) -> No
     assert {one.name for one in whole.targets or ()} == {"eu", "us"}
 
 
-def test_what_the_newest_run_was_not_about_is_told_with_the_run_that_was(whole: Found) -> None:
+def test_what_the_newest_run_was_not_about_is_told_with_the_run_that_was(whole: FleetFindings) -> None:
     assert [*whole.earlier] == [
         {"what": "read", "targets": ["bare", "new"]},
         {"what": "read", "run": B, "at": night(1), "targets": ["us"]},
@@ -103,7 +103,7 @@ def test_what_the_newest_run_was_not_about_is_told_with_the_run_that_was(whole: 
     assert f"us was last compared in run {A} ({A} 00:00 UTC)." in said(whole)
 
 
-def test_what_is_no_longer_in_the_fleet_is_about_to_be_full_no_more(shops: Shops, whole: Found) -> None:
+def test_what_is_no_longer_in_the_fleet_is_about_to_be_full_no_more(shops: Shops, whole: FleetFindings) -> None:
     assert {(one["target"], one["bytes"]) for one in whole.capacity or ()} == {("eu", 1_200), ("us", 1_100)}
     assert {(row.target, row.run) for row in shops.kept.read("capacity").collect()} == {("eu", C), ("us", C)}
 
@@ -131,5 +131,5 @@ def test_of_a_run_that_compared_nothing_nobody_knows_what_strayed(shops: Shops) 
     assert {(one["target"], one["bytes"]) for one in found.capacity or ()} == {("eu", 1_100), ("us", 1_100)}
 
 
-def said(found: Found) -> str:
+def said(found: FleetFindings) -> str:
     return " ".join(text.render(report_of(found), Paper(width=120)).split())

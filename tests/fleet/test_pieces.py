@@ -10,16 +10,16 @@ import pytest
 from reconciler.fleet.accounts import pieces
 from reconciler.fleet.accounts.messages import Pieces, shared
 from reconciler.fleet.accounts.messages import read as read_all
-from reconciler.fleet.accounts.pieces import Piece, batches, planned
+from reconciler.fleet.accounts.pieces import StreamPiece, batches, planned
 from reconciler.fleet.accounts.reading import REQUESTS
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.server.connect.settings import Settings
 from reconciler.server.read.messages import Unreadable
 from tests.fleet.told import Odd, reached
 from tests.support.accounts import Account
 from tests.support.jetstream import make_stream, talk
 
-EAST = Target(name="east", settings=Settings(url="nats://127.0.0.1:1"), deadline=0.3)
+EAST = FleetTarget(name="east", settings=Settings(url="nats://127.0.0.1:1"), deadline=0.3)
 GOT_TO_5 = {"after": 2, "sequence": 5, "time": "t5"}
 
 
@@ -70,7 +70,7 @@ def test_without_anything_to_read_there_is_a_task_that_reads_nothing() -> None:
     assert list(read_all(part)) == []
 
 
-def read(piece: Piece, *, must: bool) -> list[dict[str, Any]]:
+def read(piece: StreamPiece, *, must: bool) -> list[dict[str, Any]]:
     async def work() -> list[dict[str, Any]]:
         return [row async for batch in batches(piece, asyncio.Semaphore(64), must=must) for row in batch.to_pylist()]
 
@@ -84,7 +84,7 @@ def test_messages_become_rows(account: Account) -> None:
         await js.pipeline.request("s", b"two", within=30)
 
     talk(account, work)
-    one, two = read(Piece(target=reached(account, "east"), stream="S", upto=2), must=True)
+    one, two = read(StreamPiece(target=reached(account, "east"), stream="S", upto=2), must=True)
     del one["time"], two["time"]
     same = {"target": "east", "stream": "S", "subject": "s", "error": None}
     assert one == {**same, "sequence": 1, "headers": [("a", "b")], "data": b"one"}
@@ -92,14 +92,14 @@ def test_messages_become_rows(account: Account) -> None:
 
 
 def test_a_look_at_a_target_that_is_gone_is_a_row() -> None:
-    (row,) = read(Piece(target=EAST, stream="S", after=7, upto=9), must=False)
+    (row,) = read(StreamPiece(target=EAST, stream="S", after=7, upto=9), must=False)
     assert (row["target"], row["stream"], row["sequence"]) == ("east", "S", 7)
     assert "(after message 7)" in row["error"]
 
 
 def test_what_must_be_read_is_read_again_later_rather_than_left_out() -> None:
     with pytest.raises(Unreadable, match=r"^east: .*\(after message 7\); start the query again"):
-        read(Piece(target=EAST, stream="S", after=7, upto=9), must=True)
+        read(StreamPiece(target=EAST, stream="S", after=7, upto=9), must=True)
 
 
 def test_what_is_gone_for_good_is_a_row_after_what_was_there(account: Account) -> None:
@@ -108,21 +108,21 @@ def test_what_is_gone_for_good_is_a_row_after_what_was_there(account: Account) -
         await js.pipeline.request("s", b"one", within=30)
 
     talk(account, work)
-    one, none = read(Piece(target=reached(account, "east"), stream="S", upto=5), must=True)
+    one, none = read(StreamPiece(target=reached(account, "east"), stream="S", upto=5), must=True)
     assert (one["sequence"], one["data"]) == (1, b"one")
     assert (none["sequence"], none["error"]) == (1, "stream S ends at 1, and message 5 had been seen (after message 1)")
 
 
 def test_whatever_goes_wrong_with_one_piece_is_a_row() -> None:
     odd = Odd(name="east", settings=EAST.settings, deadline=0.1)
-    (row,) = read(Piece(target=odd, stream="S", upto=1), must=False)
+    (row,) = read(StreamPiece(target=odd, stream="S", upto=1), must=False)
     assert row["error"] == "KeyError: 'odd' (after message 0)"
 
 
 def test_pieces_travel(account: Account) -> None:
     import pickle
 
-    part = shared([Piece(target=reached(account, "east"), stream="S", upto=2)], 1, is_followed=True)[0]
+    part = shared([StreamPiece(target=reached(account, "east"), stream="S", upto=2)], 1, is_followed=True)[0]
     there = pickle.loads(pickle.dumps(part))
     assert isinstance(there, Pieces)
     assert there.value == part.value

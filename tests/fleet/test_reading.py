@@ -9,8 +9,8 @@ from typing import Any
 from reconciler.fleet.accounts.reading import (
     Ask,
     Columns,
-    Part,
     SharedWindow,
+    TargetPart,
     across,
     configs,
     read_all,
@@ -18,7 +18,7 @@ from reconciler.fleet.accounts.reading import (
     subjects,
 )
 from reconciler.fleet.accounts.rows import snapshot_of
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.model.wire import Snapshot
 from reconciler.server.connect.settings import Settings
 from reconciler.server.read.observe import RESERVED
@@ -29,13 +29,13 @@ from tests.support.servers import NatsServer
 from tests.support.topologies import target as place
 
 
-def target(name: str, url: str, **more: Any) -> Target:
-    return Target(name=name, settings=Settings(url=url, no_context=True), **more)
+def target(name: str, url: str, **more: Any) -> FleetTarget:
+    return FleetTarget(name=name, settings=Settings(url=url, no_context=True), **more)
 
 
-def of_account(account: Account, **more: Any) -> Target:
+def of_account(account: Account, **more: Any) -> FleetTarget:
     settings = Settings(url=account.url, user=account.user, password=account.password, no_context=True)
-    return Target(name=account.user, settings=settings, **more)
+    return FleetTarget(name=account.user, settings=settings, **more)
 
 
 class Ahead(asyncio.SelectorEventLoop):
@@ -54,7 +54,7 @@ async def pass_by(seconds: float) -> None:
     await asyncio.sleep(0)
 
 
-def read(parts: Sequence[Part], ask: Ask, *, taking: float = 0.0, **more: Any) -> list[dict[str, Any]]:
+def read(parts: Sequence[TargetPart], ask: Ask, *, taking: float = 0.0, **more: Any) -> list[dict[str, Any]]:
     found: list[Columns] = []
 
     async def take(columns: Columns) -> None:
@@ -69,14 +69,14 @@ def read(parts: Sequence[Part], ask: Ask, *, taking: float = 0.0, **more: Any) -
 def test_whoever_did_not_answer_is_asked_once_more_at_the_end() -> None:
     late = NatsServer()
 
-    async def starting_it(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+    async def starting_it(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
         if part.target.name == "first":
             await asyncio.to_thread(late.start)
         yield {"row": ["there"]}
 
     try:
         with NatsServer() as first:
-            parts = [Part(target=target("late", late.url)), Part(target=target("first", first.url))]
+            parts = [TargetPart(target=target("late", late.url)), TargetPart(target=target("first", first.url))]
             rows = read(parts, starting_it, at_once=1)
     finally:
         late.close()
@@ -84,49 +84,49 @@ def test_whoever_did_not_answer_is_asked_once_more_at_the_end() -> None:
 
 
 def test_whatever_a_question_raises_is_a_row(new_account: Callable[..., Account]) -> None:
-    async def failing(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+    async def failing(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
         if part.target.name == "odd":
             raise KeyError("total")
         yield {"row": ["there"]}
 
     odd, well = (of_account(new_account()) for _ in range(2))
-    parts = [Part(target=Target(name="odd", settings=odd.settings)), Part(target=well)]
+    parts = [TargetPart(target=FleetTarget(name="odd", settings=odd.settings)), TargetPart(target=well)]
     rows = {row["target"]: row for row in read(parts, failing)}
     assert rows["odd"]["error"] == "It could not be read (KeyError: 'total')."
     assert rows[well.name]["row"] == "there"
 
 
 def test_what_was_told_before_it_broke_off_is_not_told_twice(account: Account) -> None:
-    async def breaking(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+    async def breaking(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
         yield {"row": ["piece"]}
         raise ConnectionError("gone")
 
-    rows = read([Part(target=of_account(account))], breaking)
+    rows = read([TargetPart(target=of_account(account))], breaking)
     assert [row["row"] for row in rows] == ["piece", "error"]
 
 
 def test_what_whoever_takes_the_rows_does_meanwhile_is_no_time_of_the_target(account: Account) -> None:
-    async def pages(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+    async def pages(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
         for _ in range(3):
             yield {"row": ["page"]}
 
-    rows = read([Part(target=of_account(account, deadline=60))], pages, taking=25)
+    rows = read([TargetPart(target=of_account(account, deadline=60))], pages, taking=25)
     assert [row["row"] for row in rows] == ["page"] * 3
     assert max(row["seconds"] for row in rows) < 25
 
 
 def test_a_target_has_no_more_time_for_all_its_pages_together(account: Account) -> None:
-    async def pages(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+    async def pages(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
         yield {"row": ["page"]}
         await pass_by(60)
         await asyncio.Event().wait()
 
-    rows = read([Part(target=of_account(account, deadline=60))], pages)
+    rows = read([TargetPart(target=of_account(account, deadline=60))], pages)
     assert [row.get("error") for row in rows] == [None, "It could not be read within 60 s."]
 
 
 def test_what_goes_wrong_in_the_midst_of_a_streams_subjects_is_told_of_that_stream(account: Account) -> None:
-    async def cut_off(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+    async def cut_off(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
         async for page in subjects(">")(js, part):
             yield page
         raise ConnectionError("gone")
@@ -137,7 +137,7 @@ def test_what_goes_wrong_in_the_midst_of_a_streams_subjects_is_told_of_that_stre
             await js.pipeline.request(f"s.{number}", b"", within=30)
 
     talk(account, two)
-    rows = read([Part(target=of_account(account), stream="S")], cut_off)
+    rows = read([TargetPart(target=of_account(account), stream="S")], cut_off)
     assert [(row["stream"], row.get("subject"), row.get("messages")) for row in rows] == [
         ("S", "s.0", 1),
         ("S", "s.1", 1),
@@ -151,7 +151,7 @@ def test_parts_of_an_account_make_up_the_whole(account: Account) -> None:
         await make_streams(js, *(f"S{number}" for number in range(20)))
 
     talk(account, many)
-    parts = [Part(target=of_account(account), number=number, of=3) for number in range(3)]
+    parts = [TargetPart(target=of_account(account), number=number, of=3) for number in range(3)]
     rows = read(parts, configs)
     seen = snapshot_of(rows)
     assert not isinstance(seen, str)
@@ -162,11 +162,11 @@ def test_parts_of_an_account_make_up_the_whole(account: Account) -> None:
 def share(number: int, *, streams: Sequence[str] = (), unknown: Mapping[str, str]) -> list[dict[str, Any]]:
     """Rows of one of two parts, of what it saw of the whole."""
     items = {name: {"config": {"name": name}, "state": {"consumer_count": 0}} for name in streams}
-    part = Part(target=target("eu", "x"), number=number, of=2)
+    part = TargetPart(target=target("eu", "x"), number=number, of=2)
     return rows_of_part(Snapshot(target=place(), streams=items, unknown=unknown), part)
 
 
-OF_FIRST, OF_SECOND = (next(f"S{n}" for n in range(9) if f"S{n}" in Part(target=target("eu", "x"), number=number, of=2))
+OF_FIRST, OF_SECOND = (next(f"S{n}" for n in range(9) if f"S{n}" in TargetPart(target=target("eu", "x"), number=number, of=2))
                        for number in (0, 1))  # fmt: skip
 
 
@@ -200,15 +200,15 @@ def test_a_bucket_of_which_the_first_part_saw_nothing_is_not_empty() -> None:
 def test_an_account_of_which_one_part_could_not_be_read_is_not_known(account: Account) -> None:
     talk(account, lambda js: make_stream(js, "S"))
     parts = [
-        Part(target=of_account(account), of=2),
-        Part(target=target(account.user, "nats://127.0.0.1:1"), number=1, of=2),
+        TargetPart(target=of_account(account), of=2),
+        TargetPart(target=target(account.user, "nats://127.0.0.1:1"), number=1, of=2),
     ]
     assert str(snapshot_of(read(parts, configs))).startswith("Cannot reach")
 
 
 def test_labels_and_the_time_it_took_go_with_every_row(account: Account) -> None:
     talk(account, lambda js: make_stream(js, "S"))
-    rows = read([Part(target=of_account(account, labels={"team": "a"}))], configs)
+    rows = read([TargetPart(target=of_account(account, labels={"team": "a"}))], configs)
     assert [row["labels"] for row in rows] == [{"team": "a"}] * 2
     assert all(row["seconds"] > 0 for row in rows)
 

@@ -15,7 +15,7 @@ import pytest
 from nats.aio.client import Client
 from pyspark.sql import functions as F
 
-from reconciler.cli.fleet.options import Format
+from reconciler.cli.fleet.options import FleetFormat
 from reconciler.cli.run import run
 from reconciler.fleet.accounts.source import live
 from reconciler.server.wire.api import JetStream
@@ -132,7 +132,7 @@ def written(
     for table in ("subjects", "messages"):  # the command keeps the others
         looks[table].write.parquet(str(folder / "tables" / table))
     kept_up(legible, fleet, str(folder / "followed"), stream="S")
-    reports = [part for form in Format for part in ("--report", f"{form}={folder / f'report.{form}'}")]
+    reports = [part for form in FleetFormat for part in ("--report", f"{form}={folder / f'report.{form}'}")]
     with redirect_stdout(said), redirect_stderr(said):
         assert run(("fleet", "drift", str(fleet), "--store", str(folder / "store"), *reports)) == 3
     said.flush()

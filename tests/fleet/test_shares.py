@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.fleet.accounts.messages import shared
-from reconciler.fleet.accounts.pieces import Piece
-from reconciler.fleet.accounts.reading import REQUESTS, Part, dealt
+from reconciler.fleet.accounts.pieces import StreamPiece
+from reconciler.fleet.accounts.reading import REQUESTS, TargetPart, dealt
 from reconciler.fleet.accounts.snapshots import heavy
 from reconciler.fleet.accounts.source import TargetsReader, split
-from reconciler.fleet.accounts.targets import HEAVY, Target
+from reconciler.fleet.accounts.targets import HEAVY, FleetTarget
 from reconciler.fleet.tables.tables import CONFIGS, SUBJECTS
 from reconciler.server.connect.settings import Settings
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def target(name: str = "eu", parts: int = 1) -> Target:
-    return Target(name=name, settings=Settings(url="x", no_context=True), parts=parts)
+def target(name: str = "eu", parts: int = 1) -> FleetTarget:
+    return FleetTarget(name=name, settings=Settings(url="x", no_context=True), parts=parts)
 
 
-def names(parts: tuple[Part, ...]) -> list[tuple[str, int]]:
+def names(parts: tuple[TargetPart, ...]) -> list[tuple[str, int]]:
     return [(part.target.name, part.number) for part in parts]
 
 
@@ -48,7 +48,7 @@ def test_requests_of_all_tasks_together_are_bounded() -> None:
 
 
 def test_messages_are_asked_for_within_the_same_bounds() -> None:
-    pieces = [Piece(target=target(), stream="S") for _ in range(5000)]
+    pieces = [StreamPiece(target=target(), stream="S") for _ in range(5000)]
     found = shared(pieces, 400, is_followed=True)
     assert sum(part.requests for part in found) <= REQUESTS
     assert sum(len(part.value) for part in found) == 5000

@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from pyspark.sql import DataFrame, SparkSession
 
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.tables.frames import made
 from reconciler.fleet.tables.tables import EVENTS
 from reconciler.server.connect.options import ConnectOptions
@@ -62,13 +62,13 @@ def _in_utc(value: Any) -> Any:
     return value.astimezone(UTC) if isinstance(value, datetime) else value
 
 
-def reached(account: Account, name: str, **more: Any) -> Target:
+def reached(account: Account, name: str, **more: Any) -> FleetTarget:
     """The account as a target of a fleet."""
     settings = Settings(url=account.url, user=account.user, password=account.password)
-    return Target(name=name, settings=settings, **more)
+    return FleetTarget(name=name, settings=settings, **more)
 
 
-class Odd(Target):
+class Odd(FleetTarget):
     """Reaching it ends in an error that nobody foresaw."""
 
     def options(self, environ: Mapping[str, str] = os.environ) -> ConnectOptions:  # noqa: ARG002 - as any target has it

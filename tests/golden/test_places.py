@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.journeys.plan.validate import checked
 from reconciler.model.diagnostic import SourceSpan
-from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.formats import FORMATS
 
 PLACES = Path(__file__).parent / "places"
@@ -69,7 +69,7 @@ def _place(file: str, line: int, column: int) -> SourceSpan:
     return SourceSpan(file, line, column, 0, 0)
 
 
-def _found(one: Finding) -> tuple[str, int, int, str]:
+def _found(one: ReportedFinding) -> tuple[str, int, int, str]:
     assert one.place, f"{one.code} has no place"
     return one.place.file, one.place.line, one.place.column, one.code
 

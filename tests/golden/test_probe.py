@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
-from reconciler.changes.rehearsal import Felt, Foresight, Missing, Probe, Rehearsal, Unshown
+from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, shown
 from reconciler.report.document.document import Document
 from reconciler.report.document.probe import said
@@ -29,8 +29,8 @@ DISPATCH, ORDERS, CONFIG = "consumer/ORDERS/dispatch", "stream/ORDERS", "kv_buck
 def felt(
     address: str, operation: str, before: str, after: str, told: Foresight = Foresight.FORETOLD, *codes: str,
     side: Side = Side.READERS, reason: str = "",
-) -> Felt:  # fmt: skip
-    return Felt(
+) -> Experience:  # fmt: skip
+    return Experience(
         address=address,
         operation=operation,
         side=side,

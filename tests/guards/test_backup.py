@@ -26,7 +26,7 @@ from reconciler.report.outcome import outcome_text
 from reconciler.server.read import settled
 from reconciler.server.read.read_kv import entry
 from reconciler.server.read.snapshot import torn
-from reconciler.server.remember.lease import Terms
+from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.wire.api import JetStream
 from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
@@ -224,7 +224,7 @@ def test_a_lease_lost_while_it_is_taken_lets_nothing_be_done(someone: Someone, t
         await asyncio.Event().wait()
 
     async def applied(js: JetStream) -> Finished:
-        planned, terms = await plan(topology, js), Terms(ttl=20, every=0.1)
+        planned, terms = await plan(topology, js), LeaseTerms(ttl=20, every=0.1)
         return [event async for event in apply(planned, js, terms=terms, backup=unlocked)][-1]  # type: ignore[return-value]
 
     finished = someone.ask(applied)

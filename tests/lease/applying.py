@@ -14,7 +14,7 @@ from reconciler.changes.events import Finished, Started
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.remember.lease import Terms
+from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import connect
 from tests.support.topologies import from_files
@@ -30,7 +30,7 @@ async def main(file: str, url: str, user: str, ttl: int) -> None:
     planned = await plan(from_files(Path(file)), js)
     say("planned")
     await asyncio.to_thread(sys.stdin.readline)
-    terms, began = Terms(ttl=ttl, every=ttl / 4), False
+    terms, began = LeaseTerms(ttl=ttl, every=ttl / 4), False
     try:
         async for event in apply(planned, js, tell=lambda whom: say(f"waiting {whom}"), terms=terms):
             if isinstance(event, Started) and not began:

@@ -8,7 +8,7 @@ import sys
 
 from reconciler.memory.lease import Holder
 from reconciler.server.read.read_kv import entry
-from reconciler.server.remember.lease import Terms, leased
+from reconciler.server.remember.lease import LeaseTerms, leased
 from reconciler.server.wire.api import JetStream, Stored
 from tests.support.accounts import connect
 
@@ -18,7 +18,7 @@ async def main(url: str, user: str, rounds: int) -> None:
     js = await JetStream.open(nc)
     for number in range(rounds):
         run = f"{os.getpid()}-{number}"
-        async with leased(js, [Holder(topology="t", run=run, user=run)], terms=Terms(ttl=20, every=2, grace=60)):
+        async with leased(js, [Holder(topology="t", run=run, user=run)], terms=LeaseTerms(ttl=20, every=2, grace=60)):
             ours = await js.put_entry("reconciler", "mark", run.encode(), expected_revision=None)
             await asyncio.sleep(0.01)
             there = await entry(js, "reconciler", "mark")

@@ -20,7 +20,7 @@ from reconciler.model.records import BUCKET
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import ledger
-from reconciler.server.remember.lease import Leases, Terms, Unavailable, leased
+from reconciler.server.remember.lease import Leases, LeaseTerms, Unavailable, leased
 from reconciler.server.wire.api import JetStream, Stored
 from tests.cli.running import environment
 from tests.faults.kinds import TRANSIENT
@@ -32,9 +32,9 @@ from tests.support.lossy import losing
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
-PATIENT = Terms(ttl=20, every=0.5, grace=60)
+PATIENT = LeaseTerms(ttl=20, every=0.5, grace=60)
 """Of those who are given it in the end, however long everything takes."""
-IMPATIENT = Terms(ttl=20, every=1, grace=-19)
+IMPATIENT = LeaseTerms(ttl=20, every=1, grace=-19)
 
 
 def holder(run: str, topology: str = "t") -> Holder:
@@ -55,9 +55,9 @@ def test_a_lease_is_kept_longer_than_its_term_and_given_back(account: Account) -
     async def work(js: JetStream) -> tuple[str | None, bool, list[str]]:
         await bucket(js)
         waited_for: list[str] = []
-        async with leased(js, [holder("a")], terms=Terms(ttl=4, every=0.5)) as first:
+        async with leased(js, [holder("a")], terms=LeaseTerms(ttl=4, every=0.5)) as first:
             with pytest.raises(CannotContinue, match=r"being applied by a on here \(process 7\) since 2026-01-01"):
-                async with leased(js, [holder("b")], terms=Terms(ttl=1, every=1, grace=4)):
+                async with leased(js, [holder("b")], terms=LeaseTerms(ttl=1, every=1, grace=4)):
                     pass  # that was waited for longer than the term of the first
             lost = held(first).lost()
         async with leased(js, [holder("b")], terms=PATIENT, tell=waited_for.append) as second:
@@ -132,7 +132,7 @@ def test_on_a_bucket_with_three_replicas_one_of_many_has_it_and_it_ends_with_its
 def test_a_renewal_whose_answer_never_came_does_not_keep_the_lease_from_being_given_back(account: Account) -> None:
     async def work(js: JetStream) -> bytes:
         await bucket(js)
-        async with leased(js, [holder("a")], terms=Terms(ttl=20, every=60)):
+        async with leased(js, [holder("a")], terms=LeaseTerms(ttl=20, every=60)):
             again = encode_holder(holder("a"))
             await js.put_entry("reconciler", lease_key("t"), again, expected_revision=None, headers={"Nats-TTL": "30s"})
         there = await entry(js, "reconciler", lease_key("t"))
@@ -145,7 +145,7 @@ def test_whoever_was_taken_over_learns_it_and_gives_nothing_back(account: Accoun
     async def work(js: JetStream) -> tuple[str | None, bool, bytes]:
         await bucket(js)
         gone = asyncio.Event()
-        async with leased(js, [holder("a")], terms=Terms(ttl=20, every=0.5), stop=gone) as leases:
+        async with leased(js, [holder("a")], terms=LeaseTerms(ttl=20, every=0.5), stop=gone) as leases:
             await js.put_entry(
                 "reconciler", lease_key("t"), b'{"run":"b","user":"bob","host":"h"}', expected_revision=None
             )
@@ -232,7 +232,7 @@ def test_why_a_lease_could_not_be_renewed_is_said_with_the_way_out(account: Acco
     async def work(js: JetStream) -> str | None:
         await bucket(js)
         gone = asyncio.Event()
-        async with leased(js, [holder("a")], terms=Terms(ttl=4, every=0.5), stop=gone) as leases:
+        async with leased(js, [holder("a")], terms=LeaseTerms(ttl=4, every=0.5), stop=gone) as leases:
             config = done(await js.request("STREAM.INFO.KV_reconciler"))["config"]
             done(await js.request("STREAM.UPDATE.KV_reconciler", {**config, "max_bytes": 1}))
             await asyncio.wait_for(gone.wait(), 30)
@@ -279,7 +279,7 @@ def test_a_new_leader_of_the_cluster_that_does_not_know_the_bucket_yet_is_asked_
 def test_the_leases_of_several_topologies_are_all_given_back_when_one_is_held(account: Account) -> None:
     async def work(js: JetStream) -> list[bool]:
         await bucket(js)
-        async with leased(js, [holder("x", "m")], terms=Terms(ttl=20, every=2)):
+        async with leased(js, [holder("x", "m")], terms=LeaseTerms(ttl=20, every=2)):
             with pytest.raises(CannotContinue):
                 async with leased(js, [holder("a", name) for name in ("z", "m", "b")], terms=IMPATIENT):
                     pass
@@ -298,7 +298,7 @@ def test_renewals_that_arrive_keep_a_lease_also_where_none_of_their_answers_does
             nc = await connect(f"nats://127.0.0.1:{port}", account.user, account.password)
             js = await JetStream.open(nc)
             await bucket(js)
-            async with leased(js, [holder("a")], terms=Terms(ttl=5, every=0.7)) as leases:
+            async with leased(js, [holder("a")], terms=LeaseTerms(ttl=5, every=0.7)) as leases:
                 await asyncio.sleep(6)
                 lost = held(leases).lost()
             await nc.close()

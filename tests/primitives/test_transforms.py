@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import strategies as st
 
-from reconciler.kinds.subjects.transforms import Call, partition_call, problem, worst_problem
+from reconciler.kinds.subjects.transforms import DestinationFunction, partition_call, problem, worst_problem
 from reconciler.model.wire import Version
 from tests.primitives.compare import BATCH, PAIRS
 from tests.primitives.echo import Body, Server
@@ -77,7 +77,7 @@ def test_the_reason_names_the_function_and_what_is_there() -> None:
 
 
 def test_the_partition_function_at_the_start_is_found_whatever_its_spelling() -> None:
-    assert partition_call("{{ Partition( 4 ,1, 2 ) }}.a.>") == Call("partition", ("4", "1", "2"))
+    assert partition_call("{{ Partition( 4 ,1, 2 ) }}.a.>") == DestinationFunction("partition", ("4", "1", "2"))
 
 
 def test_a_function_inside_a_longer_token_is_plain_text() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from reconciler.changes.effect import Side
-from reconciler.testbed.probes.record import Difference, Line, Record, differences, ranges, sides
+from reconciler.testbed.probes.record import Difference, Record, RecordLine, differences, ranges, sides
 
 
-def line(experience: str, *given: str, side: Side = Side.READERS) -> Line:
-    return Line(side, experience, given)
+def line(experience: str, *given: str, side: Side = Side.READERS) -> RecordLine:
+    return RecordLine(side, experience, given)
 
 
 BEFORE: Record = {

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
-from reconciler.fleet.report.found import Found
-from reconciler.fleet.report.seen import Count, Field, Strayed, Target
+from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.seen import Count, Field, SeenTarget, StrayedObject
 from reconciler.model.fields import FieldInfo
 
 DAY = 86_400.0
@@ -17,7 +17,7 @@ INFOS = {("stream", "num_replicas"): FieldInfo(unit="count")}
 AGE, MEMBERS = FieldInfo(unit="duration"), FieldInfo(unit="list")
 
 
-def target(name: str, **said: object) -> Target:
+def target(name: str, **said: object) -> SeenTarget:
     labels = {"env": "prod" if name[-1] != "3" else "stage", "region": name.partition("-")[0]}
     held = {
         "version": "2.12.8",
@@ -27,16 +27,16 @@ def target(name: str, **said: object) -> Target:
         "bytes": 40 << 30,
         "seconds": 0.42,
     }
-    return Target(**{"name": name, "labels": labels, **held, **said})  # type: ignore[arg-type]
+    return SeenTarget(**{"name": name, "labels": labels, **held, **said})  # type: ignore[arg-type]
 
 
-def everything() -> Found:
+def everything() -> FleetFindings:
     targets = (
         target("eu-1"), target("eu-2", bytes=12 << 30), target("eu-3", bytes=3 << 30), target("us-1", version="2.11.11"),
-        target("us-2", unknown=1), Target(name="ap-1", labels={"env": "prod", "region": "ap"}, seconds=5.0,
+        target("us-2", unknown=1), SeenTarget(name="ap-1", labels={"env": "prod", "region": "ap"}, seconds=5.0,
                                           error="nats://ap.example.org:4222 did not answer within 5 s"),
     )  # fmt: skip
-    return Found(
+    return FleetFindings(
         command="report", fleet="fleet.yaml", run=RUNS[-1], seconds=3.2, targets=targets, strayed=strayed(),
         counts=counts(strayed()), compared=frozenset(one.name for one in targets if not one.error), trend=trend(), by_target=by_target(),
         history=history(), repairs=repairs(), outliers=outliers(), with_peers=5, infos=INFOS, capacity=capacity(),
@@ -44,7 +44,7 @@ def everything() -> Found:
     )  # fmt: skip
 
 
-def well() -> Found:
+def well() -> FleetFindings:
     """Read, compared, and nothing to say."""
     found = everything()
     targets = tuple(replace(one, error="", unknown=0) for one in found.targets or ())
@@ -54,17 +54,17 @@ def well() -> Found:
     )  # fmt: skip
 
 
-def drift_only() -> Found:
+def drift_only() -> FleetFindings:
     return replace(everything(), command="drift", trend=None, by_target={}, history=None, repairs=None, outliers=None,
                    capacity=None)  # fmt: skip
 
 
-def past_only() -> Found:
+def past_only() -> FleetFindings:
     return replace(everything(), command="history", targets=None, strayed=None, counts=(), compared=frozenset(),
                    outliers=None)  # fmt: skip
 
 
-def partly_old() -> Found:
+def partly_old() -> FleetFindings:
     """The newest run was about some targets, and there was more than one report takes up."""
     then = datetime(2026, 11, 19, 21, 5, tzinfo=timezone(timedelta(hours=-5)))
     return replace(
@@ -77,38 +77,38 @@ def partly_old() -> Found:
     )  # fmt: skip
 
 
-def uncompared() -> Found:
+def uncompared() -> FleetFindings:
     return replace(
         well(), command="report", strayed=None, compared=frozenset(), trend=(), history=(), repairs=(), outliers=(),
         with_peers=0, capacity=(),
     )  # fmt: skip
 
 
-def strayed() -> tuple[Strayed, ...]:
+def strayed() -> tuple[StrayedObject, ...]:
     age = Field(path="max_age", field_class="drifted", live=259_200 * 10**9, desired=604_800 * 10**9,
                 applied=604_800 * 10**9, info=AGE)  # fmt: skip
     members = Field(path="members", field_class="both", live=["b1", "b2"], desired=["b1", "b2", "b3", "b4"],
                     applied=["b1", "b2", "b3"], info=MEMBERS)  # fmt: skip
     at = "orders/orders.yaml:12"
     shorter = [
-        Strayed(target=name, standing="changed", address="stream/ORDERS", topology="orders", team="orders", fields=(age,),
+        StrayedObject(target=name, standing="changed", address="stream/ORDERS", topology="orders", team="orders", fields=(age,),
                 verdicts=(("ST301", "1.2 M of 3.4 M messages go at apply"),), place=at)
         for name in ("eu-1", "eu-2", "us-1", "us-2")
     ]  # fmt: skip
     return (
         *shorter,
-        Strayed(target="eu-2", standing="missing", address="consumer/ORDERS/audit", topology="orders", team="audit",
+        StrayedObject(target="eu-2", standing="missing", address="consumer/ORDERS/audit", topology="orders", team="audit",
                 reason="applied at revision 7, and no longer there", place="orders/orders.yaml:31"),
-        Strayed(target="eu-3", standing="changed", address="elastic_group/ORDERS/billing", topology="orders",
+        StrayedObject(target="eu-3", standing="changed", address="elastic_group/ORDERS/billing", topology="orders",
                 team="billing", fields=(members,), place="orders/groups.yaml:4"),
-        Strayed(target="eu-3", standing="pending", address="stream/NEW", topology="orders"),
-        Strayed(target="us-2", standing="unknown", address="stream/PAYMENTS", reason="its leader did not answer"),
-        Strayed(target="ap-1", standing="unreachable", topology="orders",
+        StrayedObject(target="eu-3", standing="pending", address="stream/NEW", topology="orders"),
+        StrayedObject(target="us-2", standing="unknown", address="stream/PAYMENTS", reason="its leader did not answer"),
+        StrayedObject(target="ap-1", standing="unreachable", topology="orders",
                 error="nats://ap.example.org:4222 did not answer within 5 s"),
     )  # fmt: skip
 
 
-def counts(all_of_them: Iterable[Strayed]) -> tuple[Count, ...]:
+def counts(all_of_them: Iterable[StrayedObject]) -> tuple[Count, ...]:
     return tuple(
         Count(target=one.target, standing=one.standing, objects=1, drifted=int(one.is_drift)) for one in all_of_them
     )
@@ -215,7 +215,7 @@ def capacity() -> tuple[dict[str, object], ...]:
     )  # fmt: skip
 
 
-def spread() -> Found:
+def spread() -> FleetFindings:
     """Three candidates for one stream, two memberships."""
     loads = {
         "orders.*.* by 2": (104, 98, 101, 97, 100, 103, 99, 98), "orders.*.* by 1,2": (100,) * 8,
@@ -252,12 +252,12 @@ def spread() -> Found:
          "share": moved / 8}
         for manner, moved in (("declared", 5), ("fewest", 2))
     ]  # fmt: skip
-    return Found(
+    return FleetFindings(
         command="skew", fleet="fleet.yaml", seconds=4.1, skew=tuple(skew), falls=tuple(falls), moves=tuple(moves)
     )
 
 
-def told() -> Found:
+def told() -> FleetFindings:
     """What servers told about themselves."""
     group = {"target": "eu-1", "stream": "ORDERS", "consumer": "dispatch", "group": "jobs", "since": at(17, 2),
              "until": None, "pinned_id": "kR4", "unpinned": 9, "unpinned_seconds": 410.0, "longest_unpinned_seconds": 62.0,
@@ -301,22 +301,22 @@ def told() -> Found:
             "changed": ["name", "subjects"],
         },
     )
-    return Found(command="events", fleet="fleet.yaml", seconds=2.0, pins=pins, acks=acks, actors=actors)
+    return FleetFindings(command="events", fleet="fleet.yaml", seconds=2.0, pins=pins, acks=acks, actors=actors)
 
 
 def at(day: int, hour: int) -> datetime:
     return datetime(2026, 11, day, hour)
 
 
-def hostile(trick: str) -> Found:
+def hostile(trick: str) -> FleetFindings:
     """Everything that somebody else names, named by somebody who means harm."""
-    bad = Strayed(target=trick, standing="changed", address=f"stream/{trick}", reason=trick, place=trick, team=trick,
+    bad = StrayedObject(target=trick, standing="changed", address=f"stream/{trick}", reason=trick, place=trick, team=trick,
                   fields=(Field(path=trick, live=trick, applied=[trick], desired={trick: trick}),),
                   verdicts=(("ST301", trick),), ignored="")  # fmt: skip
     rows = {"address": trick, "path": trick, "target": trick, "stream": trick, "peers": trick}
     found = everything()
     return replace(
-        found, fleet=trick, run=trick, targets=(Target(name=trick, labels={trick: trick, "env": trick}, error=trick),),
+        found, fleet=trick, run=trick, targets=(SeenTarget(name=trick, labels={trick: trick, "env": trick}, error=trick),),
         strayed=(bad,), counts=counts([bad]), compared=frozenset({trick}), by_target={RUNS[0]: {trick: 2}},
         history=tuple({**one, **rows, "standing": trick} for one in found.history or ()),
         outliers=tuple({**one, **rows, "value": json.dumps(trick)} for one in found.outliers or ()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan
-from reconciler.changes.rehearsal import Felt, Foresight, Missing, Probe, Unshown
+from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Unshown
 from reconciler.changes.rule import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.wire import Target, Version
@@ -60,7 +60,7 @@ def hostile(trick: str) -> Document:
 def felt(trick: str) -> Probe:
     """By clients whose subjects and streams have that name."""
     rows = [
-        Felt(
+        Experience(
             address=f"stream/{trick}", operation=trick, side=Side.READERS, before=trick, after=f"2{trick}", foresight=one,
             codes=("ST601",), reason=trick,
         )

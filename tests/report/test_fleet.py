@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from reconciler.fleet.report import html, markdown, text
 from reconciler.fleet.report import json as as_json
 from reconciler.fleet.report.drift import alike
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.overview import overview, totals
 from reconciler.fleet.report.past import past_part
 from reconciler.fleet.report.pieces import Heat, Tile, Tiles
@@ -25,7 +25,7 @@ from tests.report.golden import same_as_golden
 from tests.report.hostile import TRICKS
 from tests.report.test_html import Parsed
 
-FORMATS: dict[str, Callable[[Found], str]] = {
+FORMATS: dict[str, Callable[[FleetFindings], str]] = {
     "txt": lambda found: text.render(report_of(found), Paper(width=120)),
     "md": lambda found: markdown.render(report_of(found)),
     "html": lambda found: html.render(report_of(found)),
@@ -108,14 +108,14 @@ def test_an_object_whose_record_cannot_be_used_wants_attention_and_is_no_drift()
 
 
 def test_a_target_that_could_not_be_read_and_is_to_hold_nothing_is_not_as_applied() -> None:
-    found = Found(command="drift", fleet="f", strayed=(), compared=frozenset({"eu"}),
+    found = FleetFindings(command="drift", fleet="f", strayed=(), compared=frozenset({"eu"}),
                   targets=(fleets.target("eu"), fleets.target("bare", error="no answer within 5s")))  # fmt: skip
     assert totals(found) == "no drift found · 1 target not read · 1 target as applied"
 
 
 def test_what_was_looked_at_and_is_well_is_no_difference() -> None:
     watched = tuple(one for one in fleets.history() if one["state"] == "watched")
-    assert totals(Found(command="history", fleet="f", history=watched, repairs=())) == "0 differences so far"
+    assert totals(FleetFindings(command="history", fleet="f", history=watched, repairs=())) == "0 differences so far"
     assert totals(fleets.past_only()).startswith("13 differences so far")
 
 
@@ -127,26 +127,26 @@ def test_what_was_looked_at_and_is_well_is_no_difference() -> None:
     ],
 )
 def test_where_nobody_has_peers_none_is_said_to_be_like_them(with_peers: int, said: str) -> None:
-    assert said in shown(Found(command="outliers", fleet="f", outliers=(), with_peers=with_peers))
+    assert said in shown(FleetFindings(command="outliers", fleet="f", outliers=(), with_peers=with_peers))
 
 
 def test_what_drops_its_oldest_is_full_by_the_account_alone() -> None:
     full = {"target": "eu", "stream": "S", "when_full": "old", "messages": 1, "bytes": 1, "days": 0.0,
             "days_to_max_bytes": 0.0, "days_to_account_limit": 0.0}  # fmt: skip
-    assert "account, refuses then" in shown(Found(command="history", fleet="f", capacity=(full,)))
+    assert "account, refuses then" in shown(FleetFindings(command="history", fleet="f", capacity=(full,)))
 
 
-def with_counts(*counts: Count) -> Found:
+def with_counts(*counts: Count) -> FleetFindings:
     return replace(
         fleets.well(), command="report", counts=counts, compared=frozenset(one.target for one in counts), trend=()
     )
 
 
-def shown(found: Found) -> str:
+def shown(found: FleetFindings) -> str:
     return " ".join(FORMATS["txt"](found).split())
 
 
-def tiles(found: Found) -> list[Tile]:
+def tiles(found: FleetFindings) -> list[Tile]:
     return [tile for piece in overview(found).pieces if isinstance(piece, Tiles) for tile in piece.tiles]
 
 
@@ -160,12 +160,14 @@ def test_equal_drift_of_many_targets_is_one_entry() -> None:
 def test_a_comment_stays_below_the_limit_and_names_what_it_leaves_out() -> None:
     found = fleets.everything()
     many = tuple({**(found.outliers or ())[0], "target": "t" * 400 + str(number)} for number in range(900))
-    shown = markdown.render(report_of(Found(command="report", fleet="f", outliers=many, capacity=found.capacity)))
+    shown = markdown.render(
+        report_of(FleetFindings(command="report", fleet="f", outliers=many, capacity=found.capacity))
+    )
     assert len(shown.encode()) <= markdown.LIMIT
     assert "Left out for want of room: Unlike their peers." in shown
 
 
-def parsed(found: Found) -> Parsed:
+def parsed(found: FleetFindings) -> Parsed:
     page = Parsed()
     page.feed(FORMATS["html"](found))
     page.close()

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from reconciler.cli.shared.reporting import Format
+from reconciler.cli.shared.reporting import ReportFormat
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.codec.json import json_line, json_text
 from reconciler.report.document.document import Document
@@ -21,7 +21,7 @@ every_trick = pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
 
 
 def test_the_command_line_offers_every_format() -> None:
-    assert [one.value for one in Format] == [*FORMATS]
+    assert [one.value for one in ReportFormat] == [*FORMATS]
 
 
 @every_format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.others import capacity_part
 from reconciler.fleet.report.overview import overview
 from reconciler.fleet.report.pieces import Grid, Prose, Tiles
@@ -31,7 +31,7 @@ def rings(count: int = 40) -> tuple[Row, ...]:
 
 def told(*rows: Row) -> tuple[str, str, list[str]]:
     """Value and tone of the tile, and the sentences."""
-    tiles, said = overview(Found(command="history", fleet="f", capacity=rows, strayed=())).pieces
+    tiles, said = overview(FleetFindings(command="history", fleet="f", capacity=rows, strayed=())).pieces
     assert isinstance(tiles, Tiles) and isinstance(said, Prose)
     (room,) = [one for one in tiles.tiles if one.label == "Room"]
     return room.value, room.tone, [line for line in said.lines if "full" in line]

@@ -8,14 +8,14 @@ from dataclasses import replace
 from reconciler.cli.fleet.telling import code
 from reconciler.cli.shared import exits
 from reconciler.fleet.report import text
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.json import render as as_json
 from reconciler.fleet.report.report import report_of
 from reconciler.report.words.paper import Paper
 from tests.report import fleets
 
 
-def told(found: Found) -> str:
+def told(found: FleetFindings) -> str:
     return text.render(report_of(found), Paper(width=120))
 
 

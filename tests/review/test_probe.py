@@ -14,7 +14,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from reconciler.changes.effect import Side
-from reconciler.changes.rehearsal import Felt, Foresight, Probe, Rehearsal
+from reconciler.changes.rehearsal import Experience, Foresight, Probe, Rehearsal
 from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.journeys.rehearse import probe as probing
 from reconciler.journeys.rehearse.probe import LATE, Played, probe
@@ -177,8 +177,8 @@ def test_a_difference_that_no_code_speaks_of_fails_the_rehearsal(
 
 
 def test_a_difference_that_does_not_show_again_was_none() -> None:
-    def row(operation: str) -> Felt:
-        return Felt(address="stream/S", operation=operation, side=Side.READERS, before="a", after="b",
+    def row(operation: str) -> Experience:
+        return Experience(address="stream/S", operation=operation, side=Side.READERS, before="a", after="b",
                     foresight=Foresight.UNFORETOLD)  # fmt: skip
 
     first, second = (

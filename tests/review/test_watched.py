@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.changes.rule import View
 from reconciler.engine.judging import Judged, judged_all
-from reconciler.engine.offline import Known, Unseen, Watched, unseen
+from reconciler.engine.offline import PartlyKnown, Unseen, Watched, unseen
 from reconciler.engine.reconcile import World
 from reconciler.kinds import REGISTRY
 from tests.rules.test_rules import FILES, cases, prepared
@@ -72,8 +72,8 @@ def test_nothing_is_said_that_the_account_would_not_confirm_and_whoever_says_les
 )
 def test_looking_at_something_unseen_is_noticed(looking: Any) -> None:
     with pytest.raises(Unseen):
-        looking(Known({"config": {"name": "S"}, "state": {"messages": 3}}))
+        looking(PartlyKnown({"config": {"name": "S"}, "state": {"messages": 3}}))
 
 
 def test_configurations_are_seen() -> None:
-    assert Known({"config": {"name": "S"}})["config"] == {"name": "S"}
+    assert PartlyKnown({"config": {"name": "S"}})["config"] == {"name": "S"}

@@ -301,7 +301,7 @@ SAVED = (
     Act(
         name="a saved plan is bound to nothing",
         file="reconciler/journeys/saved/plans.py",
-        before="    if why := elsewhere(saved.place, Place.of(snapshot)):",
+        before="    if why := elsewhere(saved.place, AccountPlace.of(snapshot)):",
         after="    if why := elsewhere(saved.place, saved.place):",
         seen_by=("tests/saved/test_saved_plans.py",),
     ),

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.saved.saved import Place as Seen
-from reconciler.journeys.saved.saved import elsewhere
+from reconciler.journeys.saved.saved import AccountPlace, elsewhere
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone, login
 from tests.server.test_observe_elsewhere import leaf_and_hub
@@ -88,7 +87,7 @@ def test_a_plan_for_a_fresh_server_is_for_no_other_one_of_its_name(
         assert on(fresh, tmp_path)("apply", "plan.json", "--yes").code == 0
 
 
-SAW = Seen(account="$G", cluster="", server="S1", at="2026-05-01T10:00:00.5Z")
+SAW = AccountPlace(account="$G", cluster="", server="S1", at="2026-05-01T10:00:00.5Z")
 STREAMS = {"A": "2026-05-01T09:00:00.123456789Z"}
 LATER, EARLIER = "2026-05-01T11:00:00Z", "2026-05-01T09:00:00.1Z"
 NKEY = "A" + "B" * 55
@@ -110,5 +109,7 @@ NKEY = "A" + "B" * 55
         (replace(SAW, id="x", streams=STREAMS), replace(SAW, id="x", server="S2"), True),
     ],
 )  # fmt: skip
-def test_without_an_id_what_was_there_tells_one_account_from_its_namesakes(then: Seen, here: Seen, is_it: bool) -> None:
+def test_without_an_id_what_was_there_tells_one_account_from_its_namesakes(
+    then: AccountPlace, here: AccountPlace, is_it: bool
+) -> None:
     assert (elsewhere(then, here) is None) is is_it

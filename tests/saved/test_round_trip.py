@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reconciler.changes.plan import Plan
 from reconciler.engine.identity import seen
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
-from reconciler.journeys.saved.saved import Place, Saved, Terms
+from reconciler.journeys.saved.saved import AccountPlace, RunTerms, Saved
 from reconciler.journeys.saved.standing import Outlook, outlook
 from reconciler.kinds import REGISTRY
 from reconciler.model.intents import intents
@@ -26,10 +26,10 @@ def read_back(plan: Plan, wanted: Topology, snapshot: Snapshot) -> Saved:
     """Through the text of a file."""
     saved = Saved(
         plan=plan,
-        place=Place.of(snapshot),
+        place=AccountPlace.of(snapshot),
         topology=wanted,
         seen=seen(plan.steps, snapshot),
-        terms=Terms(allow=CONSENTED),
+        terms=RunTerms(allow=CONSENTED),
         made_by="0",
     )
     return saved_from_json(saved_json(saved), REGISTRY)

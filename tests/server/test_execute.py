@@ -16,7 +16,7 @@ from reconciler.model.wire import Call, Entry, Step
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import entry_steps
 from reconciler.server.run.execute import execute
-from reconciler.server.run.handling import Forms, Result, Run
+from reconciler.server.run.handling import Forms, Result, RunContext
 from reconciler.server.run.problems import Unsuccessful
 from reconciler.server.wire.api import JetStream, Refusal
 from tests.support.accounts import Account, connect
@@ -288,7 +288,7 @@ def test_what_this_run_wrote_itself_is_nothing_the_plan_was_made_from(account: A
         await make_bucket(js, "b")
         await js.put_entry("b", "k", b"ours", expected_revision=0)
         await js.put_entry("b", "k", b"theirs", expected_revision=1)
-        return await entry_steps.put(Run(js, FORMS, lambda *_: None, written={("b", "k"): 1}), put("k", "2"))
+        return await entry_steps.put(RunContext(js, FORMS, lambda *_: None, written={("b", "k"): 1}), put("k", "2"))
 
     failed = talk(account, work)
     assert isinstance(failed, Unsuccessful)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 from reconciler.model.wire import Snapshot, Target, Version
-from reconciler.testbed.imagined import Held
+from reconciler.testbed.imagined import HeldObjects
 
 FEW, MORE = 1_000, 16
 
 
 def seconds(entries: int) -> float:
-    held = Held(Snapshot(target=Target(version=Version(2, 15))))
+    held = HeldObjects(Snapshot(target=Target(version=Version(2, 15))))
     began = time.process_time()
     for number in range(entries):
         held.entry("reconciler", f"owned.stream.S{number}", b"{}")

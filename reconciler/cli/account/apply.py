@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from reconciler.cli.account.applying import Manner, Run
+from reconciler.cli.account.applying import ApplyRun, Manner
 from reconciler.cli.account.backing import Backup
 from reconciler.cli.account.planning import Selection, selection
 from reconciler.cli.shared import common, exits
@@ -41,8 +41,8 @@ def apply_(
     ] = False,
     backup: Backup = None,
     format_: Annotated[
-        common.Format, typer.Option("--format", help="What was done, for people, or for tools.")
-    ] = common.Format.TEXT,
+        common.PlainFormat, typer.Option("--format", help="What was done, for people, or for tools.")
+    ] = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
@@ -62,7 +62,7 @@ def apply_(
     options, together = connection.options(), replace(manner, reports=Gathered(wanted=reports.wanted), data=[])
 
     def one(files: Sequence[Path]) -> int:
-        run = Run(manner if files is paths else together)
+        run = ApplyRun(manner if files is paths else together)
         return asyncio.run(run.through(files, options, selection, lambda chosen: chosen.arguments(files, connection)))
 
     return _one_by_one(over(paths, one, *selection.of_one, (backup, "--backup")), together)

@@ -11,7 +11,7 @@ from reconciler.cli.shared.connecting import Connection
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Progress, say
 from reconciler.journeys.saved import plans as saving
-from reconciler.journeys.saved.plans import Reviewed
+from reconciler.journeys.saved.plans import SavedReview
 from reconciler.journeys.saved.saved import Saved
 from reconciler.model.diagnostic import about
 from reconciler.report.document.document import Document
@@ -47,7 +47,7 @@ class SavedRun:
             paper=self._manner.paper,
         )  # fmt: skip
 
-    async def _reviewed(self, saved: Saved, js: JetStream) -> Reviewed:
+    async def _reviewed(self, saved: Saved, js: JetStream) -> SavedReview:
         progress = Progress()
         progress.show("comparing the plan with the account …")
         try:
@@ -55,13 +55,13 @@ class SavedRun:
         finally:
             progress.clear()
 
-    async def _apply(self, reviewed: Reviewed, js: JetStream) -> int:
+    async def _apply(self, reviewed: SavedReview, js: JetStream) -> int:
         saved, outlook = reviewed.saved, reviewed.outlook
         if outlook.is_done:
-            if self._manner.format is common.Format.TEXT:
+            if self._manner.format is common.PlainFormat.TEXT:
                 say("\nEverything in this plan is already as it wants; nothing was changed.\n")
             return self._manner.nothing_done(saved.plan, outlook.as_wanted)
-        if self._manner.format is common.Format.TEXT and outlook.as_wanted:
+        if self._manner.format is common.PlainFormat.TEXT and outlook.as_wanted:
             say(f"\n{counted(len(outlook.as_wanted), 'change')} of this plan already as it wants.\n")
         if not self._manner.yes and not confirmed(outlook.plan):
             return self._manner.declined(saved.plan)

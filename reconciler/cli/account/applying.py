@@ -24,7 +24,7 @@ from reconciler.cli.shared.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.shared.several import stopped
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
-from reconciler.journeys.saved.plans import Reviewed
+from reconciler.journeys.saved.plans import SavedReview
 from reconciler.journeys.saved.standing import REFUSALS
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.outcome_json import outcome_json
@@ -47,7 +47,7 @@ class Manner:
 
     yes: bool
     partial: bool
-    format: common.Format
+    format: common.PlainFormat
     paper: Paper
     reports: Reports
     backup: Path | None = None
@@ -64,7 +64,7 @@ class Manner:
     def shows(self, document: Document) -> bool:
         """Before anything is changed; for tools, what was done is all there is to say."""
         self.reports.write(document, so=common.NOTHING_CHANGED)
-        if self.format is common.Format.JSON:
+        if self.format is common.PlainFormat.JSON:
             return True
         try:
             say(FORMATS["text"](document))
@@ -83,7 +83,7 @@ class Manner:
     def stopped(self, problem: CannotContinue) -> int:
         """One of several that could not be planned, or begun."""
         told = stopped("apply", problem, self.paper)
-        if self.format is common.Format.JSON:
+        if self.format is common.PlainFormat.JSON:
             self.tools(FORMATS["json"](told))
         tell(report(problem.diagnostics, paper(sys.stderr)))
         self.reports.write(told)
@@ -102,12 +102,12 @@ class Manner:
         return self._said(Finished(stopped="not confirmed"), plan, exits.FAILED)
 
     def _said(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
-        if self.format is common.Format.JSON:
+        if self.format is common.PlainFormat.JSON:
             self.tools(outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=as_wanted))
         return code
 
 
-class Run:
+class ApplyRun:
     """One apply from reading the account to the last line."""
 
     def __init__(self, manner: Manner) -> None:
@@ -137,7 +137,7 @@ class Run:
 class Agreed:
     """What was shown and agreed to, carried out and told: of a plan just made, and of one that was saved."""
 
-    what: Planned | Reviewed
+    what: Planned | SavedReview
     plan: Plan
     """As it was shown."""
     shown: Document
@@ -162,11 +162,11 @@ class Agreed:
         plan, manner = self.plan, self.manner
         told = partial(
             outcome_text, finished, arguments=self.arguments, backup=manner.again, seconds=seconds,
-            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, Reviewed), commands=self.shown.commands,
+            left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=self.shown.commands,
         )  # fmt: skip
         data = outcome_json(finished, topology=plan.topology, exit_code=code, as_wanted=self.as_wanted)
         with contextlib.suppress(NobodyReads):  # the exit code tells it all the same, and so do the reports
-            if manner.format is common.Format.JSON:
+            if manner.format is common.PlainFormat.JSON:
                 manner.tools(data)
             else:
                 say("\n" + told(manner.paper))
@@ -189,10 +189,10 @@ def confirmed(plan: Plan) -> bool:
     return typer.confirm(f"\nApply this ({what}) to {where(plan.topology, plan.target)}?", default=False, err=True)
 
 
-async def followed(what: Planned | Reviewed, js: JetStream, *, backup: Path | None = None) -> Finished:
+async def followed(what: Planned | SavedReview, js: JetStream, *, backup: Path | None = None) -> Finished:
     """The run with a line of progress; Ctrl-C ends it in good order, a second one at once."""
-    plan = what.outlook.plan if isinstance(what, Reviewed) else what.plan
-    shown, finished = _Line(len(plan.steps)), None
+    plan = what.outlook.plan if isinstance(what, SavedReview) else what.plan
+    shown, finished = _ProgressLine(len(plan.steps)), None
     stop = asyncio.Event()
     kept = partial(backed_up, folder=backup) if backup else None
     with _interruptible(stop):
@@ -228,7 +228,7 @@ def _interruptible(stop: asyncio.Event) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-class _Line:
+class _ProgressLine:
     """Progress, at most twenty times a second."""
 
     def __init__(self, total: int) -> None:

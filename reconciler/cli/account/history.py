@@ -35,7 +35,9 @@ def history_(
         ),
     ] = None,
     topology: Annotated[str | None, typer.Option("--topology", metavar="NAME", help="Only runs of this one.")] = None,
-    format_: Annotated[common.Format, typer.Option("--format", help="For people, or for tools.")] = common.Format.TEXT,
+    format_: Annotated[
+        common.PlainFormat, typer.Option("--format", help="For people, or for tools.")
+    ] = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
@@ -44,7 +46,7 @@ def history_(
     numbers = _numbers(words[1:] if words[:1] == ["diff"] else words, most=2 if words[:1] == ["diff"] else 1)
     if numbers and topology is not None:
         raise common.Misused("A number says which run it is; leave out --topology.")
-    look = paper(verbose=verbose, no_color=no_color) if format_ is common.Format.TEXT else None
+    look = paper(verbose=verbose, no_color=no_color) if format_ is common.PlainFormat.TEXT else None
     told = _difference(connection, numbers, topology, look) if words[:1] == ["diff"] else None
     say(asyncio.run(told or _said(connection, numbers, topology, look)))
     return exits.FINE

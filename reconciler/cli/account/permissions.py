@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 app = common.app()
 
 
-class Purpose(StrEnum):
+class PurposeOption(StrEnum):
     PLAN = "plan"
     APPLY = "apply"
     DRIFT = "drift"
 
 
-class Format(StrEnum):
+class PermissionsFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     NSC = "nsc"
@@ -36,7 +36,7 @@ class Format(StrEnum):
 @takes(connection)
 @takes(values)
 def permissions_(
-    purpose: Annotated[Purpose, typer.Argument(help="What the user is to do.", show_default=False)],
+    purpose: Annotated[PurposeOption, typer.Argument(help="What the user is to do.", show_default=False)],
     paths: common.Paths,
     connection: Connection,
     values: Values,
@@ -44,8 +44,9 @@ def permissions_(
     backup: Annotated[bool, typer.Option("--backup", help="Also for `apply --backup`.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Also for `drift --watch`.")] = False,
     format_: Annotated[
-        Format, typer.Option("--format", help="For nats-server's configuration, for tools, or as an nsc command.")
-    ] = Format.TEXT,
+        PermissionsFormat,
+        typer.Option("--format", help="For nats-server's configuration, for tools, or as an nsc command."),
+    ] = PermissionsFormat.TEXT,
     for_: Annotated[str, typer.Option("--name", metavar="USER", help="The user in the nsc command.")] = "ci",
 ) -> int:
     """Print the least permissions of a user who plans, applies or watches this topology, in whatever state the account is.
@@ -67,22 +68,22 @@ def permissions_(
     for_what = asking.Purpose(purpose.value)
     needs = asking.permissions(topology, for_what, _api(connection), allow=consents, backup=backup, watch=watch)
     title = f"to {_DOES[purpose]} topology {topology.name}"
-    if format_ is Format.JSON:
+    if format_ is PermissionsFormat.JSON:
         emit(report.permissions_json(needs, topology.name, purpose.value))
-    elif format_ is Format.NSC:
+    elif format_ is PermissionsFormat.NSC:
         emit(report.nsc_lines(needs, title, for_))
     else:
         emit(report.config_block(needs, title))
     return exits.FINE
 
 
-def _check_meant(purpose: Purpose, *, backup: bool, watch: bool) -> None:
-    for said, name, of in ((backup, "--backup", Purpose.APPLY), (watch, "--watch", Purpose.DRIFT)):
+def _check_meant(purpose: PurposeOption, *, backup: bool, watch: bool) -> None:
+    for said, name, of in ((backup, "--backup", PurposeOption.APPLY), (watch, "--watch", PurposeOption.DRIFT)):
         if said and purpose is not of:
             raise common.Misused(f"{name} belongs to `reconciler {of}`: write `reconciler permissions {of} {name} …`.")
 
 
-_DOES = {Purpose.PLAN: "plan", Purpose.APPLY: "plan and apply", Purpose.DRIFT: "look for drift of"}
+_DOES = {PurposeOption.PLAN: "plan", PurposeOption.APPLY: "plan and apply", PurposeOption.DRIFT: "look for drift of"}
 
 
 def _api(connection: Connection) -> Api:

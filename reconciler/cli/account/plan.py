@@ -13,7 +13,7 @@ from reconciler.changes.plan import Plan
 from reconciler.cli.account.planning import Made, Selection, making, selection
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.reporting import ChosenFormat, Format, Reports, reports
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.several import over, stopped
 from reconciler.cli.shared.sharing import takes
@@ -32,7 +32,7 @@ def plan_(
     reports: Reports,
     selection: Selection,
     connection: Connection,
-    format_: ChosenFormat = Format.TEXT,
+    format_: ChosenFormat = ReportFormat.TEXT,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE.json", help="Save it, to apply exactly this later.")
     ] = None,

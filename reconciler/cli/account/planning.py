@@ -27,7 +27,7 @@ from reconciler.journeys.plan.going_back import Earlier, lasting
 from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document
-from reconciler.report.words.commands import Commands
+from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.wire.api import JetStream
@@ -112,7 +112,7 @@ class Made:
     topology: Topology
     arguments: str
     seconds: float
-    commands: Commands | None = None
+    commands: CommandLines | None = None
     """What to type next, where that is neither `plan` nor `apply`."""
 
     def document(

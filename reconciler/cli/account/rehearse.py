@@ -16,7 +16,7 @@ from reconciler.changes.rehearsal import Rehearsal
 from reconciler.cli.account.planning import Selection, selection, with_files
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.reporting import ChosenFormat, Format, Reports, carried_out, document, reports
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, carried_out, document, reports
 from reconciler.cli.shared.screen import Progress, paper
 from reconciler.cli.shared.sharing import takes
 from reconciler.documents.find.git_tree import GitTree
@@ -66,7 +66,7 @@ def rehearse(
             help="Then let clients publish, read, get and delete there, with and without the changes, and compare what they feel.",
         ),
     ] = False,
-    format_: ChosenFormat = Format.TEXT,
+    format_: ChosenFormat = ReportFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:

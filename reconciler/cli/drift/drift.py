@@ -20,7 +20,7 @@ from reconciler.cli.drift.watching import Outlets, Teller, through
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.filling import NO_VALUES, Values, values
-from reconciler.cli.shared.reporting import ChosenFormat, Format, Reports, document, reports
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import Progress, paper
 from reconciler.cli.shared.several import over, stopped
 from reconciler.cli.shared.sharing import takes
@@ -45,7 +45,7 @@ EVERY = "15m"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class DriftScope:
     """Which addresses this is about."""
 
     only: tuple[str, ...]
@@ -69,9 +69,9 @@ def part(
     only: common.Only = None,
     exclude: common.Exclude = None,
     allow: common.Allow = None,
-) -> Part:
+) -> DriftScope:
     common.consents(allow)
-    return Part(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), values=values)
+    return DriftScope(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), values=values)
 
 
 @app.command(name="drift")
@@ -81,7 +81,7 @@ def part(
 def drift_(
     paths: common.AnyPaths,
     reports: Reports,
-    part: Part,
+    part: DriftScope,
     connection: Connection,
     accept: Annotated[
         bool, typer.Option("--accept", help="Write the live values into the files; comments and layout stay.")
@@ -105,12 +105,12 @@ def drift_(
     listen: Annotated[
         str | None, typer.Option("--listen", metavar="HOST:PORT", help="While watching, serve them under /metrics.")
     ] = None,
-    format_: ChosenFormat = Format.TEXT,
+    format_: ChosenFormat = ReportFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
     """Show what is live and no longer as it was last applied: exit 3. What is merged and not applied yet is no drift."""
-    in_words = format_ in (Format.TEXT, Format.JSON) and not reports.wanted
+    in_words = format_ in (ReportFormat.TEXT, ReportFormat.JSON) and not reports.wanted
     common.never(
         (accept + restore + watch > 1, "--accept, --restore and --watch are different things to do; choose one of them."),
         (listen and not watch, "--listen serves metrics while watching; add --watch, or write a file with --metrics."),
@@ -130,7 +130,7 @@ def drift_(
         return _restore(paths, part, connection, manner)
     if watch:
         outlets = Outlets(file=metrics, listen=address(listen) if listen else None)
-        teller = Teller(as_json=format_ is Format.JSON, outlets=outlets)
+        teller = Teller(as_json=format_ is ReportFormat.JSON, outlets=outlets)
         at, often, tree = connection.options(), _seconds(every or EVERY), part.values.tree()
         watched = Watch(paths=paths, connecting=at, options=part.options(), every=often, tell=teller, tree=tree)
         return through(watched, teller)
@@ -152,7 +152,7 @@ def drift_(
             continue
         looked_, seconds, said = seen
         if accept:
-            as_json = format_ is Format.JSON
+            as_json = format_ is ReportFormat.JSON
             return accepting(looked_, paths, part.options(), look=look, arguments=said, as_json=as_json)
         if metrics:
             write_file(metrics, metrics_text(Gauges(drift=looked_.drift, at=time.time(), seconds=seconds)))
@@ -173,12 +173,12 @@ def _down_where_nothing_is_seen(metrics: Path | None) -> Iterator[None]:
         raise
 
 
-def _manner(yes: bool, partial: bool, format_: Format, look: Paper) -> Manner:
-    told = common.Format.JSON if format_ is Format.JSON else common.Format.TEXT
+def _manner(yes: bool, partial: bool, format_: ReportFormat, look: Paper) -> Manner:
+    told = common.PlainFormat.JSON if format_ is ReportFormat.JSON else common.PlainFormat.TEXT
     return Manner(yes=yes, partial=partial, format=told, paper=look, reports=Reports())
 
 
-def _restore(paths: Sequence[Path], part: Part, connection: Connection, manner: Manner) -> int:
+def _restore(paths: Sequence[Path], part: DriftScope, connection: Connection, manner: Manner) -> int:
     arguments = part.arguments(paths, connection)
     if not manner.yes and not sys.stdin.isatty():
         raise common.Misused(
@@ -208,7 +208,9 @@ def _document(found: Looked, look: Paper, arguments: str, seconds: float) -> Doc
     )  # fmt: skip
 
 
-async def _look(into: list[tuple[Looked, float]], paths: Sequence[Path], options: ConnectOptions, part: Part) -> None:
+async def _look(
+    into: list[tuple[Looked, float]], paths: Sequence[Path], options: ConnectOptions, part: DriftScope
+) -> None:
     progress, began = Progress(), time.monotonic()
     progress.show("reading files and account …")
     try:

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.changes.events import Finished
-from reconciler.cli.account.applying import Manner, Run
+from reconciler.cli.account.applying import ApplyRun, Manner
 from reconciler.cli.account.planning import Made
 from reconciler.cli.shared import exits
-from reconciler.cli.shared.common import Format
+from reconciler.cli.shared.common import PlainFormat
 from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
@@ -24,7 +24,7 @@ from reconciler.journeys.drift.text import drift_text
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.report.codec.outcome_json import outcome_json
-from reconciler.report.words.commands import Commands
+from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
@@ -47,14 +47,14 @@ def accepting(
 
 def restoring(
     paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree,
-    commands: Commands,
+    commands: CommandLines,
 ) -> int:  # fmt: skip
     return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree, commands))
 
 
 async def _restored(
     paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree,
-    commands: Commands,
+    commands: CommandLines,
 ) -> int:  # fmt: skip
     """As an apply: shown, asked about, carried out. What is not ours to put back stays drift."""
     began = time.monotonic()
@@ -69,13 +69,13 @@ async def _restored(
             planned=planned, topology=here.topology, arguments=arguments, seconds=time.monotonic() - began,
             commands=commands,
         )  # fmt: skip
-        code = await Run(manner).offered(made, here.js)
+        code = await ApplyRun(manner).offered(made, here.js)
         return exits.DRIFT if code == exits.FINE and theirs else code
 
 
 def _say_nothing_done(found: Looked, manner: Manner, arguments: str) -> None:
     drift = found.drift
-    if manner.format is Format.JSON:
+    if manner.format is PlainFormat.JSON:
         say(outcome_json(Finished(), topology=drift.topology, exit_code=drift.exit_code))
     else:
         say(drift_text(drift, manner.paper, arguments=arguments, goes_on=True))

@@ -16,8 +16,8 @@ from reconciler.cli.shared import exits
 from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
-from reconciler.journeys.drift.watch import Happening, Lost, Seen, Watch, Wrong
-from reconciler.journeys.drift.watch_text import Line, changes, line_json, line_text, wrong
+from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
+from reconciler.journeys.drift.watch_text import WatchLine, changes, line_json, line_text, wrong
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.units import show_duration
 from reconciler.report.words.diagnostics import report
@@ -46,27 +46,27 @@ class Teller:
     def __call__(self, what: Happening) -> None:
         """The metrics first: whoever hears of something finds it there."""
         lines = [*self._lines(what)]
-        if isinstance(what, Seen):
+        if isinstance(what, LookedAtAll):
             self.drift, self.is_lost, self.looks = what.drift, False, self.looks + 1
         self.is_lost = self.is_lost or isinstance(what, Lost)
         self._measure(what)
         for line in lines:
             say((line_json if self.as_json else line_text)(line, time.time()))
 
-    def _lines(self, what: Happening) -> Iterator[Line]:
+    def _lines(self, what: Happening) -> Iterator[WatchLine]:
         if isinstance(what, Wrong):
             tell(report(what.diagnostics, paper()))
             yield from self._wrong(what.diagnostics)
-        elif isinstance(what, Seen):
+        elif isinstance(what, LookedAtAll):
             if self.is_lost:
-                yield Line("back", "connected again", {})
+                yield WatchLine("back", "connected again", {})
             if self.drift is None or self.drift.diagnostics != what.drift.diagnostics:
                 tell(report(what.drift.diagnostics, paper()))
             yield from changes(self.drift, what.drift)
         elif not self.is_lost:
-            yield Line("lost", f"{what.why.rstrip('.')}; connecting again", {"why": what.why})
+            yield WatchLine("lost", f"{what.why.rstrip('.')}; connecting again", {"why": what.why})
 
-    def _wrong(self, found: Sequence[Diagnostic]) -> Iterator[Line]:
+    def _wrong(self, found: Sequence[Diagnostic]) -> Iterator[WatchLine]:
         """People read it where errors stand."""
         if self.as_json:
             yield wrong(found)
@@ -77,7 +77,7 @@ class Teller:
             say(line_json(line, time.time()))
 
     def _measure(self, what: Happening) -> None:
-        seen = what if isinstance(what, Seen) else None
+        seen = what if isinstance(what, LookedAtAll) else None
         self.gauges = Gauges(
             drift=self.drift, up=not self.is_lost, looks=self.looks,
             topology=self.watch.topology.name if self.watch and self.watch.topology else "",

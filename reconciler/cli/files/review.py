@@ -12,7 +12,7 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.filling import Values, values
-from reconciler.cli.shared.reporting import ChosenFormat, Format, Reports, document, reports
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.sharing import takes
 from reconciler.journeys.review.review import Review
@@ -45,7 +45,7 @@ def review(
     for_server: Annotated[
         str | None, typer.Option("--for-server", metavar="VERSION", help="Judge for this nats-server version alone.")
     ] = None,
-    format_: ChosenFormat = Format.TEXT,
+    format_: ChosenFormat = ReportFormat.TEXT,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when there are changes.")] = False,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,

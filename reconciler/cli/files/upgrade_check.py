@@ -25,7 +25,7 @@ app = common.app()
 NEWEST_PATCH = 999
 
 
-class Format(StrEnum):
+class UpgradeFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
 
@@ -43,7 +43,7 @@ def upgrade_check(
         list[Path] | None,
         typer.Argument(metavar="[PATHS...]", help="Files alone, without a server.", show_default=False),
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
+    format_: Annotated[UpgradeFormat, typer.Option("--format", help="For people, or for tools.")] = UpgradeFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
@@ -53,7 +53,11 @@ def upgrade_check(
     found = check_files(paths, after, values.tree()) if paths else asyncio.run(_account(connection, after))
     if found.diagnostics:
         tell(diagnostics.report(found.diagnostics))
-    say(_json(found) if format_ is Format.JSON else _text(found, paths, paper(verbose=verbose, no_color=no_color)))
+    say(
+        _json(found)
+        if format_ is UpgradeFormat.JSON
+        else _text(found, paths, paper(verbose=verbose, no_color=no_color))
+    )
     return _code(found)
 
 

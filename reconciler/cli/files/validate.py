@@ -8,7 +8,7 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.filling import Values, values
-from reconciler.cli.shared.reporting import ChosenFormat, Format, Reports, document, reports
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.sharing import takes
 from reconciler.documents.read.load import Loaded
@@ -32,7 +32,7 @@ def validate(
     for_server: Annotated[
         str | None, typer.Option("--for-server", metavar="VERSION", help="Judge for this nats-server version alone.")
     ] = None,
-    format_: ChosenFormat = Format.TEXT,
+    format_: ChosenFormat = ReportFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Check files alone, without any server: every problem at once, each with its place and a way out."""

@@ -9,16 +9,16 @@ import typer
 
 from reconciler.cli.fleet import plan as fleet_plan
 from reconciler.cli.fleet import questions as fleet_questions
-from reconciler.cli.fleet.options import As, Format, On, Which, on, which
+from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
 from reconciler.cli.fleet.telling import Work, run
 from reconciler.cli.shared import common
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.sharing import takes
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 
 if TYPE_CHECKING:
-    from reconciler.fleet.runs.look import Look
+    from reconciler.fleet.runs.look import FleetRun
 
 app = common.app(no_args_is_help=True)
 app.add_typer(fleet_plan.app)
@@ -34,7 +34,7 @@ def fleet() -> None:
 @takes(on)
 @takes(reports)
 def snapshot(
-    which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False
+    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
     """Read what every target holds, and keep it as this run's."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.snapshot"))
@@ -44,7 +44,9 @@ def snapshot(
 @takes(which)
 @takes(on)
 @takes(reports)
-def drift(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+def drift(
+    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
+) -> int:
     """Show what is live and no longer as it was applied, on every target: exit 3. Looks at them, and keeps this run."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
 
@@ -53,7 +55,9 @@ def drift(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_
 @takes(which)
 @takes(on)
 @takes(reports)
-def history(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+def history(
+    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
+) -> int:
     """Show how drift came and went over the runs that are kept, how long repairs took, and what will be full when."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("past.history"))
 
@@ -74,7 +78,7 @@ def outliers(
             help="Targets with the same value of this label are peers. Repeatable. Default: all labels.",
         ),
     ] = None,
-    format_: As = Format.TEXT,
+    format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Show what is otherwise than at most targets with the same labels, whether declared or not."""
@@ -85,7 +89,9 @@ def outliers(
 @takes(which)
 @takes(on)
 @takes(reports)
-def report(which: Which, on: On, reports: Reports, format_: As = Format.TEXT, no_color: common.NoColor = False) -> int:
+def report(
+    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
+) -> int:
     """Show all that is kept on one page: try --report html=fleet.html. Asks no target."""
     return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
 
@@ -94,8 +100,8 @@ def _work(name: str, **said: Any) -> Work:
     """What does it, imported when Spark runs: pyspark is for these commands alone."""
     module, _, function = name.partition(".")
 
-    def work(look: Look) -> Found:
-        found: Found = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(look, **said)
+    def work(look: FleetRun) -> FleetFindings:
+        found: FleetFindings = getattr(import_module(f"reconciler.fleet.runs.{module}"), function)(look, **said)
         return found
 
     return work

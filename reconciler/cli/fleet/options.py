@@ -20,13 +20,13 @@ from reconciler.cli.shared.screen import Progress, tell
 
 if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import Fleet
-    from reconciler.fleet.runs.look import Look
+    from reconciler.fleet.runs.look import FleetRun
 
 STORE = "fleet-data"
 """Beside fleet.yaml, with a folder for each fleet's name, unless somebody says where."""
 
 
-class Format(StrEnum):
+class FleetFormat(StrEnum):
     """What a report about a fleet can be told in."""
 
     TEXT = "text"
@@ -35,7 +35,7 @@ class Format(StrEnum):
     HTML = "html"
 
 
-As = Annotated[Format, typer.Option("--format", help="For people, for tools, for a comment, for a browser.")]
+As = Annotated[FleetFormat, typer.Option("--format", help="For people, for tools, for a comment, for a browser.")]
 File = Annotated[
     Path, typer.Argument(metavar="FLEET.yaml", help="The accounts, and what each is to hold.", show_default=False)
 ]
@@ -95,17 +95,17 @@ class On:
         pairs = (("--store", self.store), ("--master", self.master))
         return [part for name, value in pairs if value for part in (name, value)]
 
-    def look(self, which: Which, fleet: Fleet | None = None) -> Look:
+    def look(self, which: Which, fleet: Fleet | None = None) -> FleetRun:
         """Everything a command works with; takes the time a JVM needs to start."""
         fleet, say = fleet or which.fleet(), Saying()
-        from reconciler.fleet.runs.look import Look  # noqa: PLC0415
+        from reconciler.fleet.runs.look import FleetRun  # noqa: PLC0415
         from reconciler.fleet.session import session  # noqa: PLC0415 - pyspark is for fleet commands alone
         from reconciler.fleet.tables.store import store  # noqa: PLC0415
 
         began, today = time.monotonic(), datetime.now(UTC).date()
         spark = session(self.master, say=say)
         where = self.store or str(which.file.parent / STORE / folder_of(fleet.name))
-        return Look(
+        return FleetRun(
             spark=spark, fleet=fleet, store=store(spark, where), run=self.run or today.isoformat(), day=today, say=say,
             is_named=self.run is not None, began=began,
         )  # fmt: skip

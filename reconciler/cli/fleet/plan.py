@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconciler.cli.fleet.options import As, Format, Saying, Which, which
+from reconciler.cli.fleet.options import As, FleetFormat, Saying, Which, which
 from reconciler.cli.fleet.telling import check, document_of, say
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.reporting import Reports, reports
@@ -20,7 +20,7 @@ from reconciler.fleet.report.plans import TargetPlan, plans_json, plans_report
 from reconciler.report.words.values import counted
 
 if TYPE_CHECKING:
-    from reconciler.fleet.accounts.targets import Fleet, Target
+    from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 
 app = common.app()
 
@@ -36,7 +36,7 @@ def plan(
     allow: common.Allow = None,
     at_once: Annotated[int, typer.Option("--at-once", min=1, max=64, help="So many targets side by side.")] = 8,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 when changes are pending.")] = False,
-    format_: As = Format.TEXT,
+    format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Plan every target's topology, several at a time. Changes nothing, needs no Spark; each is applied by itself."""
@@ -72,7 +72,7 @@ def _following(fleet: Fleet, made: Iterable[TargetPlan], asked: Sequence[tuple[s
         yield f"Each is applied by itself, for example {first.name}: `reconciler apply {_arguments(first, asked)}`{_secret(first)}"
 
 
-def _arguments(target: Target, asked: Sequence[tuple[str, str]]) -> str:
+def _arguments(target: FleetTarget, asked: Sequence[tuple[str, str]]) -> str:
     """Never a password or a token: they are said in NATS_PASSWORD and NATS_TOKEN, which `_secret` reminds of."""
     said = target.settings
     options: list[tuple[str, str | None]] = [("--value", f"{name}={value}") for name, value in target.values.items()]
@@ -86,7 +86,7 @@ def _arguments(target: Target, asked: Sequence[tuple[str, str]]) -> str:
     return shlex.join([*parts, *(name for name, is_said in flags if is_said)])
 
 
-def _secret(target: Target) -> str:
+def _secret(target: FleetTarget) -> str:
     said = {"NATS_PASSWORD": target.settings.password, "NATS_TOKEN": target.settings.token}
     wanted = " and ".join(name for name, value in said.items() if value)
     return f" (with {wanted} set)" if wanted else ""

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconciler.cli.fleet.options import As, Format, On, Which, on, which
+from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
 from reconciler.cli.fleet.telling import run
 from reconciler.cli.shared import common
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.sharing import takes
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 
 if TYPE_CHECKING:
-    from reconciler.fleet.runs.look import Look
+    from reconciler.fleet.runs.look import FleetRun
 
 app = common.app()
 
@@ -54,7 +54,7 @@ def skew(
         str | None,
         typer.Option("--keys", metavar="FILE", help="Keys from Parquet or CSV with a column `subject` instead."),
     ] = None,
-    format_: As = Format.TEXT,
+    format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """How evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
@@ -65,7 +65,7 @@ def skew(
     except Unclear as unclear:
         raise common.Misused(f"{unclear}.") from None
 
-    def work(look: Look) -> Found:
+    def work(look: FleetRun) -> FleetFindings:
         from reconciler.fleet.runs.skew import Keys, skew  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return skew(look, Keys(stream=stream, file=keys), asked)
@@ -95,12 +95,12 @@ def events(
         str | None,
         typer.Option("--stream", metavar="NAME", help="The stream that captures them. [every one that does]"),
     ] = None,
-    format_: As = Format.TEXT,
+    format_: As = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Pins that change hands, acknowledgements that take long, and who changed what, as the servers told it."""
 
-    def work(look: Look) -> Found:
+    def work(look: FleetRun) -> FleetFindings:
         from reconciler.fleet.runs.events import told  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return told(look, stream)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reconciler.cli.fleet.options import Format, On, Which
+from reconciler.cli.fleet.options import FleetFormat, On, Which
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.reporting import Format as AnyFormat
-from reconciler.cli.shared.reporting import Reports, document
+from reconciler.cli.shared.reporting import ReportFormat, Reports, document
 from reconciler.fleet.report import html, markdown, text
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.json import render as as_json
 from reconciler.fleet.report.pieces import Report
 from reconciler.fleet.report.report import report_of
@@ -20,12 +19,12 @@ from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 
 if TYPE_CHECKING:
-    from reconciler.fleet.runs.look import Look
+    from reconciler.fleet.runs.look import FleetRun
 
-Work = Callable[["Look"], Found]
+Work = Callable[["FleetRun"], FleetFindings]
 
 
-def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, work: Work) -> int:
+def run(which: Which, on: On, reports: Reports, format_: FleetFormat, paper: Paper, work: Work) -> int:
     check(reports)
     look = on.look(which)
     from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
@@ -44,7 +43,7 @@ def run(which: Which, on: On, reports: Reports, format_: Format, paper: Paper, w
     return code(found)
 
 
-def following(found: Found, which: Which, on: On) -> Iterator[str]:
+def following(found: FleetFindings, which: Which, on: On) -> Iterator[str]:
     """What to run next."""
     if found.drifted_by_target:
         yield f"What an apply would do about it: `reconciler fleet plan {which.arguments()}`"
@@ -55,7 +54,7 @@ def following(found: Found, which: Which, on: On) -> Iterator[str]:
         yield f"All that is kept, as a page: `{line}`"
 
 
-def code(found: Found) -> int:
+def code(found: FleetFindings) -> int:
     """Drift goes before what could not be read, which has a row of its own and is named in the report. A snapshot has done
     its work when it says what it could not read, unless that is everything."""
     if found.drifted_by_target:
@@ -79,11 +78,11 @@ def document_of(
     return document(command=f"fleet {command}", topology=fleet, paper=paper, own=own)
 
 
-def say(reports: Reports, format_: Format, told: Document) -> None:
-    reports.say(AnyFormat(format_), told)
+def say(reports: Reports, format_: FleetFormat, told: Document) -> None:
+    reports.say(ReportFormat(format_), told)
 
 
 def check(reports: Reports) -> None:
     """Fleets are told in fewer formats than plans."""
-    if wrong := [name for name, _ in reports.wanted if name not in [*Format]]:
-        raise common.Misused(f"--report {wrong[0]}: a fleet is told as {', '.join(Format)}.")
+    if wrong := [name for name, _ in reports.wanted if name not in [*FleetFormat]]:
+        raise common.Misused(f"--report {wrong[0]}: a fleet is told as {', '.join(FleetFormat)}.")

@@ -34,7 +34,7 @@ from reconciler.server.wire.api import JetStream
 app = common.app()
 
 
-class Format(StrEnum):
+class MembersFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
 
@@ -62,7 +62,7 @@ def plan_members(
         bool, typer.Option("--offline", help="From the files alone: as if the group lived as declared; asks no server.")
     ] = False,
     write_: Annotated[bool, typer.Option("--write", help="Edit the file; comments and layout stay.")] = False,
-    format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
+    format_: Annotated[MembersFormat, typer.Option("--format", help="For people, or for tools.")] = MembersFormat.TEXT,
 ) -> int:
     """What would move with other members: partitions, what is queued on them, what is delivered again. Sends nothing."""
     wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
@@ -110,12 +110,12 @@ async def _look(
             into.append(await preview(js, await observe(js), group, wish, None))
 
 
-def _show(made: Preview, format_: Format, *, offline: bool) -> None:
+def _show(made: Preview, format_: MembersFormat, *, offline: bool) -> None:
     shown: dict[str, Any] = {
         "address": str(made.address), "membership": made.membership, "moved": made.moved, "least": made.least,
         "offline": offline,
     }  # fmt: skip
-    if format_ is Format.JSON:
+    if format_ is MembersFormat.JSON:
         say(json_text(members_data(made.change, **shown)))
     else:
         say(members_text(made.change, paper(), **shown))
@@ -132,7 +132,7 @@ def migrate_(
     while_running: Annotated[
         bool, typer.Option("--while-running", help="Also where instances run; they end when the record changes.")
     ] = False,
-    format_: Annotated[Format, typer.Option("--format", help="For people, or for tools.")] = Format.TEXT,
+    format_: Annotated[MembersFormat, typer.Option("--format", help="For people, or for tools.")] = MembersFormat.TEXT,
 ) -> int:
     """Write records of earlier versions anew in today's form: shows each before and after, and asks."""
 
@@ -143,10 +143,14 @@ def migrate_(
     return asyncio.run(through())
 
 
-async def _migrate(js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: Format) -> int:
+async def _migrate(
+    js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: MembersFormat
+) -> int:
     found = await migrations(js, wanted, while_running=while_running)
     shown = [described(one) for one in found]
-    say(json_text({"format": 1, "records": shown}) if format_ is Format.JSON else migrations_text(shown, paper()))
+    say(
+        json_text({"format": 1, "records": shown}) if format_ is MembersFormat.JSON else migrations_text(shown, paper())
+    )
     if any(one.obstacles for one in found):
         tell("Nothing was changed. What is not refused can be migrated by name.\n")
         return exits.REFUSED

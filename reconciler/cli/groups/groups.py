@@ -32,12 +32,12 @@ T = TypeVar("T")
 Draw = Callable[[Sequence[data.Data], Paper], str]
 
 
-class Format(StrEnum):
+class GroupsFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
 
 
-As = Annotated[Format, typer.Option("--format", help="For people, or for tools.")]
+As = Annotated[GroupsFormat, typer.Option("--format", help="For people, or for tools.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")]
 Groups = Annotated[
     list[str] | None, typer.Argument(metavar="GROUP...", help="STREAM/GROUP, or a pattern; left out: all.")
@@ -51,7 +51,7 @@ def groups() -> None:
 
 @app.command(name="list")
 @takes(connection)
-def list_(connection: Connection, wanted: Groups = None, format_: As = Format.TEXT) -> int:
+def list_(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """Every group: its partitions, members, and what is queued."""
     seen = _ask(connection, lambda js: asking.look(js, wanted or (), consumers=False))
     _print([data.summary(group) for group in seen.groups], format_, text.groups_text, seen.unread)
@@ -60,7 +60,7 @@ def list_(connection: Connection, wanted: Groups = None, format_: As = Format.TE
 
 @app.command()
 @takes(connection)
-def show(connection: Connection, group: Group, format_: As = Format.TEXT) -> int:
+def show(connection: Connection, group: Group, format_: As = GroupsFormat.TEXT) -> int:
     """One group from all sides: record, queue, members and their clients, and what waits in each partition."""
     found = _ask(connection, lambda js: asking.shown(js, [group]))
     _print(found, format_, lambda groups, paper: "\n".join(text.group_text(one, paper) for one in groups))
@@ -69,7 +69,7 @@ def show(connection: Connection, group: Group, format_: As = Format.TEXT) -> int
 
 @app.command()
 @takes(connection)
-def active(connection: Connection, wanted: Groups = None, format_: As = Format.TEXT) -> int:
+def active(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """Members with and without a client, and since when each client is pinned."""
     seen = _ask(connection, lambda js: asking.look(js, wanted or ()))
     _print([data.active(group) for group in seen.groups], format_, text.active_text, seen.unread)
@@ -105,7 +105,7 @@ def where(
     wildcard: Annotated[
         list[int] | None, typer.Option("--wildcard", min=1, metavar="K", help="Offline: which `*` decide, in order.")
     ] = None,
-    format_: As = Format.TEXT,
+    format_: As = GroupsFormat.TEXT,
 ) -> int:
     """The partition of a key, and who works there. With --partitions it is computed without any server."""
     common.never(
@@ -136,7 +136,7 @@ def _within(filter_: str, wildcards: Sequence[int]) -> tuple[int, ...]:
 
 @app.command()
 @takes(connection)
-def skew(connection: Connection, wanted: Groups = None, format_: As = Format.TEXT) -> int:
+def skew(connection: Connection, wanted: Groups = None, format_: As = GroupsFormat.TEXT) -> int:
     """How evenly keys and messages spread over partitions: in the queue, and in what the stream retains."""
     _print(_ask(connection, lambda js: asking.spread(js, wanted or ())), format_, text.spread_text)
     return exits.FINE
@@ -147,12 +147,12 @@ def skew(connection: Connection, wanted: Groups = None, format_: As = Format.TEX
 def doctor_(
     connection: Connection,
     wanted: Groups = None,
-    format_: As = Format.TEXT,
+    format_: As = GroupsFormat.TEXT,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when anything is wrong.")] = False,
 ) -> int:
     """What is wrong with groups, and what to do about each: records, queues, transforms, replicas, consumers."""
     seen, findings = _ask(connection, lambda js: asking.examined(js, wanted or ()))
-    if format_ is Format.JSON:
+    if format_ is GroupsFormat.JSON:
         say(json_text({"format": 1, "examined": len(seen.groups), "diagnostics": [*map(diagnostic_data, findings)]}))
     else:
         said = report(findings, paper()) if findings else "nothing found\n"
@@ -170,8 +170,8 @@ def _ask(connection: Connection, work: Callable[[JetStream], Awaitable[T]]) -> T
     return asyncio.run(asked())
 
 
-def _print(found: Sequence[data.Data], format_: Format, draw: Draw, unread: Sequence[Diagnostic] = ()) -> None:
-    if format_ is Format.JSON:
+def _print(found: Sequence[data.Data], format_: GroupsFormat, draw: Draw, unread: Sequence[Diagnostic] = ()) -> None:
+    if format_ is GroupsFormat.JSON:
         document: dict[str, Any] = {"format": 1, "groups": list(found)}
         say(json_text(document | ({"diagnostics": [*map(diagnostic_data, unread)]} if unread else {})))
     else:

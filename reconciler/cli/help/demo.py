@@ -18,7 +18,7 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import paper, say
-from reconciler.journeys.demo import STORY, Scene, edited, example, publish, stage
+from reconciler.journeys.demo import STORY, DemoStep, edited, example, publish, stage
 from reconciler.report.words.paper import Paper, Role
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.testbed import embedded
@@ -85,7 +85,7 @@ def _theatre() -> Iterator[Path]:
             embedded.stop(folder)
 
 
-def _played(number: int, scene: Scene, folder: Path, running: embedded.Dev, paper: Paper) -> bool:
+def _played(number: int, scene: DemoStep, folder: Path, running: embedded.Dev, paper: Paper) -> bool:
     if sys.stdout.isatty() and number > 1:
         time.sleep(PAUSE)
     say("\n" + paper.paint(f"── {number}. {scene.heading}", "head") + "\n\n")
@@ -100,7 +100,7 @@ def _played(number: int, scene: Scene, folder: Path, running: embedded.Dev, pape
     return code == scene.expected
 
 
-def _run(scene: Scene) -> int:
+def _run(scene: DemoStep) -> int:
     from reconciler.cli.run import run  # noqa: PLC0415 - it knows all commands, this one too
 
     return run(scene.command)

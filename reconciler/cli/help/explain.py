@@ -18,7 +18,7 @@ from reconciler.report.words.reference import book, other_page_text, page_text
 app = common.app()
 
 
-class Format(StrEnum):
+class PageFormat(StrEnum):
     TEXT = "text"
     MARKDOWN = "markdown"
 
@@ -29,15 +29,15 @@ def explain(
         str | None, typer.Argument(metavar="CODE", help="ST101, or a name such as storage-change; left out: all codes.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
-    format_: Annotated[Format, typer.Option("--format", help="Markdown is for --all.")] = Format.TEXT,
+    format_: Annotated[PageFormat, typer.Option("--format", help="Markdown is for --all.")] = PageFormat.TEXT,
 ) -> int:
     """Say what a code means, why the server cares, and what to do instead."""
     rules = sorted(REGISTRY.rules(), key=lambda rule: rule.code)
-    if format_ is Format.MARKDOWN and not everything:
+    if format_ is PageFormat.MARKDOWN and not everything:
         raise common.Misused("--format markdown writes all pages at once: add --all.")
     if everything and code is not None:
         raise common.Misused(f"--all explains everything; leave out {code}, or --all.")
-    if format_ is Format.MARKDOWN:
+    if format_ is PageFormat.MARKDOWN:
         emit(book(rules))
     elif everything:
         others = [other_page_text(code, one, paper()) for code, one in PAGES.items()]

@@ -43,7 +43,7 @@ NOTHING_CHANGED = "Nothing was changed."
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-class Format(StrEnum):
+class PlainFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reconciler.report.document.document import Document
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     """What a report can be told in."""
 
     TEXT = "text"
@@ -36,7 +36,7 @@ class Format(StrEnum):
 
 
 FORMAT_HELP = "For people, for tools, for a comment, for CI, for a browser."
-ChosenFormat = Annotated[Format, typer.Option("--format", help=FORMAT_HELP)]
+ChosenFormat = Annotated[ReportFormat, typer.Option("--format", help=FORMAT_HELP)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Reports:
         if failed:
             raise CannotContinue(*(one for problem in failed for one in problem.diagnostics))
 
-    def say(self, format_: Format, *documents: Document) -> None:
+    def say(self, format_: ReportFormat, *documents: Document) -> None:
         """To stdout and to the files. A file that cannot be written does not keep the rest from being said."""
         problem: CannotContinue | None = None
         try:

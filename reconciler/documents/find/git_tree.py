@@ -19,7 +19,7 @@ LINK, FOLDER, MODULE = "120000", "tree", "commit"
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class RevisionFile:
     """One file of a revision."""
 
     mode: str
@@ -36,7 +36,7 @@ class GitTree:
     root: Path
     """The top of the working tree."""
     commit: str
-    files: dict[str, Stored] = field(default_factory=dict)
+    files: dict[str, RevisionFile] = field(default_factory=dict)
     """By path from the root, with slashes."""
     texts: dict[str, bytes] = field(default_factory=dict, repr=False)
     """By id: what was found is read in one go, since a question for each of thousands of files takes long."""
@@ -51,7 +51,7 @@ class GitTree:
         for line in _git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
             about, _, name = line.partition(b"\t")
             mode, kind, id_ = about.decode().split()
-            tree.files[os.fsdecode(name)] = Stored(mode, kind, id_)
+            tree.files[os.fsdecode(name)] = RevisionFile(mode, kind, id_)
         return tree
 
     def where_it_left(self, other: str) -> GitTree:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.documents.foreign.found import Found
+from reconciler.documents.foreign.found import ForeignObject
 from reconciler.model.resource import Json, Where
 
 
-def kv_bucket(name: str, config: Mapping[str, Json], where: Where, beside: Mapping[str, Json] | None = None) -> Found:
+def kv_bucket(
+    name: str, config: Mapping[str, Json], where: Where, beside: Mapping[str, Json] | None = None
+) -> ForeignObject:
     """As KV clients make it (ADR-8)."""
     stream = f"KV_{name}"
     usual: dict[str, Json] = {
@@ -20,16 +22,16 @@ def kv_bucket(name: str, config: Mapping[str, Json], where: Where, beside: Mappi
         usual["mirror_direct"] = True
     if config.get("subject_delete_marker_ttl"):
         usual["allow_msg_ttl"] = True
-    return Found(on=(stream,), config={**usual, **config, "name": stream}, where=where, beside=beside or {})
+    return ForeignObject(on=(stream,), config={**usual, **config, "name": stream}, where=where, beside=beside or {})
 
 
 def object_store(
     name: str, config: Mapping[str, Json], where: Where, beside: Mapping[str, Json] | None = None
-) -> Found:  # fmt: skip
+) -> ForeignObject:  # fmt: skip
     """As clients of object stores make it (ADR-20)."""
     stream = f"OBJ_{name}"
     usual = {
         "subjects": [f"$O.{name}.C.>", f"$O.{name}.M.>"], "discard": "new", "allow_rollup_hdrs": True,
         "allow_direct": True,
     }  # fmt: skip
-    return Found(on=(stream,), config={**usual, **config, "name": stream}, where=where, beside=beside or {})
+    return ForeignObject(on=(stream,), config={**usual, **config, "name": stream}, where=where, beside=beside or {})

@@ -10,7 +10,7 @@ from reconciler.model.resource import Config, Json, Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ForeignObject:
     """A stream (one name) or a consumer (its stream's and its own), as the server would describe it."""
 
     on: tuple[str, ...]
@@ -28,7 +28,7 @@ class Found:
 class Findings:
     """Everything read so far."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[ForeignObject] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
     def lost(self, where: Where, path: str, message: str, *, about: str | None = None, fix: str | None = None) -> None:

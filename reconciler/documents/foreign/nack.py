@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from reconciler.documents.foreign.buckets import kv_bucket, object_store
-from reconciler.documents.foreign.found import NOTHING, Findings, Found, To, carried
+from reconciler.documents.foreign.found import NOTHING, Findings, ForeignObject, To, carried
 from reconciler.model.resource import Json, Where
 
 GROUP = "jetstream.nats.io/"
@@ -153,7 +153,7 @@ def _stream(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
         config["storage"] = "memory"
         message = "storage is memory, the default of NACK's CRD where a manifest says nothing"
         into.spelt_out(where, "", message, about=about, fix="see that memory is what was meant; it cannot be changed")
-    into.found.append(Found(on=(name,), config=config, where=where, beside=_protecting(spec)))
+    into.found.append(ForeignObject(on=(name,), config=config, where=where, beside=_protecting(spec)))
 
 
 def _consumer(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
@@ -173,7 +173,7 @@ def _consumer(spec: Mapping[str, Json], where: Where, into: Findings) -> None:
         config["ack_wait"] = 1
         message = "ack_wait is 1ns, the default of NACK's CRD where a manifest says nothing"
         into.spelt_out(where, "", message, about=about, fix="write what was meant, for example 30s")
-    into.found.append(Found(on=(stream, name), config=config, where=where, beside=beside))
+    into.found.append(ForeignObject(on=(stream, name), config=config, where=where, beside=beside))
 
 
 def _drop_unpinned(

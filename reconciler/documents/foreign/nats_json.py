@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.documents.foreign.found import Findings, Found
+from reconciler.documents.foreign.found import Findings, ForeignObject
 from reconciler.model.resource import Json, Where
 
 LISTS = ("streams", "consumers")
@@ -32,7 +32,7 @@ def read_nats(said: Mapping[str, Json], where: Where, into: Findings, prefix: st
     if isinstance(said.get("config"), Mapping):
         _read_info(said, where, into, prefix)
     elif _is_configuration(said):
-        into.found.append(Found(on=(said["name"],), config=said, where=_below(where, prefix)))
+        into.found.append(ForeignObject(on=(said["name"],), config=said, where=_below(where, prefix)))
     for path, item in _items(said):
         if isinstance(item, Mapping):
             read_nats(item, where, into, prefix + path)
@@ -44,7 +44,7 @@ def _read_info(said: Mapping[str, Json], where: Where, into: Findings, prefix: s
     if isinstance(stream, str):
         _read_consumer(stream, config.get("durable_name"), said, here, into)
     elif isinstance(config.get("name"), str) and "durable_name" not in config:
-        into.found.append(Found(on=(config["name"],), config=config, where=here))
+        into.found.append(ForeignObject(on=(config["name"],), config=config, where=here))
         _lose_archived(said, where, into)
     else:
         into.wrong(where, prefix, f"consumer {name} does not say which stream it is of; give its `info --json`")
@@ -52,7 +52,7 @@ def _read_info(said: Mapping[str, Json], where: Where, into: Findings, prefix: s
 
 def _read_consumer(stream: str, durable: Json, said: Mapping[str, Json], here: Where, into: Findings) -> None:
     if isinstance(durable, str) and durable:
-        into.found.append(Found(on=(stream, durable), config=said["config"], where=here))
+        into.found.append(ForeignObject(on=(stream, durable), config=said["config"], where=here))
     else:
         message = "an ephemeral consumer goes with its client, and stands in no file"
         into.lost(here, "", message, about=f"consumer/{stream}/{said.get('name')}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reconciler.documents.foreign.buckets import kv_bucket, object_store
-from reconciler.documents.foreign.found import NOTHING, Findings, Found, To, carried
+from reconciler.documents.foreign.found import NOTHING, Findings, ForeignObject, To, carried
 from reconciler.model.resource import Json, Where
 
 SECOND = 1_000_000_000
@@ -141,7 +141,7 @@ def _stream(said: Mapping[str, Json], where: Where, into: Findings) -> None:
     config = carried_placed(said, STREAM, where, into, f"stream/{name}")
     if said.get("ack") is False:
         config["no_ack"] = True
-    into.found.append(Found(on=(name,), config={**config, "name": name}, where=where))
+    into.found.append(ForeignObject(on=(name,), config={**config, "name": name}, where=where))
 
 
 def carried_placed(
@@ -170,7 +170,7 @@ def _consumer(said: Mapping[str, Json], where: Where, into: Findings) -> None:
     if policy == "by_start_time":
         config["opt_start_time"] = said["start_time"]
         into.lost(where, "start_time", "start_time is kept in whole seconds by the provider", about=about)
-    into.found.append(Found(on=(stream, name), config=config, where=where))
+    into.found.append(ForeignObject(on=(stream, name), config=config, where=where))
 
 
 def _kv(said: Mapping[str, Json], where: Where, into: Findings) -> None:

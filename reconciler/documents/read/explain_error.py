@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from reconciler.documents.read.complain import did_you_mean, phrase
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, shown, steps
 from reconciler.documents.read.nodes import Sequence as ListNode
-from reconciler.documents.read.plain import Finding
+from reconciler.documents.read.plain import NodeProblem
 from reconciler.documents.read.shape import ANYTHING, Shape
 
 Error = Any
@@ -19,14 +19,14 @@ Error = Any
 
 def findings_of(
     error: ValidationError, root: Mapping, name: Node, shape: Shape, *, known: Iterable[str] = (), path: str = ""
-) -> list[Finding]:
+) -> list[NodeProblem]:
     """`name` is where a problem of the whole is shown; `known` are keys that stand there beside the spec's own."""
     start = _Start(root, name, shape, tuple(known), path)
     errors = error.errors(include_url=False, include_input=False)
     return [_finding(one, start) for one in _one_per_union(errors, start)]
 
 
-def unseen(findings: Iterable[Finding], earlier: Iterable[Finding]) -> list[Finding]:
+def unseen(findings: Iterable[NodeProblem], earlier: Iterable[NodeProblem]) -> list[NodeProblem]:
     """Without a second word on a value that something was said about while reading it."""
     seen = {id(finding.node) for finding in earlier}
     return [finding for finding in findings if id(finding.node) not in seen or finding.number in _ABOUT_KEYS]
@@ -97,25 +97,27 @@ def _misunderstood(errors: list[Error]) -> tuple[int, int]:
     return -max(len(error["loc"]) for error in errors), len(errors)
 
 
-def _finding(error: Error, start: _Start) -> Finding:
+def _finding(error: Error, start: _Start) -> NodeProblem:
     kind, loc = error["type"], tuple(error["loc"])
     if kind == "missing":
         place = _Place(loc[:-1], start)
-        return Finding(place.shown(), "503", "missing-key", phrase(place.path, f": missing key `{loc[-1]}`"))
+        return NodeProblem(place.shown(), "503", "missing-key", phrase(place.path, f": missing key `{loc[-1]}`"))
     place = _Place(loc, start)
     if kind == "extra_forbidden":
         return _unknown_key(place, _Place(loc[:-1], start), str(loc[-1]), start)
     if (at := error.get("ctx", {}).get("at")) is not None:
         place = _within(place, str(at))
     number, name = _CODES.get(kind, ("502", "wrong-value"))
-    return Finding(place.shown(), number, name, phrase(place.path, _words(error, place)))
+    return NodeProblem(place.shown(), number, name, phrase(place.path, _words(error, place)))
 
 
-def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> Finding:
+def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> NodeProblem:
     known = [*around.shape.properties, *(start.known if around.is_root else ())]
     present = around.node.entries if isinstance(around.node, Mapping) else ()
     guess = did_you_mean(key, [name for name in known if name not in present])
-    return Finding(place.key or place.node, "501", "unknown-key", phrase(around.path, f": unknown key `{key}`{guess}"))
+    return NodeProblem(
+        place.key or place.node, "501", "unknown-key", phrase(around.path, f": unknown key `{key}`{guess}")
+    )
 
 
 def _within(place: _Place, path: str) -> _Place:

@@ -13,7 +13,7 @@ from reconciler.documents.read.complain import complain, did_you_mean, listed
 from reconciler.documents.read.explain_error import findings_of, unseen
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, first_of, is_null, shape_of, shown, span
 from reconciler.documents.read.place import Place
-from reconciler.documents.read.plain import Finding, Plain
+from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.shape import Shape, shape_of_spec
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.entries import LONGEST, is_topology
@@ -52,7 +52,7 @@ def top_level(registry: Registry) -> tuple[str, ...]:
     return (*KEYS, *dict.fromkeys(kind.place.section for kind in registry.within(None)))
 
 
-class _Said(NamedTuple):
+class _SaidOnce(NamedTuple):
     """A value that may stand in several files, and where it stood first."""
 
     value: Json
@@ -63,7 +63,7 @@ class _Said(NamedTuple):
 class Header:
     registry: Registry
     problems: list[Diagnostic] = field(default_factory=list)
-    said: dict[str, _Said] = field(default_factory=dict)
+    said: dict[str, _SaidOnce] = field(default_factory=dict)
     removed: list[Removed] = field(default_factory=list)
     forget: list[Forgotten] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
@@ -113,10 +113,10 @@ class Header:
     def _name(self, file: str, key: Scalar, node: Node) -> None:
         value = self._plain(file, key, node, _TEXT)
         if value == "":
-            self._complain(file, Finding(node, "506", "bad-name", "topology is empty; write the owner's name"))
+            self._complain(file, NodeProblem(node, "506", "bad-name", "topology is empty; write the owner's name"))
         elif isinstance(value, str) and not is_topology(value):
             self._complain(
-                file, Finding(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key")
+                file, NodeProblem(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key")
             )
         self._say(file, key, node, value)
 
@@ -129,7 +129,7 @@ class Header:
 
     def _say(self, file: str, key: Scalar, node: Node, value: Json) -> None:
         here = span(file, shown(key, node))
-        first = self.said.setdefault(key.text, _Said(value, here))
+        first = self.said.setdefault(key.text, _SaidOnce(value, here))
         if first.value != value and first.value is not None and value is not None:
             message = f"{key.text} differs from {first.span}; files of one topology say the same"
             self.problems.append(complain("XX505", "duplicate", message, here))
@@ -137,7 +137,7 @@ class Header:
     def _list(self, file: str, key: Scalar, node: Node) -> None:
         if not isinstance(node, Sequence):
             message = f"{key.text} is {shape_of(node)}; write a list (`[a, b]` or lines of `- a`)"
-            self._complain(file, Finding(shown(key, node), "504", "wrong-shape", message))
+            self._complain(file, NodeProblem(shown(key, node), "504", "wrong-shape", message))
             return
         for index, item in enumerate(node.items):
             path = f"{key.text}[{index}]"
@@ -162,7 +162,7 @@ class Header:
             return
         if origin.kind != to.kind or origin == to:
             message = f"{path} moves `{origin}` to `{to}`; write two addresses of one kind"
-            self._complain(file, Finding(item.entries["to"][1], "502", "wrong-value", message))
+            self._complain(file, NodeProblem(item.entries["to"][1], "502", "wrong-value", message))
             return
         where = Place(file, first_of(item), item)
         self.moved.append(Moved(origin=origin, address=to, reason=move.reason, until=move.until, where=where))
@@ -181,7 +181,7 @@ class Header:
         if guard.kind not in self.registry.by_name:
             kinds = self.registry.by_name
             message = f"{path}.kind `{guard.kind}` is no kind; write {listed(kinds)}{did_you_mean(guard.kind, kinds)}"
-            self._complain(file, Finding(item.entries["kind"][1], "502", "wrong-value", message))
+            self._complain(file, NodeProblem(item.entries["kind"][1], "502", "wrong-value", message))
             return
         where = Place(file, first_of(item), item)
         self.guards.append(
@@ -206,7 +206,7 @@ class Header:
         kind, slash, _ = said.address.partition("/")
         if not slash or not any(fnmatchcase(name, kind) for name in self.registry.by_name):
             message = f"{path}.address `{said.address}` fits no address; write kind/name, for example stream/* or stream/ORDERS"
-            self._complain(file, Finding(item.entries["address"][1], "502", "wrong-value", message))
+            self._complain(file, NodeProblem(item.entries["address"][1], "502", "wrong-value", message))
             return
         where = Place(file, first_of(item), item)
         self.ignored.append(
@@ -222,7 +222,7 @@ class Header:
             complaint = str(error)
         if complaint is None:
             return address
-        self._complain(file, Finding(node, "502", "wrong-value", f"{path} {complaint}"))
+        self._complain(file, NodeProblem(node, "502", "wrong-value", f"{path} {complaint}"))
         return None
 
     def _plain(self, file: str, key: Scalar | None, node: Node, shape: Shape, *, path: str = "") -> Json:
@@ -247,7 +247,7 @@ class Header:
             self._complain(file, finding)
         return None if findings else made
 
-    def _complain(self, file: str, finding: Finding) -> None:
+    def _complain(self, file: str, finding: NodeProblem) -> None:
         self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, span(file, finding.node)))
 
 

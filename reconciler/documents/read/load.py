@@ -14,7 +14,7 @@ from reconciler.documents.read.header import KEYS, Header, top_level
 from reconciler.documents.read.nodes import Mapping, Scalar, shape_of, span
 from reconciler.documents.read.other_files import other_file
 from reconciler.documents.read.place import Place
-from reconciler.documents.read.resources import Collector, Section
+from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.read.values import Filled
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
@@ -101,7 +101,7 @@ class _Loading:
         self.roots.append(Place(file, next((key for key, _ in root.entries.values()), root), root))
         for name, (key, node) in root.entries.items():
             if name in sections:
-                self.collector.read(Section(file, sections[name]), key, node)
+                self.collector.read(NamedSection(file, sections[name]), key, node)
             elif name in KEYS:
                 self.header.read(file, key, node)
             else:

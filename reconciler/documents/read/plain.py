@@ -17,7 +17,7 @@ from reconciler.model.resource import Json
 LONGEST_NUMBER = 64
 
 
-class Finding(NamedTuple):
+class NodeProblem(NamedTuple):
     """Something wrong with a node: the digits of its code, its name and the message."""
 
     node: Node
@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 class Plain:
     """A plain value and what was found on the way."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[NodeProblem] = field(default_factory=list)
 
     def value(self, node: Node, shape: Shape, path: str = "", key: Scalar | None = None) -> Json:
         """`key` is where an empty value is shown, since nothing itself has no place."""
@@ -90,7 +90,7 @@ class Plain:
         self._add(shown(key, node), "504", "wrong-shape", f"is {written}; write {_wanted(shape)}", path)
 
     def _add(self, node: Node, number: str, name: str, message: str, path: str) -> None:
-        self.findings.append(Finding(node, number, name, phrase(path, message)))
+        self.findings.append(NodeProblem(node, number, name, phrase(path, message)))
 
 
 def _out_of(trap: Trap, node: Scalar, shape: Shape) -> str:

@@ -14,7 +14,7 @@ from reconciler.documents.read.complain import complain, did_you_mean, listed
 from reconciler.documents.read.explain_error import findings_of, unseen
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, is_null, shape_of, shown, span
 from reconciler.documents.read.place import Place
-from reconciler.documents.read.plain import Finding, Plain
+from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.model.diagnostic import Diagnostic
@@ -25,7 +25,7 @@ Sections = dict[str, tuple[Kind, ...]]
 """The sections that may stand under something, each with the kinds that share it."""
 
 
-class Section(NamedTuple):
+class NamedSection(NamedTuple):
     """Where names are read: the kinds that share the section, and the names of the resources around it."""
 
     file: str
@@ -66,7 +66,7 @@ class Collector:
                 known[kind.place.section] = (*known.get(kind.place.section, ()), kind)
         return known
 
-    def read(self, section: Section, key: Scalar, node: Node) -> None:
+    def read(self, section: NamedSection, key: Scalar, node: Node) -> None:
         """Everything under `streams:` or, inside a stream, under `consumers:`."""
         if is_null(node):
             return
@@ -80,7 +80,7 @@ class Collector:
             elif kind := self._kind(section, name, value):
                 self._resource(section, kind, Place(section.file, name, value))
 
-    def _kind(self, section: Section, name: Scalar, value: Node) -> Kind | None:
+    def _kind(self, section: NamedSection, name: Scalar, value: Node) -> Kind | None:
         """The section's kind, or among several the one that the tag names (`type: elastic`)."""
         by_tag = {kind.place.tag[1]: kind for kind in section.kinds if kind.place.tag}
         if not by_tag:
@@ -98,26 +98,26 @@ class Collector:
             self.problems.append(section.complain("502", "wrong-value", message, shown(*entry)))
         return by_tag.get(tag)
 
-    def _resource(self, section: Section, kind: Kind, place: Place) -> None:
+    def _resource(self, section: NamedSection, kind: Kind, place: Place) -> None:
         name, node = place.key, place.node
         assert isinstance(name, Scalar)
         address = Address(kind.name, (*section.parents, name.text))
         earlier = self.first.setdefault((kind.place.section, address.names), place)
         if earlier is not place:
             message = f"`{name.text}` is declared here and at {earlier('')}; keep one"
-            self._complain(kind, address, place, Finding(name, "505", "duplicate", message))
+            self._complain(kind, address, place, NodeProblem(name, "505", "duplicate", message))
         if not (isinstance(node, Mapping) or is_null(node)):
             message = f"`{name.text}` is {shape_of(node)}; write a mapping (`key: value`)"
-            self._complain(kind, address, place, Finding(shown(name, node), "504", "wrong-shape", message))
+            self._complain(kind, address, place, NodeProblem(shown(name, node), "504", "wrong-shape", message))
             return
         inner = self.sections(kind.name)
         for finding in self._validated(kind, address, place, inner):
             self._complain(kind, address, place, finding)
         for key, kinds in inner.items():
             if isinstance(node, Mapping) and key in node.entries:
-                self.read(Section(section.file, kinds, address.names), *node.entries[key])
+                self.read(NamedSection(section.file, kinds, address.names), *node.entries[key])
 
-    def _validated(self, kind: Kind, address: Address, place: Place, inner: Sections) -> Iterator[Finding]:
+    def _validated(self, kind: Kind, address: Address, place: Place, inner: Sections) -> Iterator[NodeProblem]:
         """One finding per node: what was seen while reading speaks before what validation says of the same value."""
         own, shape, plain = _own(kind, place.node, inner), shape_of_spec(kind.spec), Plain()
         values = plain.value(own, shape)
@@ -139,7 +139,7 @@ class Collector:
             if self.unreadable.isdisjoint((one.address, above)):
                 yield one
 
-    def _complain(self, kind: Kind, address: Address, place: Place, finding: Finding) -> None:
+    def _complain(self, kind: Kind, address: Address, place: Place, finding: NodeProblem) -> None:
         self.unreadable.add(address)
         code, where = f"{kind.family}{finding.number}", span(place.file, finding.node)
         self.problems.append(complain(code, finding.name, finding.message, where, address=str(address)))

@@ -15,12 +15,12 @@ from reconciler.documents.read.files import read_text
 from reconciler.documents.read.header import FORMAT
 from reconciler.documents.read.nodes import Mapping, Node, Scalar, first_of, shape_of, shown, span
 from reconciler.documents.read.place import Place
-from reconciler.documents.read.plain import Finding, Plain
+from reconciler.documents.read.plain import NodeProblem, Plain
 from reconciler.documents.read.scalars import needs_quotes_as_name
 from reconciler.documents.read.shape import shape_of_spec
 from reconciler.documents.read.tree import read_tree
 from reconciler.documents.schema.topology import Schema, spec_schema
-from reconciler.fleet.accounts.targets import DEADLINE, Fleet, Target
+from reconciler.fleet.accounts.targets import DEADLINE, Fleet, FleetTarget
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
 from reconciler.model.resource import Json, Spec
 from reconciler.model.units import WRITTEN, Duration
@@ -171,17 +171,17 @@ class _Reading:
             return None
         return Fleet(name=spec.fleet, file=self.path, targets=tuple(made))
 
-    def _target(self, key: Scalar, node: Node, spec: TargetSpec, defaults: TargetSpec) -> Target:
+    def _target(self, key: Scalar, node: Node, spec: TargetSpec, defaults: TargetSpec) -> FleetTarget:
         name = key.text
         if complaint := _bad_name(key):
-            self._complain(Finding(key, "506", "bad-name", complaint))
+            self._complain(NodeProblem(key, "506", "bad-name", complaint))
         if isinstance(node, Mapping):
             self._secrets(f"targets.{name}", spec, node)
         said = _over(spec, defaults)
         if not (said.get("context") or said.get("server")):
             message = f"targets.{name} says not where it is; write context: NAME or server: URL"
-            self._complain(Finding(key, "503", "missing-key", message))
-        return Target(
+            self._complain(NodeProblem(key, "503", "missing-key", message))
+        return FleetTarget(
             name=name,
             settings=_settings(said, self.path.parent),
             topology=tuple(self.path.parent / part for part in _listed(said.get("topology"))),
@@ -226,9 +226,9 @@ class _Reading:
 
     def _at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
         key, value = node.entries[name]
-        self._complain(Finding(shown(key, value), number, code_name, message))
+        self._complain(NodeProblem(shown(key, value), number, code_name, message))
 
-    def _complain(self, finding: Finding) -> None:
+    def _complain(self, finding: NodeProblem) -> None:
         where = span(str(self.path), finding.node)
         self.problems.append(complain(f"XX{finding.number}", finding.name, finding.message, where))
 

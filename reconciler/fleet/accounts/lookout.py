@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
 from reconciler.fleet.accounts.reading import why_unread
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.server.connect.session import session
 from reconciler.server.read.following import Onward, Position, newest, onward
 from reconciler.server.read.messages import Message, Problem
@@ -59,7 +59,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class _Line:
+class _TargetConnection:
     """A target we are connected to."""
 
     js: JetStream
@@ -75,9 +75,9 @@ class _Unanswered(Exception):
 class Lookout:
     """Of one loop; `close` in the same. Who is `patient` waits for elections and restarts; who comes again soon does not."""
 
-    def __init__(self, targets: Iterable[Target], wanted: Wanted, *, patient: bool = False) -> None:
+    def __init__(self, targets: Iterable[FleetTarget], wanted: Wanted, *, patient: bool = False) -> None:
         self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _TargetConnection] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self._began = _now()
 
@@ -88,7 +88,7 @@ class Lookout:
     async def look(self, before: Offsets, *, most: int = EVERYTHING, ends: Ends | None = None) -> Offsets:
         """The next piece of each stream, of at most so many messages; with `ends` nothing beyond those."""
 
-        async def at(target: Target) -> Entries:
+        async def at(target: FleetTarget) -> Entries:
             was = before.get(target.name, {})
             end = None if ends is None else ends[target.name]
             found = end if isinstance(end, str) else await self._asked(target, lambda x: self._news(x, was, most, end))
@@ -100,15 +100,15 @@ class Lookout:
     async def close(self) -> None:
         await asyncio.gather(*(self._hang_up(name) for name in [*self._lines]))
 
-    async def _each(self, at: Callable[[Target], Awaitable[T]]) -> dict[str, T]:
-        async def in_turn(target: Target) -> T:
+    async def _each(self, at: Callable[[FleetTarget], Awaitable[T]]) -> dict[str, T]:
+        async def in_turn(target: FleetTarget) -> T:
             async with self._room:
                 return await at(target)
 
         found = await asyncio.gather(*(in_turn(target) for target in self._targets))
         return dict(zip((target.name for target in self._targets), found, strict=True))
 
-    async def _asked(self, target: Target, ask: Callable[[_Line], Awaitable[T]]) -> T | str:
+    async def _asked(self, target: FleetTarget, ask: Callable[[_TargetConnection], Awaitable[T]]) -> T | str:
         """Never raises: why there is no answer is one, too."""
         try:
             async with asyncio.timeout(target.deadline):
@@ -121,7 +121,9 @@ class Lookout:
         await self._hang_up(target.name)
         return why
 
-    async def _over(self, line: _Line, target: Target, ask: Callable[[_Line], Awaitable[T]]) -> T:
+    async def _over(
+        self, line: _TargetConnection, target: FleetTarget, ask: Callable[[_TargetConnection], Awaitable[T]]
+    ) -> T:
         try:
             return await ask(line)
         finally:
@@ -129,11 +131,11 @@ class Lookout:
             if line.js.pipeline.nc.is_closed or len(self._targets) > KEPT:
                 await self._hang_up(target.name)
 
-    async def _line(self, target: Target) -> _Line:
+    async def _line(self, target: FleetTarget) -> _TargetConnection:
         if target.name not in self._lines:
             stack = AsyncExitStack()
             js = await stack.enter_async_context(session(target.options(), window=WINDOW))
-            self._lines[target.name] = _Line(js.persistent() if self._is_patient else js, stack)
+            self._lines[target.name] = _TargetConnection(js.persistent() if self._is_patient else js, stack)
         return self._lines[target.name]
 
     async def _hang_up(self, name: str) -> None:
@@ -141,19 +143,19 @@ class Lookout:
             with suppress(Exception):  # however it ends, it is gone
                 await line.stack.aclose()
 
-    async def _streams(self, line: _Line) -> tuple[str, ...]:
+    async def _streams(self, line: _TargetConnection) -> tuple[str, ...]:
         if self._wanted.stream is not None:
             return (self._wanted.stream,)
         if time.monotonic() - line.searched > SEARCH:
             line.streams, line.searched = await _capturing(line.js), time.monotonic()
         return line.streams
 
-    async def _ends(self, line: _Line) -> Mapping[str, End]:
+    async def _ends(self, line: _TargetConnection) -> Mapping[str, End]:
         streams = await self._streams(line)
         found = await asyncio.gather(*(newest(line.js, stream, self._wanted.matching) for stream in streams))
         return dict(zip(streams, found, strict=True))
 
-    async def _news(self, line: _Line, was: Entries, most: int, ends: Mapping[str, End] | None) -> Entries:
+    async def _news(self, line: _TargetConnection, was: Entries, most: int, ends: Mapping[str, End] | None) -> Entries:
         streams = await self._streams(line) if ends is None else (*ends,)
         if not streams:
             return self._unknown(was, NOT_KEPT)

@@ -17,9 +17,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from reconciler.fleet.accounts.beside import Beside, merged
 from reconciler.fleet.accounts.lookout import EVENTS, EVERYTHING, Ends, Lookout, Offsets, Wanted
-from reconciler.fleet.accounts.pieces import Piece, batches, planned
+from reconciler.fleet.accounts.pieces import StreamPiece, batches, planned
 from reconciler.fleet.accounts.reading import dealt
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -33,7 +33,7 @@ EVERY = 1.0
 class Pieces(InputPartition):
     """What one task reads."""
 
-    def __init__(self, pieces: tuple[Piece, ...], requests: int, *, is_followed: bool) -> None:
+    def __init__(self, pieces: tuple[StreamPiece, ...], requests: int, *, is_followed: bool) -> None:
         super().__init__(pieces)
         self.requests = requests
         """Under way for all of them together."""
@@ -56,7 +56,7 @@ class Batch(DataSourceReader):
     """Everything that is there now; or what came `since` certain messages, given by target and stream as offsets are. Their
     time may be roughly that at which they were stored: a few may come again then, and none is left out."""
 
-    def __init__(self, targets: Iterable[Target], options: Mapping[str, str]) -> None:
+    def __init__(self, targets: Iterable[FleetTarget], options: Mapping[str, str]) -> None:
         self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
         self._since: Offsets = json.loads(options.get("since", "{}"))
 
@@ -75,7 +75,7 @@ class Batch(DataSourceReader):
 class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """What comes, from look to look; of at most `most` messages each, if that option is there."""
 
-    def __init__(self, targets: Iterable[Target], options: Mapping[str, str]) -> None:
+    def __init__(self, targets: Iterable[FleetTarget], options: Mapping[str, str]) -> None:
         self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
         self._most = int(options["most"]) if "most" in options else None
         self._looking: tuple[Beside, Lookout] | None = None
@@ -132,7 +132,7 @@ def _tasks(options: Mapping[str, str]) -> int:
     return max(1, int(options.get("tasks", 2 * (os.cpu_count() or 1))))
 
 
-def shared(pieces: Iterable[Piece], tasks: int, *, is_followed: bool) -> list[Pieces]:
+def shared(pieces: Iterable[StreamPiece], tasks: int, *, is_followed: bool) -> list[Pieces]:
     """Among so many tasks."""
     return [Pieces(*one, is_followed=is_followed) for one in dealt([*pieces], tasks)]
 

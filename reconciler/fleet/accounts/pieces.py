@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.fleet.accounts.lookout import Entry, Offsets
 from reconciler.fleet.accounts.reading import SharedWindow
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.tables.tables import MESSAGES
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.session import session
@@ -34,10 +34,10 @@ _SCHEMA = to_arrow_schema(MESSAGES, timezone="UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class StreamPiece:
     """What is read in one go: messages of one stream, or what there is to say instead."""
 
-    target: Target
+    target: FleetTarget
     stream: str
     after: int = 0
     upto: int = 0
@@ -48,18 +48,18 @@ class Piece:
 
 
 def planned(
-    targets: Iterable[Target], start: Offsets, end: Offsets, matching: str = ">", *, is_exact: bool = True
-) -> Iterator[Piece]:
+    targets: Iterable[FleetTarget], start: Offsets, end: Offsets, matching: str = ">", *, is_exact: bool = True
+) -> Iterator[StreamPiece]:
     """What lies between two offsets. A start that `is_exact` was noted message by message; about any other, nothing can be
     said where messages come again."""
     for target in targets:
         for stream, entry in end.get(target.name, {}).items():
             was = start.get(target.name, {}).get(stream, {})
             told = entry if is_exact else {**entry, "anew": False}
-            yield from _pieces(Piece(target=target, stream=stream, matching=matching), was, told)
+            yield from _pieces(StreamPiece(target=target, stream=stream, matching=matching), was, told)
 
 
-def _pieces(bare: Piece, was: Entry, entry: Entry) -> Iterator[Piece]:
+def _pieces(bare: StreamPiece, was: Entry, entry: Entry) -> Iterator[StreamPiece]:
     if _extent(entry) != _extent(was):
         first, last = int(entry["after"]), int(entry["sequence"])
         if entry.get("anew"):
@@ -75,7 +75,7 @@ def _extent(entry: Entry) -> tuple[Any, ...]:
     return tuple(entry.get(key) for key in ("after", "sequence", "time"))
 
 
-async def batches(piece: Piece, total: asyncio.Semaphore, *, must: bool) -> AsyncIterator[pa.RecordBatch]:
+async def batches(piece: StreamPiece, total: asyncio.Semaphore, *, must: bool) -> AsyncIterator[pa.RecordBatch]:
     """Goes on where it was cut off, as long as that helps within the target's deadline. After that a row says why there
     is no more; where all of it `must` be read, Unreadable is raised instead, unless the server says that the rest is gone:
     nobody would ever get beyond that."""
@@ -100,13 +100,13 @@ async def batches(piece: Piece, total: asyncio.Semaphore, *, must: bool) -> Asyn
         yield problem(piece, why, after=left.after)
 
 
-def _reason(piece: Piece, error: Exception) -> str:
+def _reason(piece: StreamPiece, error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"nothing within {piece.target.deadline:g} s"
     return str(error) if isinstance(error, CannotContinue | Unreadable) else f"{type(error).__name__}: {error}"
 
 
-async def _messages(piece: Piece, total: asyncio.Semaphore) -> AsyncIterator[list[Message]]:
+async def _messages(piece: StreamPiece, total: asyncio.Semaphore) -> AsyncIterator[list[Message]]:
     wanted = Range(stream=piece.stream, after=piece.after, upto=piece.upto, matching=piece.matching)
     async with session(piece.target.options(), window=SharedWindow(total, WINDOW)) as js:
         async for page in _in_time(pages(js, wanted), piece.target.deadline):
@@ -124,7 +124,7 @@ async def _in_time(found: AsyncIterator[list[Message]], deadline: float) -> Asyn
         yield page
 
 
-def rows(piece: Piece, page: Sequence[Message]) -> pa.RecordBatch:
+def rows(piece: StreamPiece, page: Sequence[Message]) -> pa.RecordBatch:
     """A page as it is handed to Spark."""
     times = pa.array([one.time for one in page]).cast(pa.timestamp("ns", "UTC"))
     columns = {
@@ -140,7 +140,7 @@ def rows(piece: Piece, page: Sequence[Message]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns, schema=_SCHEMA)
 
 
-def problem(piece: Piece, why: str, after: int | None = None) -> pa.RecordBatch:
+def problem(piece: StreamPiece, why: str, after: int | None = None) -> pa.RecordBatch:
     """`after`: the last message there is, where others cannot be read."""
     at = datetime.fromisoformat(piece.at) if piece.at else datetime.now(UTC)
     row = {"target": piece.target.name, "stream": piece.stream or None, "sequence": after, "time": at, "error": why}

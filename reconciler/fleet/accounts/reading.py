@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from reconciler.fleet.accounts.rows import Row, rows_of
-from reconciler.fleet.accounts.targets import Target
+from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire import Scope, Snapshot
 from reconciler.server.connect.session import session
@@ -45,10 +45,10 @@ Emit = Callable[[Columns], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class TargetPart:
     """What one task reads of one target: all of it, or its share of the streams."""
 
-    target: Target
+    target: FleetTarget
     number: int = 0
     of: int = 1
     stream: str | None = None
@@ -66,7 +66,7 @@ class Part:
 _FIRST = frozenset(f"KV_{bucket}" for bucket in RESERVED)
 """Streams of whoever reads what is in them: one that is there without its entries would look empty."""
 _STREAM = Scope.stream("")
-Ask = Callable[[JetStream, Part], AsyncGenerator[Columns, None]]
+Ask = Callable[[JetStream, TargetPart], AsyncGenerator[Columns, None]]
 """What is wanted of a target that answers; it may come in pieces."""
 
 
@@ -173,7 +173,7 @@ def dealt(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]
     return ((tuple(things[number::tasks]), REQUESTS // tasks) for number in range(tasks))
 
 
-async def read_all(parts: Iterable[Part], ask: Ask, emit: Emit, *, requests: int, at_once: int = AT_ONCE) -> None:
+async def read_all(parts: Iterable[TargetPart], ask: Ask, emit: Emit, *, requests: int, at_once: int = AT_ONCE) -> None:
     """`requests` may be under way to all of them together, `at_once` of them are read side by side. Whoever did not
     answer is asked once more when all others are done: so many connections are a load, and servers have a deadline too."""
     total = asyncio.Semaphore(requests)
@@ -197,7 +197,7 @@ async def read_all(parts: Iterable[Part], ask: Ask, emit: Emit, *, requests: int
 class Reading:
     """One part until it is read, or given up. Whatever goes wrong is kept, and raised nowhere."""
 
-    part: Part
+    part: TargetPart
     emit: Emit
     seconds: float = 0.0
     """Spent on it so far, without what others cost it."""
@@ -245,7 +245,7 @@ class Reading:
         await self.tell({"row": ["error"], "error": [why_unread(self.part.target, self.error)]}, datetime.now(UTC))
 
 
-def why_unread(target: Target, error: BaseException | None) -> str:
+def why_unread(target: FleetTarget, error: BaseException | None) -> str:
     """As a sentence."""
     if isinstance(error, CannotContinue):
         return " ".join(one.message.removesuffix(" Nothing was changed.") for one in error.diagnostics)
@@ -254,13 +254,13 @@ def why_unread(target: Target, error: BaseException | None) -> str:
     return f"It could not be read ({type(error).__name__}: {error})."
 
 
-async def configs(js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+async def configs(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
     """The account, as rows of CONFIGS."""
     snapshot = await observe(js, buckets=RESERVED if part.is_first else (), consumers_of=part)
     yield across(rows_of_part(snapshot, part))
 
 
-def rows_of_part(snapshot: Snapshot, part: Part) -> list[Row]:
+def rows_of_part(snapshot: Snapshot, part: TargetPart) -> list[Row]:
     """Its share of the account, with what is unknown of that: each part asked for itself which streams there are, and one
     may know what another does not."""
     streams = {name: item for name, item in snapshot.streams.items() if name in part}
@@ -283,7 +283,7 @@ def subjects(matching: str) -> Ask:
     return partial(_subjects, matching)
 
 
-async def _subjects(matching: str, js: JetStream, part: Part) -> AsyncGenerator[Columns, None]:
+async def _subjects(matching: str, js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
     assert part.stream is not None
     async for page in subject_pages(js, part.stream, matching):
         if isinstance(page, Refusal | NoAnswer):

@@ -24,8 +24,8 @@ from pyspark.sql.types import StructType
 from reconciler.fleet.accounts import messages
 from reconciler.fleet.accounts.beside import Put, emitted
 from reconciler.fleet.accounts.fleet_file import load_fleet
-from reconciler.fleet.accounts.reading import Ask, Columns, Part, configs, dealt, read_all, subjects
-from reconciler.fleet.accounts.targets import HEAVY, Fleet, Target
+from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, dealt, read_all, subjects
+from reconciler.fleet.accounts.targets import HEAVY, Fleet, FleetTarget
 from reconciler.fleet.tables.tables import CONFIGS, MESSAGES, SUBJECTS
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class JetStreamSource(DataSource):
             raise ValueError(f"option table: `{self.table}` cannot be followed, only `messages` can")
         return messages.Followed(self._targets(), self.options)
 
-    def _targets(self) -> list[Target]:
+    def _targets(self) -> list[FleetTarget]:
         return [target.to_go() for target in chosen(load_fleet(Path(self.options["fleet"])), self.options)]
 
 
@@ -86,7 +86,7 @@ class JetStreamSource(DataSource):
 class Share(InputPartition):
     """What one task reads."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TargetPart, ...]
     requests: int
 
 
@@ -102,7 +102,7 @@ class TargetsReader(DataSourceReader):
         sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
         targets = chosen(fleet, self.options)
         if self.options.get("table") == "subjects":  # of one stream, which nobody divides
-            parts = [Part(target=target.to_go(), stream=self.options["stream"]) for target in targets]
+            parts = [TargetPart(target=target.to_go(), stream=self.options["stream"]) for target in targets]
         else:
             parts = [part for target in targets for part in split(target, sizes.get(target.name, 0))]
         return [Share(*one) for one in dealt(parts, int(self.options.get("tasks", "2")))]
@@ -123,16 +123,16 @@ class TargetsReader(DataSourceReader):
         return emitted(work)
 
 
-def chosen(fleet: Fleet, options: Mapping[str, str]) -> Iterable[Target]:
+def chosen(fleet: Fleet, options: Mapping[str, str]) -> Iterable[FleetTarget]:
     names = json.loads(options["targets"]) if "targets" in options else None
     return [target for target in fleet.targets if names is None or target.name in names]
 
 
-def split(target: Target, objects: int) -> Iterator[Part]:
+def split(target: FleetTarget, objects: int) -> Iterator[TargetPart]:
     """An account is read by one task, a large one by several; by more than a few, each would list all streams again."""
     of = min(max(target.parts, objects // HEAVY), 16)
     to_go = target.to_go()
-    return (Part(target=to_go, number=number, of=of) for number in range(of))
+    return (TargetPart(target=to_go, number=number, of=of) for number in range(of))
 
 
 def batch(columns: Columns, schema: pa.Schema, task: int) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ HEAVY = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class FleetTarget:
     """One account. Holds no secret: only where to find what proves who we are, on the machine that connects."""
 
     name: str
@@ -52,6 +52,6 @@ class Fleet:
 
     name: str
     file: Path
-    targets: tuple[Target, ...]
-    others: tuple[Target, ...] = ()
+    targets: tuple[FleetTarget, ...]
+    others: tuple[FleetTarget, ...] = ()
     """Those nobody asked for, where somebody asked for some."""

@@ -17,7 +17,7 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.rule import Verdict
 from reconciler.fleet.accounts.rows import snapshot_of
 from reconciler.fleet.drift.rendering import TEAM, topology_in
-from reconciler.journeys.drift.compare import Part, look
+from reconciler.journeys.drift.compare import LookOptions, look
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
@@ -72,7 +72,7 @@ def _looked(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry
         return [_unreachable("what is wanted of it is incomplete: the row of the topology itself is missing")]
     try:
         topology = topology_in(rows, registry)
-        part = Part(today=snapshot.target.day or header["day"], source=header["repository"])
+        part = LookOptions(today=snapshot.target.day or header["day"], source=header["repository"])
         drift = look(topology, snapshot, registry, part).drift
     except CannotContinue as problem:
         return [_unreachable("; ".join(f"{one.code} {one.message}" for one in problem.diagnostics))]

@@ -27,7 +27,7 @@ from reconciler.model.diagnostic import Diagnostic, ordered
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from reconciler.fleet.accounts.targets import Target
+    from reconciler.fleet.accounts.targets import FleetTarget
 
 ROWS = 10_000
 """Of desired, in one batch."""
@@ -60,7 +60,7 @@ class Texts:
         return self.texts[path]
 
 
-def wanted(targets: Iterable[Target]) -> tuple[list[Row], dict[str, Texts]]:
+def wanted(targets: Iterable[FleetTarget]) -> tuple[list[Row], dict[str, Texts]]:
     """Rows of WANTED, and the texts they refer to. A target without a topology has no files."""
     rows: list[Row] = []
     texts: dict[str, Texts] = {}

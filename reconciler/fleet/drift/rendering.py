@@ -21,7 +21,7 @@ TEAM = "team"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StoredPlace:
     """All that a row remembers of a place."""
 
     file: str
@@ -63,7 +63,7 @@ def topology_in(rows: Iterable[Mapping[str, Any]], registry: Registry) -> Topolo
 def _declared(row: Mapping[str, Any], registry: Registry) -> Declared:
     address = Address.parse(row["address"])
     spec = registry.of(address).spec.model_validate_json(row["json"])
-    where = Line(row["file"], row["line"]) if row["file"] else None
+    where = StoredPlace(row["file"], row["line"]) if row["file"] else None
     return Declared(address=address, spec=spec, where=where) if where else Declared(address=address, spec=spec)
 
 

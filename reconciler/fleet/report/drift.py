@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from reconciler.fleet.report.pieces import Cell, Fold, Folds, Grid, Part, Piece, Prose, cells
-from reconciler.fleet.report.seen import UNREACHABLE, UNREMEMBERED, Count, Field, Strayed
+from reconciler.fleet.report.pieces import Cell, Fold, Folds, Grid, Piece, Prose, ReportPart, cells
+from reconciler.fleet.report.seen import UNREACHABLE, UNREMEMBERED, Count, Field, StrayedObject
 from reconciler.journeys.drift.drift import Standing
 from reconciler.report.words.values import counted, show_side
 
@@ -26,30 +26,32 @@ MOST = 300
 
 
 def drift_part(
-    strayed: Sequence[Strayed], left_out: int = 0, title: str = "What strayed", since: Sequence[str] = ()
-) -> Part:
+    strayed: Sequence[StrayedObject], left_out: int = 0, title: str = "What strayed", since: Sequence[str] = ()
+) -> ReportPart:
     """`left_out`: objects that are not among them; `since`: what is not from this run, a sentence each."""
     groups = alike(one for one in strayed if one.is_drift or one.is_unread or one.standing in _UNTOLD)
     if not groups:
-        return Part(
+        return ReportPart(
             title=title,
             lead=" ".join(since),
             pieces=(Prose(lines=("Nothing: all that is declared is live as it was applied.",), tone="good"),),
         )
     shown = tuple(map(_fold, groups[:MOST]))
     lead = " ".join(("Equal drift is one entry, however many targets have it.", *since))
-    return Part(title=title, lead=lead, pieces=(Folds(folds=shown, left_out=left_out + max(0, len(groups) - MOST)),))
+    return ReportPart(
+        title=title, lead=lead, pieces=(Folds(folds=shown, left_out=left_out + max(0, len(groups) - MOST)),)
+    )
 
 
-def alike(strayed: Iterable[Strayed]) -> list[list[Strayed]]:
+def alike(strayed: Iterable[StrayedObject]) -> list[list[StrayedObject]]:
     """Worst first, then what most targets have."""
-    groups: dict[object, list[Strayed]] = {}
+    groups: dict[object, list[StrayedObject]] = {}
     for one in strayed:
         groups.setdefault(one.sameness, []).append(one)
     return sorted(groups.values(), key=lambda same: (_ORDER.index(same[0].standing), -len(same), same[0].address))
 
 
-def _fold(same: Sequence[Strayed]) -> Fold:
+def _fold(same: Sequence[StrayedObject]) -> Fold:
     first, targets = same[0], [one.target for one in same]
     return Fold(
         mark=MARKS[first.standing], word=first.standing, style=STYLES[first.standing],
@@ -63,7 +65,7 @@ def on_targets(targets: Sequence[str]) -> str:
     return f"on {shown} and {len(targets) - 3} more" if len(targets) > 3 else f"on {shown}"
 
 
-def _inside(one: Strayed, targets: Sequence[str]) -> Iterable[Piece]:
+def _inside(one: StrayedObject, targets: Sequence[str]) -> Iterable[Piece]:
     said = [text for text in (one.error, one.reason, f"ignored: {one.ignored}" if one.ignored else "") if text]
     if said:
         yield Prose(lines=tuple(said))

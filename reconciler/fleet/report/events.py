@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from reconciler.fleet.report.found import Row
 from reconciler.fleet.report.past import show_span, show_time
-from reconciler.fleet.report.pieces import Cell, Grid, Part, Piece, Prose, cells
+from reconciler.fleet.report.pieces import Cell, Grid, Piece, Prose, ReportPart, cells
 from reconciler.report.words.values import counted
 
 _MOST, _LATEST = 40, 25
 
 
-def pins_part(pins: Sequence[Row]) -> Part:
+def pins_part(pins: Sequence[Row]) -> ReportPart:
     title = "Pinned clients"
     if not pins:
-        return Part(title=title, pieces=(Prose(lines=("No consumer group with pinned clients told anything.",)),))
+        return ReportPart(title=title, pieces=(Prose(lines=("No consumer group with pinned clients told anything.",)),))
     order = sorted(pins, key=lambda one: (not one["flapping"], -(one["switches"] or 0), one["target"], one["stream"]))
     rows = tuple(map(_pin, order[:_MOST]))
     head = ("target", "consumer", "group", "switches", "by an admin", "by timeout", "nobody pinned", "longest", "")
@@ -26,7 +26,7 @@ def pins_part(pins: Sequence[Row]) -> Part:
         if flapping
         else "None of them flaps."
     )
-    return Part(title=title, lead=lead, pieces=(_table(head, rows, {3, 4, 5, 6, 7}, len(order)),))
+    return ReportPart(title=title, lead=lead, pieces=(_table(head, rows, {3, 4, 5, 6, 7}, len(order)),))
 
 
 def _pin(one: Row) -> tuple[Cell, ...]:
@@ -38,11 +38,13 @@ def _pin(one: Row) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-def acks_part(acks: Sequence[Row]) -> Part:
+def acks_part(acks: Sequence[Row]) -> ReportPart:
     """One row per consumer: the last day in figures, the days as a line."""
     title = "Acknowledgements"
     if not acks:
-        return Part(title=title, pieces=(Prose(lines=("No samples: `sample_freq` of a consumer turns them on.",)),))
+        return ReportPart(
+            title=title, pieces=(Prose(lines=("No samples: `sample_freq` of a consumer turns them on.",)),)
+        )
     consumers: dict[tuple[str, ...], list[Row]] = {}
     for one in sorted(acks, key=lambda row: str(row["day"])):
         consumers.setdefault((one["target"], one["stream"], one["consumer"]), []).append(one)
@@ -61,7 +63,9 @@ def acks_part(acks: Sequence[Row]) -> Part:
         "naks",
         "given up",
     )
-    return Part(title=title, lead="The slowest first.", pieces=(_table(head, rows, {3, 4, 5, 6, 7, 8, 9}, len(order)),))
+    return ReportPart(
+        title=title, lead="The slowest first.", pieces=(_table(head, rows, {3, 4, 5, 6, 7, 8, 9}, len(order)),)
+    )
 
 
 def _acked(days: Sequence[Row], slowest: float) -> tuple[Cell, ...]:
@@ -82,11 +86,11 @@ def show_latency(seconds: float | None) -> str:
     return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s" if seconds < 120 else show_span(seconds)
 
 
-def actors_part(actors: Sequence[Row]) -> Part:
+def actors_part(actors: Sequence[Row]) -> ReportPart:
     title = "Who changed what"
     if not actors:
         lead = "No change was told: a stream has to capture `$JS.EVENT.ADVISORY.API`, as examples/audit.yaml does."
-        return Part(title=title, pieces=(Prose(lines=(lead,)),))
+        return ReportPart(title=title, pieces=(Prose(lines=(lead,)),))
     people: dict[str, list[Row]] = {}
     for one in actors:
         people.setdefault(_person(one), []).append(one)
@@ -96,7 +100,7 @@ def actors_part(actors: Sequence[Row]) -> Part:
     summed = _table(("who", "changes", "what", "targets", "last"), by_person[:_MOST], {1}, len(by_person))
     each = _table(("at", "target", "who", "did", "address", "fields"), listed, set(), len(latest))
     lead = f"{counted(len(actors), 'change')} by {len(people):_} of them; the latest below."
-    return Part(title=title, lead=lead, pieces=(summed, each))
+    return ReportPart(title=title, lead=lead, pieces=(summed, each))
 
 
 def _person(one: Row) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.fleet.report.seen import UNREACHABLE, UNREMEMBERED, Count, Strayed, Target
+from reconciler.fleet.report.seen import UNREACHABLE, UNREMEMBERED, Count, SeenTarget, StrayedObject
 from reconciler.journeys.drift.drift import Standing
 from reconciler.model.fields import FieldInfo
 
@@ -17,15 +17,15 @@ Rows = tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FleetFindings:
     command: str
     """`snapshot`, `drift`, `report` …"""
     fleet: str
     """Its name, or the file it is in."""
     run: str = ""
     seconds: float | None = None
-    targets: tuple[Target, ...] | None = None
-    strayed: tuple[Strayed, ...] | None = None
+    targets: tuple[SeenTarget, ...] | None = None
+    strayed: tuple[StrayedObject, ...] | None = None
     """What is listed; there may be more of it."""
     counts: tuple[Count, ...] = ()
     """Of all that strayed, listed or not."""
@@ -57,7 +57,7 @@ class Found:
     """What to do now, a sentence each."""
 
     @property
-    def drifted(self) -> tuple[Strayed, ...]:
+    def drifted(self) -> tuple[StrayedObject, ...]:
         """Among what is listed."""
         return tuple(one for one in self.strayed or () if one.is_drift)
 

@@ -15,10 +15,10 @@ from reconciler.fleet.report.pieces import (
     Folds,
     Grid,
     Heat,
-    Part,
     Piece,
     Prose,
     Report,
+    ReportPart,
     Tiles,
 )
 from reconciler.report.html.html import Chip, asset, controls, page
@@ -52,7 +52,7 @@ def _header(report: Report) -> Markup:
     )
 
 
-def _part(part: Part, number: int) -> Markup:
+def _part(part: ReportPart, number: int) -> Markup:
     return element(
         "section",
         element("h2", part.title) if part.title else None,

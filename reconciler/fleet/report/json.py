@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from reconciler.fleet.report.found import Found, Row, Rows
-from reconciler.fleet.report.seen import Field, Strayed, Target
+from reconciler.fleet.report.found import FleetFindings, Row, Rows
+from reconciler.fleet.report.seen import Field, SeenTarget, StrayedObject
 from reconciler.report.codec.json import json_text, present, some
 
 FORMAT = 1
@@ -17,11 +17,11 @@ _AS_JSON = {"history": ("live", "desired", "applied"), "outliers": ("value", "us
 TABLES = ("trend", "history", "repairs", "outliers", "capacity", "skew", "falls", "moves", "pins", "acks", "actors")
 
 
-def render(found: Found) -> str:
+def render(found: FleetFindings) -> str:
     return json_text(data(found))
 
 
-def data(found: Found) -> dict[str, Any]:
+def data(found: FleetFindings) -> dict[str, Any]:
     tables = {name: _rows(name, getattr(found, name)) for name in TABLES}
     return {
         "format": FORMAT,
@@ -39,14 +39,14 @@ def data(found: Found) -> dict[str, Any]:
     }
 
 
-def _target(one: Target) -> dict[str, Any]:
+def _target(one: SeenTarget) -> dict[str, Any]:
     if one.error:
         return {"target": one.name, "labels": dict(one.labels), "error": one.error}
     counts = {name: getattr(one, name) for name in ("streams", "consumers", "messages", "bytes", "unknown")}
     return {"target": one.name, "labels": dict(one.labels), "version": one.version, **counts}
 
 
-def _strayed(one: Strayed) -> dict[str, Any]:
+def _strayed(one: StrayedObject) -> dict[str, Any]:
     return {
         "target": one.target,
         "standing": one.standing,

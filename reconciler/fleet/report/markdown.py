@@ -14,10 +14,10 @@ from reconciler.fleet.report.pieces import (
     Folds,
     Grid,
     Heat,
-    Part,
     Piece,
     Prose,
     Report,
+    ReportPart,
     Tiles,
 )
 from reconciler.report.markdown.gfm import code, fenced, folded, prose
@@ -53,7 +53,7 @@ def _size(lines: Sequence[str]) -> int:
     return sum(len(line.encode()) + 1 for line in lines)
 
 
-def _part(part: Part) -> list[str]:
+def _part(part: ReportPart) -> list[str]:
     lead = [prose(part.lead), ""] if part.lead else []
     return [*([f"#### {prose(part.title)}", ""] if part.title else []), *lead, *_pieces(part.pieces)]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reconciler.fleet.report.past import show_span
-from reconciler.fleet.report.pieces import Cell, Grid, Part, Prose, cells
+from reconciler.fleet.report.pieces import Cell, Grid, Prose, ReportPart, cells
 from reconciler.fleet.report.targets import show_size
 from reconciler.model.fields import FieldInfo
 from reconciler.report.words.values import counted, show_side
@@ -24,11 +24,11 @@ _NO_PEERS = (
 )
 
 
-def outliers_part(outliers: Sequence[Row], infos: Infos, with_peers: int) -> Part:
+def outliers_part(outliers: Sequence[Row], infos: Infos, with_peers: int) -> ReportPart:
     """`with_peers`: so many targets could be compared with others."""
     title = "Unlike their peers"
     if not outliers:
-        return Part(title=title, pieces=(_none(with_peers),))
+        return ReportPart(title=title, pieces=(_none(with_peers),))
     order = sorted(outliers, key=lambda one: (-one["holders"] / max(1, one["among"]), one["target"], one["address"]))
     rows = tuple(
         cells(
@@ -42,7 +42,7 @@ def outliers_part(outliers: Sequence[Row], infos: Infos, with_peers: int) -> Par
     )  # fmt: skip
     head = ("target", "address", "field", "here", "at most peers", "peers that agree", "peers by")
     lead = f"{counted(len(order), 'value')} on {counted(len({one['target'] for one in order}), 'target')}, whether declared or not."
-    return Part(title=title, lead=lead, pieces=(Grid(head=head, rows=rows, left_out=max(0, len(order) - MOST)),))
+    return ReportPart(title=title, lead=lead, pieces=(Grid(head=head, rows=rows, left_out=max(0, len(order) - MOST)),))
 
 
 def _none(with_peers: int) -> Prose:
@@ -67,11 +67,11 @@ def _shown(one: Row, name: str, infos: Infos) -> str:
     return show_side(value, infos.get((one["kind"], one.get("path") or ""), FieldInfo()))
 
 
-def capacity_part(capacity: Sequence[Row]) -> Part:
+def capacity_part(capacity: Sequence[Row]) -> ReportPart:
     """Whatever refuses messages first stands first, and then what drops its oldest; what does not grow is counted."""
     title = "Room"
     if not capacity:
-        return Part(title=title, pieces=(Prose(lines=("No stream was seen.",)),))
+        return ReportPart(title=title, pieces=(Prose(lines=("No stream was seen.",)),))
     order = sorted(capacity, key=_urgency)
     shown = [one for one in order if one.get("days") is not None] or order[:10]
     rows = tuple(map(_stream, shown[:_STREAMS]))
@@ -79,7 +79,7 @@ def capacity_part(capacity: Sequence[Row]) -> Part:
     quiet = len(order) - len(shown)
     lead = _soon(order) + (f" {counted(quiet, 'stream')} that near no limit not shown." if quiet else "")
     grid = Grid(head=head, rows=rows, right=frozenset({2, 4, 5, 6, 7}), left_out=max(0, len(shown) - _STREAMS))
-    return Part(title=title, lead=lead, pieces=(grid,))
+    return ReportPart(title=title, lead=lead, pieces=(grid,))
 
 
 def refuses_in(one: Row) -> float | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.fleet.report.drift import sums
-from reconciler.fleet.report.found import Found, Row
+from reconciler.fleet.report.found import FleetFindings, Row
 from reconciler.fleet.report.others import refuses_in, show_days
 from reconciler.fleet.report.past import show_span, show_time
-from reconciler.fleet.report.pieces import Part, Prose, Tile, Tiles, Tone
+from reconciler.fleet.report.pieces import Prose, ReportPart, Tile, Tiles, Tone
 from reconciler.fleet.report.seen import UNREMEMBERED
 from reconciler.fleet.report.targets import show_size
 from reconciler.journeys.drift.drift import Standing
@@ -29,16 +29,16 @@ _DRIFT = "`reconciler fleet drift` does that"
 NOT_COMPARED = f"What strayed is not known: nothing was compared with what was applied; {_DRIFT}."
 
 
-def overview(found: Found) -> Part:
+def overview(found: FleetFindings) -> ReportPart:
     tiles = tuple(_tiles(found))
     attention = tuple(_attention(found))
     said = (
         Prose(lines=attention, is_list=True) if attention else Prose(lines=("Nothing wants attention.",), tone="good")
     )
-    return Part(title="", pieces=(Tiles(tiles=tiles), said) if tiles else (said,))
+    return ReportPart(title="", pieces=(Tiles(tiles=tiles), said) if tiles else (said,))
 
 
-def _tiles(found: Found) -> Iterator[Tile]:
+def _tiles(found: FleetFindings) -> Iterator[Tile]:
     targets, unread = found.targets or (), found.unread
     if targets:
         read = len(targets) - len(unread)
@@ -75,12 +75,12 @@ def _tiles(found: Found) -> Iterator[Tile]:
         yield Tile(label="Stored", value=show_size(held), note=note)
 
 
-def _whole(found: Found) -> Row | None:
+def _whole(found: FleetFindings) -> Row | None:
     """What repairs come to, seen from no side."""
     return next((one for one in found.repairs or () if one["dimension"] == "all"), None)
 
 
-def _drift(found: Found) -> Tile:
+def _drift(found: FleetFindings) -> Tile:
     strayed = found.drifted_by_target or {}
     untold = {"unknown": found.unknown, "unremembered": found.unremembered}
     notes = [counted(sum(strayed.values()), "object")] if strayed else []
@@ -91,7 +91,7 @@ def _drift(found: Found) -> Tile:
     )  # fmt: skip
 
 
-def _attention(found: Found) -> Iterator[str]:
+def _attention(found: FleetFindings) -> Iterator[str]:
     """At most a handful of sentences, the worst first."""
     for one in [one for one in found.targets or () if one.error][:5]:
         yield f"`{one.name}` could not be read: {one.error}"
@@ -101,7 +101,7 @@ def _attention(found: Found) -> Iterator[str]:
     yield from _filling(found.capacity or ())
 
 
-def _strayed(found: Found) -> Iterator[str]:
+def _strayed(found: FleetFindings) -> Iterator[str]:
     """`stream/A` is missing on `eu-1`. 287 objects were changed outside on `eu-1`, `eu-2` and 3 more."""
     for standing, how in _HOW.items():
         of = {one.target: one.drifted for one in found.counts if one.standing == standing and one.drifted}
@@ -117,7 +117,7 @@ def _strayed(found: Found) -> Iterator[str]:
     yield from _unremembered(found)
 
 
-def _unremembered(found: Found) -> Iterator[str]:
+def _unremembered(found: FleetFindings) -> Iterator[str]:
     lost = {one.target: one.objects for one in found.unremembered}
     if number := sum(lost.values()):
         names = [f"`{one.address}`" for one in found.strayed or () if one.standing == UNREMEMBERED]
@@ -134,7 +134,7 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names[:3]) + more
 
 
-def earlier(found: Found, what: str) -> Iterator[str]:
+def earlier(found: FleetFindings, what: str) -> Iterator[str]:
     """`eu-1`, `eu-2` and 3 more were last compared in run `a` (2026-11-20 02:00 UTC)."""
     for one in [one for one in found.earlier if one["what"] == what][:_EARLIER]:
         names = one["targets"]
@@ -161,7 +161,7 @@ def _filling(capacity: Sequence[Row]) -> Iterator[str]:
         yield f"`{stream}` on {names} is {full}."
 
 
-def totals(found: Found) -> str:
+def totals(found: FleetFindings) -> str:
     """All of it in one line."""
     if found.strayed is not None and (found.compared or found.unread):
         return sums(found.counts, found.compared, found.unread)
@@ -172,7 +172,7 @@ def totals(found: Found) -> str:
     return _others(found)
 
 
-def _others(found: Found) -> str:
+def _others(found: FleetFindings) -> str:
     if found.skew is not None:
         candidates = {(one["choice"], one["partitions"]) for one in found.skew if one.get("choice")}
         streams = {(one["target"], one["stream"]) for one in found.skew}
@@ -186,7 +186,7 @@ def _others(found: Found) -> str:
     return " · ".join([*so_far, *(_said(len(rows), words) for rows, words in said if rows is not None)])
 
 
-def _differences(found: Found) -> int:
+def _differences(found: FleetFindings) -> int:
     """Those that are not listed among them; the rows of history also say what was looked at and is well."""
     whole = _whole(found)
     return whole["episodes"] if whole else 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from reconciler.fleet.report.pieces import Cell, Columns, Grid, Heat, Part, Piece, Prose, Series, cells
+from reconciler.fleet.report.pieces import Cell, Columns, Grid, Heat, Piece, Prose, ReportPart, Series, cells
 from reconciler.report.words.values import counted
 
 Row = Mapping[str, Any]
@@ -17,7 +17,7 @@ RUNS, TARGETS = 60, 40
 _EPISODES = 100
 
 
-def past_part(trend: Sequence[Row], by_target: ByTarget) -> Part:
+def past_part(trend: Sequence[Row], by_target: ByTarget) -> ReportPart:
     """`trend`: a row per run, the latest last."""
     shown = trend[-RUNS:]
     labels = tuple(str(one["run"]) for one in shown)
@@ -25,7 +25,7 @@ def past_part(trend: Sequence[Row], by_target: ByTarget) -> Part:
     if strayed := _where(labels, by_target):
         values = tuple(tuple(by_target.get(run, {}).get(name) for run in labels) for name in strayed)
         pieces.append(Heat(rows=strayed, columns=labels, values=values, what="drifted objects by target and run"))
-    return Part(title="Drift over time", lead=_lead(shown), pieces=tuple(pieces))
+    return ReportPart(title="Drift over time", lead=_lead(shown), pieces=tuple(pieces))
 
 
 def _series(trend: Sequence[Row]) -> tuple[Series, ...]:
@@ -60,10 +60,10 @@ def _lead(trend: Sequence[Row]) -> str:
     return f"{said}: {last['opened']:_} new, {last['closed']:_} closed since the run before."
 
 
-def repairs_part(repairs: Sequence[Row], episodes: Sequence[Row]) -> Part:
+def repairs_part(repairs: Sequence[Row], episodes: Sequence[Row]) -> ReportPart:
     """What is open the longest, and how long it takes until something is repaired."""
     whole = next((one for one in repairs if one["dimension"] == "all"), None)
-    return Part(
+    return ReportPart(
         title="Open, and for how long",
         lead=_repaired(whole) if whole else "",
         pieces=tuple(filter(None, (_open(episodes), *(_by(repairs, name) for name in ("target", "field", "team"))))),

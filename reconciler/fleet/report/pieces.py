@@ -133,7 +133,7 @@ Piece = Grid | Prose | Tiles | Columns | Heat | Bars | Folds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ReportPart:
     """A heading and what is below it."""
 
     title: str
@@ -153,7 +153,7 @@ class Report:
     """All of it in one line."""
     about: str = ""
     """The run, and how long it took."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ReportPart, ...] = ()
     following: tuple[str, ...] = ()
     """What to do now."""
 

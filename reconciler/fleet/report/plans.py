@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.fleet.report.drift import on_targets
-from reconciler.fleet.report.pieces import Cell, Fold, Folds, Grid, Part, Piece, Prose, Report, Tone, cells
+from reconciler.fleet.report.pieces import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.report.codec.json import change_data, diagnostic_data, json_text, plan_data, present, some
 from reconciler.report.document.blocks import MARKS, removal
@@ -62,12 +62,12 @@ def _data(one: TargetPlan) -> dict[str, Any]:
 
 def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
     changes = _alike(plans)
-    parts = [Part(title="", pieces=(_targets(plans),))]
+    parts = [ReportPart(title="", pieces=(_targets(plans),))]
     if changes:
         folds = tuple(_fold(*group) for group in changes[:_MOST])
         lead = "Equal changes are one entry, however many targets they are for."
         parts.append(
-            Part(title="Changes", lead=lead, pieces=(Folds(folds=folds, left_out=max(0, len(changes) - _MOST)),))
+            ReportPart(title="Changes", lead=lead, pieces=(Folds(folds=folds, left_out=max(0, len(changes) - _MOST)),))
         )
     return Report(
         command="fleet plan", heading=f"{fleet}: {counted(len(plans), 'target')}", totals=_totals(plans),

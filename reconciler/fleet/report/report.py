@@ -6,34 +6,34 @@ from collections.abc import Iterator
 
 from reconciler.fleet.report.drift import drift_part
 from reconciler.fleet.report.events import acks_part, actors_part, pins_part
-from reconciler.fleet.report.found import Found
+from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.others import capacity_part, outliers_part
 from reconciler.fleet.report.overview import NOT_COMPARED, earlier, overview, totals
 from reconciler.fleet.report.past import past_part, repairs_part
-from reconciler.fleet.report.pieces import Part, Prose, Report
+from reconciler.fleet.report.pieces import Prose, Report, ReportPart
 from reconciler.fleet.report.skew import skew_parts
 from reconciler.fleet.report.targets import targets_part
 from reconciler.report.words.values import counted, show_seconds
 
 
-def report_of(found: Found) -> Report:
+def report_of(found: FleetFindings) -> Report:
     return Report(
         command=f"fleet {found.command}", heading=_heading(found), totals=totals(found), about=_about(found),
         parts=tuple(_parts(found)), following=found.following,
     )  # fmt: skip
 
 
-def _heading(found: Found) -> str:
+def _heading(found: FleetFindings) -> str:
     count = f": {counted(len(found.targets), 'target')}" if found.targets is not None else ""
     return f"{found.fleet}{count}"
 
 
-def _about(found: Found) -> str:
+def _about(found: FleetFindings) -> str:
     took = f"in {show_seconds(found.seconds)}" if found.seconds is not None else ""
     return ", ".join(filter(None, (f"run {found.run}" if found.run else "", took)))
 
 
-def _parts(found: Found) -> Iterator[Part]:
+def _parts(found: FleetFindings) -> Iterator[ReportPart]:
     if found.command == "report":
         yield overview(found)
     if found.trend:
@@ -41,7 +41,7 @@ def _parts(found: Found) -> Iterator[Part]:
     if found.strayed is not None:
         yield drift_part(found.strayed, found.left_out.get("drift", 0), since=tuple(earlier(found, "compared")))
     elif found.command == "report":
-        yield Part(title="What strayed", pieces=(Prose(lines=(NOT_COMPARED,), tone="warn"),))
+        yield ReportPart(title="What strayed", pieces=(Prose(lines=(NOT_COMPARED,), tone="warn"),))
     if found.repairs is not None:
         yield repairs_part(found.repairs, found.history or ())
     if found.outliers is not None:
@@ -56,7 +56,7 @@ def _parts(found: Found) -> Iterator[Part]:
     if found.targets is not None:
         yield targets_part(found.targets, found.drifted_by_target)
     if more := [_more(name, count) for name, count in found.left_out.items() if name != "drift"]:
-        yield Part(title="Left out", pieces=(Prose(lines=tuple(more)),))
+        yield ReportPart(title="Left out", pieces=(Prose(lines=tuple(more)),))
 
 
 def _more(table: str, count: int) -> str:

@@ -16,7 +16,7 @@ UNREMEMBERED = "unremembered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class SeenTarget:
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
@@ -60,7 +60,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strayed:
+class StrayedObject:
     """One object on one target, with all of its fields that differ."""
 
     target: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.fleet.report.found import Row
-from reconciler.fleet.report.pieces import Bars, Cell, Grid, Part, Piece, Prose, Tone, cells
+from reconciler.fleet.report.pieces import Bars, Cell, Grid, Piece, Prose, ReportPart, Tone, cells
 from reconciler.report.words.values import counted
 
 _PLACES, _CANDIDATES, _PICTURES, _MEMBERS, _MOVES = 8, 40, 4, 40, 30
@@ -13,7 +13,7 @@ _EVEN, _UNEVEN = 1.25, 2.0
 """The fullest by the mean: up to the one nobody complains, from the other on one partition does the work of two."""
 
 
-def skew_parts(skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) -> Iterator[Part]:
+def skew_parts(skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) -> Iterator[ReportPart]:
     """A part for each stream on each target."""
     found = {(one["target"], one["stream"]) for one in skew}
     places = sorted(found, key=lambda place: (place[0], place[1] or ""))  # no stream: the target could not be read
@@ -26,10 +26,12 @@ def skew_parts(skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) 
         failed = {(one["target"], one["stream"]) for one in skew if one.get("error")} & {*places[_PLACES:]}
         unread = f", {len(failed):_} of them not read wholly" if failed else ""
         more = f"{counted(len(places) - _PLACES, 'more stream')}{unread}; the table `skew` has them all."
-        yield Part(title="More streams", pieces=(Prose(lines=(more,)),))
+        yield ReportPart(title="More streams", pieces=(Prose(lines=(more,)),))
 
 
-def _place(target: str, stream: str | None, skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]) -> Part:
+def _place(
+    target: str, stream: str | None, skew: Sequence[Row], falls: Sequence[Row], moves: Sequence[Row]
+) -> ReportPart:
     title = f"Where keys fall: {stream or 'subjects'} on {target}"
     errors = tuple(dict.fromkeys(str(one["error"]) for one in skew if one.get("error")))
     skew = [one for one in skew if one.get("choice")]
@@ -37,7 +39,7 @@ def _place(target: str, stream: str | None, skew: Sequence[Row], falls: Sequence
     by_subject = [one for one in partitions if one["of"] == "subjects"]
     if not by_subject:
         said = Prose(lines=errors, tone="bad") if errors else Prose(lines=("It has no subjects.",))
-        return Part(title=title, pieces=(said,))
+        return ReportPart(title=title, pieces=(said,))
     messages = {_key(one): one for one in partitions if one["of"] == "messages"}
     among = sorted(
         (one for one in skew if one.get("membership") is not None and one["of"] == "subjects"), key=_evenness
@@ -49,7 +51,7 @@ def _place(target: str, stream: str | None, skew: Sequence[Row], falls: Sequence
         _members(among),
         _moved([one for one in moves if one.get("choice")]),
     )
-    return Part(title=title, lead=_lead(by_subject), pieces=tuple(one for one in pieces if one))
+    return ReportPart(title=title, lead=_lead(by_subject), pieces=tuple(one for one in pieces if one))
 
 
 def _caveat(errors: tuple[str, ...]) -> Prose | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from reconciler.fleet.report.pieces import Cell, Grid, Part, Prose
-from reconciler.fleet.report.seen import Target
+from reconciler.fleet.report.pieces import Cell, Grid, Prose, ReportPart
+from reconciler.fleet.report.seen import SeenTarget
 from reconciler.report.words.values import show_seconds
 
 MOST = 1_000
 _SAID = 50
 
 
-def targets_part(targets: Sequence[Target], drifted: Mapping[str, int] | None = None) -> Part:
+def targets_part(targets: Sequence[SeenTarget], drifted: Mapping[str, int] | None = None) -> ReportPart:
     """`drifted`: objects by target, where drift was looked for. The ones in trouble stand first."""
     found = drifted or {}
     order = sorted(targets, key=lambda one: (not one.error, not one.unknown, -found.get(one.name, 0), one.name))
@@ -27,17 +27,17 @@ def targets_part(targets: Sequence[Target], drifted: Mapping[str, int] | None = 
     right = frozenset(range(2 + len(labels), len(head)))
     grid = Grid(head=head, rows=rows, right=right, left_out=max(0, len(order) - MOST))
     silent = tuple(f"`{one.name}` was not read: {one.error}" for one in order if one.error)
-    return Part(title="Targets", pieces=(grid, Prose(lines=silent[:_SAID])) if silent else (grid,))
+    return ReportPart(title="Targets", pieces=(grid, Prose(lines=silent[:_SAID])) if silent else (grid,))
 
 
-def _telling(targets: Sequence[Target]) -> tuple[str, ...]:
+def _telling(targets: Sequence[SeenTarget]) -> tuple[str, ...]:
     """The labels that most targets have, three at most."""
     counts = Counter(name for one in targets for name in one.labels)
     common = [name for name, count in counts.most_common() if count * 2 >= len(targets)]
     return tuple(sorted(common)[:3])
 
 
-def _row(one: Target, labels: Sequence[str], strayed: int | None, most: int) -> tuple[Cell, ...]:
+def _row(one: SeenTarget, labels: Sequence[str], strayed: int | None, most: int) -> tuple[Cell, ...]:
     named = [Cell(text=one.name), *(Cell(text=one.labels.get(name, "")) for name in labels)]
     if one.error:
         count = len(_COUNTED) + (strayed is not None)
@@ -56,7 +56,7 @@ def _row(one: Target, labels: Sequence[str], strayed: int | None, most: int) -> 
 _COUNTED = ("streams", "consumers", "messages", "bytes")
 
 
-def _took(one: Target) -> Cell:
+def _took(one: SeenTarget) -> Cell:
     return Cell(text=show_seconds(one.seconds) if one.seconds is not None else "", tone="quiet")
 
 

@@ -14,10 +14,10 @@ from reconciler.fleet.report.pieces import (
     Folds,
     Grid,
     Heat,
-    Part,
     Piece,
     Prose,
     Report,
+    ReportPart,
     Tiles,
     Tone,
 )
@@ -50,7 +50,7 @@ def _head(report: Report, paper: Paper) -> list[str]:
     return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
 
 
-def _part(part: Part, paper: Paper) -> list[str]:
+def _part(part: ReportPart, paper: Paper) -> list[str]:
     lines = [paper.paint(visible(part.title), "head")] if part.title else []
     lines += paper.wrapped(_plain(part.lead)) if part.lead else []
     lines += blocks(part.pieces, paper, 2 if part.title else 0)

@@ -10,12 +10,12 @@ from reconciler.fleet.events.acks import acks
 from reconciler.fleet.events.actors import actors
 from reconciler.fleet.events.events import events, positions, together, unbroken
 from reconciler.fleet.events.pins import pinnings, pins
-from reconciler.fleet.report.found import Found
-from reconciler.fleet.report.seen import Target
-from reconciler.fleet.runs.look import Look
+from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.seen import SeenTarget
+from reconciler.fleet.runs.look import FleetRun
 
 
-def told(look: Look, stream: str | None = None) -> Found:
+def told(look: FleetRun, stream: str | None = None) -> FleetFindings:
     """`stream`: the one that captures them; None: every one that does. Only what came since the last time is read."""
     look.say("Reading what servers told …")
     before = look.store.read("events")
@@ -31,10 +31,10 @@ def told(look: Look, stream: str | None = None) -> Found:
     return look.found("events", shown, **_unread(look, silent))
 
 
-def _unread(look: Look, silent: Mapping[str, str]) -> dict[str, Any]:
+def _unread(look: FleetRun, silent: Mapping[str, str]) -> dict[str, Any]:
     """Nothing about a target is not the same as nothing happened there. Where nobody told anything, that is the report."""
     if len(silent) == len(look.fleet.targets):
-        unread = (Target(name=one.name, labels=one.labels, error=silent[one.name]) for one in look.fleet.targets)
+        unread = (SeenTarget(name=one.name, labels=one.labels, error=silent[one.name]) for one in look.fleet.targets)
         return {"targets": tuple(unread)}
     return {
         "silent": silent,

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pyspark.sql import functions as F
 
 from reconciler.fleet.accounts.source import live
-from reconciler.fleet.report.found import Found, Rows
+from reconciler.fleet.report.found import FleetFindings, Rows
 from reconciler.fleet.tables.frames import made
 from reconciler.fleet.tables.tables import SNAPSHOTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from reconciler.fleet.accounts.targets import Fleet, Target
+    from reconciler.fleet.accounts.targets import Fleet, FleetTarget
     from reconciler.fleet.tables.store import Store
 
 MOST = 20_000
@@ -68,7 +68,7 @@ class Say(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class FleetRun:
     """One run of a command."""
 
     spark: SparkSession
@@ -133,15 +133,15 @@ class Look:
         more = {name: tables[name].count() - MOST for name, some in rows.items() if len(some) > MOST}
         return {**{name: some[:MOST] for name, some in rows.items()}, "left_out": more}
 
-    def found(self, command: str, *several: Mapping[str, Any], **parts: Any) -> Found:
+    def found(self, command: str, *several: Mapping[str, Any], **parts: Any) -> FleetFindings:
         """`several`: what belongs together, each perhaps with something left out."""
         took = time.monotonic() - self.began
         for some in several:
             parts = {**parts, **some, "left_out": {**parts.get("left_out", {}), **some.get("left_out", {})}}
-        return Found(command=command, fleet=self.fleet.name, run=self.run, seconds=took, **parts)
+        return FleetFindings(command=command, fleet=self.fleet.name, run=self.run, seconds=took, **parts)
 
 
-def _of(rows: DataFrame, targets: Iterable[Target]) -> DataFrame:
+def _of(rows: DataFrame, targets: Iterable[FleetTarget]) -> DataFrame:
     return rows.where(F.col("target").isin([one.name for one in targets]))
 
 

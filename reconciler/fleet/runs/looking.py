@@ -12,10 +12,10 @@ from reconciler.fleet.accounts.snapshots import heavy, snapshots
 from reconciler.fleet.drift import summary
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift, parts_for
-from reconciler.fleet.report.found import Found
-from reconciler.fleet.report.seen import Target
+from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.report.seen import SeenTarget
 from reconciler.fleet.runs import told
-from reconciler.fleet.runs.look import MOST, Look, collected
+from reconciler.fleet.runs.look import MOST, FleetRun, collected
 from reconciler.fleet.tables.frames import made
 from reconciler.fleet.tables.tables import WANTED
 from reconciler.report.words.values import counted
@@ -23,15 +23,15 @@ from reconciler.report.words.values import counted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from reconciler.fleet.accounts.targets import Target as Asked
+    from reconciler.fleet.accounts.targets import FleetTarget
 
 
-def snapshot(look: Look) -> Found:
+def snapshot(look: FleetRun) -> FleetFindings:
     """What each target holds, kept as this run's."""
     return look.found("snapshot", targets=each(look.fleet.targets, targets(_seen(look))))
 
 
-def compare(look: Look) -> Found:
+def compare(look: FleetRun) -> FleetFindings:
     """What strayed on each target since it was applied; what is live, what is wanted and what differs is kept."""
     seen = _seen(look)
     look.say("Comparing with what was applied …")
@@ -42,7 +42,7 @@ def compare(look: Look) -> Found:
     return look.found("drift", targets=each(look.fleet.targets, targets(seen)), **strayed_of(strayed))
 
 
-def _seen(look: Look) -> DataFrame:
+def _seen(look: FleetRun) -> DataFrame:
     look.say(f"Reading {counted(len(look.fleet.targets), 'target')} …")
     return look.seen("snapshots", snapshots(look.live(sizes=_sizes(look)), run=look.run, day=look.day))
 
@@ -51,13 +51,13 @@ RECENT = 14
 """Days in which a target was once read as a whole, for its size to be known."""
 
 
-def _sizes(look: Look) -> str:
+def _sizes(look: FleetRun) -> str:
     """Of what was large of late: several tasks share the reading of it."""
     found = heavy(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
     return json.dumps({row["target"]: row["objects"] for row in found})
 
 
-def targets(seen: DataFrame) -> tuple[Target, ...]:
+def targets(seen: DataFrame) -> tuple[SeenTarget, ...]:
     """Of SNAPSHOTS of one run."""
     rows = sorted(summary.targets(seen).collect(), key=itemgetter("target"))
     return tuple(told.target(row.asDict()) for row in rows)
@@ -66,10 +66,10 @@ def targets(seen: DataFrame) -> tuple[Target, ...]:
 LOST = "What was read of it is not among what is kept. Do all executors write to one and the same store?"
 
 
-def each(asked: Iterable[Asked], found: Sequence[Target]) -> tuple[Target, ...]:
+def each(asked: Iterable[FleetTarget], found: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
     """Every look leaves a row of each target; one without any was lost between reading and keeping it."""
     there = {one.name for one in found}
-    lost = (Target(name=one.name, labels=one.labels, error=LOST) for one in asked if one.name not in there)
+    lost = (SeenTarget(name=one.name, labels=one.labels, error=LOST) for one in asked if one.name not in there)
     return tuple(sorted((*found, *lost), key=attrgetter("name")))
 
 

@@ -14,10 +14,10 @@ from reconciler.fleet.drift.history import drift_history
 from reconciler.fleet.drift.outliers import objects, outliers, with_peers
 from reconciler.fleet.drift.trends import repairs, trend
 from reconciler.fleet.events.capacity import capacity
-from reconciler.fleet.report.found import Found, Row, Rows
+from reconciler.fleet.report.found import FleetFindings, Row, Rows
 from reconciler.fleet.report.past import RUNS, TARGETS
 from reconciler.fleet.runs import told
-from reconciler.fleet.runs.look import Look, collected
+from reconciler.fleet.runs.look import FleetRun, collected
 from reconciler.fleet.runs.looking import strayed_of, targets
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 
@@ -31,13 +31,13 @@ GROWTH = 30
 """Days from which growth is told."""
 
 
-def history(look: Look) -> Found:
+def history(look: FleetRun) -> FleetFindings:
     look, _ = at_newest(look)
     found = look.shown(**_past(look), capacity=_capacity(look))
     return look.found("history", found, by_target=_by_target(look, found["trend"]))
 
 
-def unlike(look: Look, by: Sequence[str] = ()) -> Found:
+def unlike(look: FleetRun, by: Sequence[str] = ()) -> FleetFindings:
     """`by`: the labels that make peers (none: all that a target carries)."""
     for name in by:
         _known(name, look)
@@ -47,7 +47,7 @@ def unlike(look: Look, by: Sequence[str] = ()) -> Found:
     return look.found("outliers", found, with_peers=number, infos=told.infos(found["outliers"]))
 
 
-def _known(label: str, look: Look) -> None:
+def _known(label: str, look: FleetRun) -> None:
     """Without peers nothing would be found, as if all were well."""
     labels = sorted({name for target in (*look.fleet.targets, *look.fleet.others) for name in target.labels})
     if label not in labels:
@@ -59,7 +59,7 @@ def _known(label: str, look: Look) -> None:
         )  # fmt: skip
 
 
-def report(look: Look) -> Found:
+def report(look: FleetRun) -> FleetFindings:
     """All of it. Which parts there are depends on which commands have run."""
     look, read = at_newest(look)
     look.say("Putting the report together …")
@@ -77,7 +77,7 @@ def report(look: Look) -> Found:
     )  # fmt: skip
 
 
-def at_newest(look: Look) -> tuple[Look, Rows]:
+def at_newest(look: FleetRun) -> tuple[FleetRun, Rows]:
     """With the run that was asked for, else the newest there is, and its day; and which run looked last at each target."""
     newest = look.newest("snapshots")
     if not newest:
@@ -92,7 +92,7 @@ def at_newest(look: Look) -> tuple[Look, Rows]:
     return replace(look, run=last["run"], day=last["day"] or look.day), newest
 
 
-def _past(look: Look) -> dict[str, DataFrame]:
+def _past(look: FleetRun) -> dict[str, DataFrame]:
     """Kept of all targets, told of those that were asked for."""
     drifted = look.store.read("drift")
     desired, before = look.store.read("desired"), look.store.read("drift_history")
@@ -102,7 +102,7 @@ def _past(look: Look) -> dict[str, DataFrame]:
     return {"trend": trend(look.mine(drifted), mine), "history": mine, "repairs": repairs(mine)}
 
 
-def _by_target(look: Look, trend: Rows) -> dict[str, dict[str, int | None]]:
+def _by_target(look: FleetRun, trend: Rows) -> dict[str, dict[str, int | None]]:
     """Drifted objects by run and target, as far as a page draws them; None where it could not be read."""
     found: dict[str, dict[str, int | None]] = {}
     runs = [str(one["run"]) for one in trend[-RUNS:]]
@@ -111,7 +111,7 @@ def _by_target(look: Look, trend: Rows) -> dict[str, dict[str, int | None]]:
     return found
 
 
-def _also(look: Look) -> dict[str, Any]:
+def _also(look: FleetRun) -> dict[str, Any]:
     """What was tried with keys is not about all targets, and with keys of a file about none."""
     tables = {name: look.store.read(name) for name in ALSO}
     chosen = {
@@ -120,7 +120,7 @@ def _also(look: Look) -> dict[str, Any]:
     return {name: rows for name, rows in look.shown(**chosen).items() if rows}
 
 
-def _earlier(look: Look, read: Rows, compared: Rows) -> Rows:
+def _earlier(look: FleetRun, read: Rows, compared: Rows) -> Rows:
     """The targets that the run was not about, by the run that was. What declares nothing is compared with nothing."""
     declared = [one.name for one in look.fleet.targets if one.topology] if compared else []
     last = (("read", read, [one.name for one in look.fleet.targets]), ("compared", compared, declared))
@@ -138,7 +138,7 @@ def _elsewhere(run: str, newest: Rows, names: Sequence[str]) -> Iterator[Row]:
         yield {"run": name, "at": at, "targets": [one["target"] for one in runs[name]]}
 
 
-def _outliers(look: Look, read: Rows, by: Sequence[str] = ()) -> tuple[DataFrame, int]:
+def _outliers(look: FleetRun, read: Rows, by: Sequence[str] = ()) -> tuple[DataFrame, int]:
     """Among what is known of all targets, since peers may not be asked for; and how many of those asked for have any."""
     latest = look.latest("snapshots", read).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
     held = objects(latest).persist()
@@ -148,7 +148,7 @@ def _outliers(look: Look, read: Rows, by: Sequence[str] = ()) -> tuple[DataFrame
     return look.mine(rows), number
 
 
-def _capacity(look: Look) -> DataFrame:
+def _capacity(look: FleetRun) -> DataFrame:
     """As of this run. What is older than the days that tell growth is not even parsed."""
     (last,) = collected(look.of_run("snapshots").agg(F.max("at").alias("at")))
     since = look.day - timedelta(days=GROWTH + 1)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from reconciler.fleet.report.found import Found
-from reconciler.fleet.runs.look import Look
+from reconciler.fleet.report.found import FleetFindings
+from reconciler.fleet.runs.look import FleetRun
 from reconciler.fleet.skew import skew as falling
 from reconciler.fleet.skew.candidates import Candidates
 from reconciler.model.diagnostic import CannotContinue
@@ -27,7 +27,7 @@ class Keys:
     """Parquet, or CSV with a head, with a column `subject`; None: the targets are asked."""
 
 
-def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
+def skew(look: FleetRun, keys: Keys, candidates: Candidates) -> FleetFindings:
     """Subjects are gone through once; everything told is added up from what that gave, which is kept."""
     choices = counted(len(candidates.choices) * len(candidates.partitions), "candidate")
     look.say(f"Counting for {choices} where keys fall …")
@@ -38,7 +38,7 @@ def skew(look: Look, keys: Keys, candidates: Candidates) -> Found:
     return look.found("skew", look.shown(skew=even, falls=fallen, moves=moved))
 
 
-def _subjects(look: Look, keys: Keys) -> DataFrame:
+def _subjects(look: FleetRun, keys: Keys) -> DataFrame:
     if keys.file is None:
         return look.live("subjects", stream=keys.stream)
     rows = _rows(look.spark, keys.file)

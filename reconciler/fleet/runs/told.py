@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from reconciler.changes.kind import Registry
-from reconciler.fleet.report.seen import UNREMEMBERED, Count, Field, Strayed, Target
+from reconciler.fleet.report.seen import UNREMEMBERED, Count, Field, SeenTarget, StrayedObject
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo, about
 from reconciler.model.resource import Json
@@ -17,10 +17,10 @@ from reconciler.model.resource import Json
 Row = Mapping[str, Any]
 
 
-def target(row: Row) -> Target:
+def target(row: Row) -> SeenTarget:
     """Of a row of what each target holds."""
     counts = {name: int(row[name] or 0) for name in ("streams", "consumers", "messages", "bytes", "unknown")}
-    return Target(
+    return SeenTarget(
         name=row["target"], labels=dict(row["labels"] or {}), version=row["version"] or "", error=row["error"] or "",
         seconds=row["seconds"], **counts,
     )  # fmt: skip
@@ -31,20 +31,20 @@ def count(row: Row) -> Count:
     return Count(target=row["target"], standing=row["standing"], objects=row["objects"], drifted=row["drifted"])
 
 
-def strayed(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[Strayed, ...]:
+def strayed(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[StrayedObject, ...]:
     """Rows of DRIFT: those of one object on one target become one."""
     by_object = itemgetter("target", "topology", "address")
     ordered = sorted(rows, key=lambda row: tuple(value or "" for value in by_object(row)))
     return tuple(_strayed([*same], registry) for _, same in groupby(ordered, key=by_object))
 
 
-def _strayed(rows: Sequence[Row], registry: Registry) -> Strayed:
+def _strayed(rows: Sequence[Row], registry: Registry) -> StrayedObject:
     """A row without a path says what became of the whole; that its record cannot be used is said beside that."""
     first = min(rows, key=lambda row: (row["standing"] == UNREMEMBERED, row["path"] is not None))
     whole = [row for row in rows if row["path"] is None and row["standing"] == first["standing"]]
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
     verdicts = {one["code"]: one["message"] for row in rows for one in row["verdicts"] or ()}
-    return Strayed(
+    return StrayedObject(
         target=first["target"], standing=first["standing"], address=first["address"] or "", topology=first["topology"] or "",
         team=first["team"] or "", reason="; ".join(reasons), ignored=(whole[0]["ignored"] or "") if whole else "",
         verdicts=tuple(verdicts.items()), place=_place(first), error=first["error"] or "",

@@ -19,7 +19,7 @@ from reconciler.journeys.apply.turn import Tell, Turn, turn
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.plan.predict import forms
 from reconciler.journeys.plan.preflight import check
-from reconciler.journeys.saved.plans import Reviewed, looked_again
+from reconciler.journeys.saved.plans import SavedReview, looked_again
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.derived import start
 from reconciler.kinds.elastic_group.queue_rules import group_resuming
@@ -28,7 +28,7 @@ from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step, Version
 from reconciler.server.remember import ledger
-from reconciler.server.remember.lease import Terms
+from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
 
@@ -36,12 +36,12 @@ Backup = Callable[[Planned, JetStream], Awaitable[None]]
 
 
 async def apply(
-    what: Planned | Reviewed,
+    what: Planned | SavedReview,
     js: JetStream,
     *,
     stop: asyncio.Event | None = None,
     tell: Tell = lambda _: None,
-    terms: Terms | None = None,
+    terms: LeaseTerms | None = None,
     backup: Backup | None = None,
 ) -> AsyncIterator[Event]:
     """Events of the run; the last is `Finished`. Blocked changes have no steps, so what runs is what may run. `what`: a
@@ -61,19 +61,19 @@ async def apply(
             yield await ours.ended(event) if isinstance(event, Finished) else event
 
 
-def _planned(what: Planned | Reviewed) -> Planned:
-    return what.planned if isinstance(what, Reviewed) else what
+def _planned(what: Planned | SavedReview) -> Planned:
+    return what.planned if isinstance(what, SavedReview) else what
 
 
 async def _carried_out(
-    what: Planned | Reviewed, ours: Turn, stop: asyncio.Event, backup: Backup | None
+    what: Planned | SavedReview, ours: Turn, stop: asyncio.Event, backup: Backup | None
 ) -> AsyncGenerator[Event, None]:
     now = await _as_it_stands(what, ours, stop)
     if backup:
         await _kept(backup, now, ours, stop)
         now = await _as_it_stands(what, ours, stop)  # which may have taken long
     planned = _planned(now)
-    plan, known = planned.plan, now.outlook.stopped if isinstance(now, Reviewed) else ()
+    plan, known = planned.plan, now.outlook.stopped if isinstance(now, SavedReview) else ()
     await ours.began(plan)
     book = _Book.of(plan, planned.snapshot)
     lost = ours.may_write()  # which also sets `stop`
@@ -99,12 +99,12 @@ async def _carried_out(
                 yield event
 
 
-def _told(finished: Finished, now: Planned | Reviewed, cut: str | None) -> Finished:
-    left_alone = now.without_steps if isinstance(now, Reviewed) else ()
+def _told(finished: Finished, now: Planned | SavedReview, cut: str | None) -> Finished:
+    left_alone = now.without_steps if isinstance(now, SavedReview) else ()
     return replace(finished, left_alone=left_alone, stopped=finished.stopped or cut)
 
 
-async def _as_it_stands(what: Planned | Reviewed, ours: Turn, stop: asyncio.Event) -> Planned | Reviewed:
+async def _as_it_stands(what: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> Planned | SavedReview:
     """Somebody had to agree, or somebody else was at work: what is done by now is left out, and what is no longer as it
     was planned from is left alone. Where nothing can be lost, what each step looks at itself is enough."""
     planned = _planned(what)
@@ -113,7 +113,7 @@ async def _as_it_stands(what: Planned | Reviewed, ours: Turn, stop: asyncio.Even
     return await looked_again(what, ours.js)
 
 
-async def _kept(backup: Backup, what: Planned | Reviewed, ours: Turn, stop: asyncio.Event) -> None:
+async def _kept(backup: Backup, what: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> None:
     """Under the lease, so that nothing of ours comes between; given up when the run is to stop, which then does nothing."""
     planned = _going(what)
     keeping, stopping = asyncio.ensure_future(backup(planned, ours.js)), asyncio.ensure_future(stop.wait())
@@ -131,10 +131,10 @@ async def _kept(backup: Backup, what: Planned | Reviewed, ours: Turn, stop: asyn
         await asyncio.gather(keeping, stopping, return_exceptions=True)
 
 
-def _going(what: Planned | Reviewed) -> Planned:
+def _going(what: Planned | SavedReview) -> Planned:
     """Without the steps of what is stopped already."""
     planned = _planned(what)
-    stopped = {one.step.id for one in what.outlook.stopped} if isinstance(what, Reviewed) else set()
+    stopped = {one.step.id for one in what.outlook.stopped} if isinstance(what, SavedReview) else set()
     steps = tuple(step for step in planned.plan.steps if step.id not in stopped)
     return replace(planned, plan=replace(planned.plan, steps=steps))
 

@@ -20,7 +20,7 @@ from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step
 from reconciler.server.connect.whoami import holder
 from reconciler.server.remember import journal, ledger
-from reconciler.server.remember.lease import Terms, Unavailable, indispensable, leased, unavailable
+from reconciler.server.remember.lease import LeaseTerms, Unavailable, indispensable, leased, unavailable
 from reconciler.server.remember.room import make_room
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import Unless, always
@@ -63,7 +63,7 @@ class Turn:
 
 @asynccontextmanager
 async def turn(
-    planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: Tell, terms: Terms | None = None
+    planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: Tell, terms: LeaseTerms | None = None
 ) -> AsyncIterator[Turn]:
     """Waits for whoever is applying the same; losing the lease sets `stop`. Where the account's bucket cannot be used,
     a turn without any of this."""

@@ -28,7 +28,7 @@ NOBODY_ASKED = "only what is there was looked at"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class LookOptions:
     """Which of it is looked at, by whom and when."""
 
     today: date
@@ -43,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class DriftFound:
     """What strayed, and what it was found in."""
 
     drift: Drift
@@ -52,7 +52,7 @@ class Look:
     """Of what strayed or waits: what the rules say to making it as the file says."""
 
 
-def look(topology: Topology, snapshot: Snapshot, registry: Registry, part: Part) -> Look:
+def look(topology: Topology, snapshot: Snapshot, registry: Registry, part: LookOptions) -> DriftFound:
     """Raises CannotContinue where this is another place than the files are for."""
     check_place(topology, snapshot.target)
     owned = remembered.read(snapshot, registry)
@@ -68,21 +68,21 @@ def look(topology: Topology, snapshot: Snapshot, registry: Registry, part: Part)
         items=tuple(_with(item, verdicts) for item in found.items) if verdicts else found.items,
         diagnostics=(*owned.problems, *found.diagnostics, *_idle(world, part)),
     )
-    return Look(drift=shown, world=world, verdicts=verdicts)
+    return DriftFound(drift=shown, world=world, verdicts=verdicts)
 
 
-def _idle(world: World, part: Part) -> Iterable[Diagnostic]:
+def _idle(world: World, part: LookOptions) -> Iterable[Diagnostic]:
     """A misspelt selection must not pass for an account without drift."""
     return idle_patterns(world, part.options)
 
 
-def _chosen(world: World, part: Part) -> frozenset[Address] | None:
+def _chosen(world: World, part: LookOptions) -> frozenset[Address] | None:
     if not (part.only or part.exclude):
         return None
     return frozenset(address for address, change in world.changes.items() if selected(change, part.options))
 
 
-def _view(topology: Topology, snapshot: Snapshot, world: World, known: bool, part: Part) -> View:
+def _view(topology: Topology, snapshot: Snapshot, world: World, known: bool, part: LookOptions) -> View:
     return View(
         target=snapshot.target, topology=topology.name, source=part.source, ledger_known=known, snapshot=snapshot,
         desired=world.desired, live=world.live, changes=world.changes, ledger=world.ledger,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from reconciler.changes.kind import Registry
 from reconciler.documents.find.revision import Origin
 from reconciler.engine.reconcile import World
-from reconciler.journeys.drift.compare import Part, look
+from reconciler.journeys.drift.compare import LookOptions, look
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.plan.plan import PlanOptions, came_from, counted
 from reconciler.kinds import REGISTRY
@@ -32,7 +32,7 @@ def looked(
     """How everything declared or owned here stands, from a snapshot already taken."""
     options = options or PlanOptions()
     origin = options.came_from or came_from(topology)
-    part = Part(
+    part = LookOptions(
         today=options.day(snapshot.target), source=origin.repository, only=options.only, exclude=options.exclude
     )
     found = look(topology, snapshot, registry, part)

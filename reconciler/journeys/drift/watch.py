@@ -42,7 +42,7 @@ PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class LookedAtAll:
     """Everything was looked at."""
 
     drift: Drift
@@ -63,7 +63,7 @@ class Wrong:
     diagnostics: tuple[Diagnostic, ...]
 
 
-Happening = Seen | Lost | Wrong
+Happening = LookedAtAll | Lost | Wrong
 Tell = Callable[[Happening], None]
 
 
@@ -129,7 +129,7 @@ class Watch:
                 del ear.changes[:heard]
             took = time.monotonic() - began
             self._has_looked = True
-            self.tell(Seen(drift=found.drift, seconds=took))
+            self.tell(LookedAtAll(drift=found.drift, seconds=took))
             soon = RETRY if found.drift.is_partial else self.every
             await _either(self.stop, ear.stirred, within=min(soon, self.every))
             await _either(self.stop, ear.closed, within=max(SETTLING, took / 2))

@@ -21,7 +21,7 @@ class Key(NamedTuple):
     path: str = ""
 
 
-class Line(NamedTuple):
+class WatchLine(NamedTuple):
     """One thing that happened."""
 
     event: str
@@ -30,26 +30,26 @@ class Line(NamedTuple):
     data: Mapping[str, Any]
 
 
-def changes(before: Drift | None, now: Drift) -> Iterator[Line]:
+def changes(before: Drift | None, now: Drift) -> Iterator[WatchLine]:
     """What is different; the first look tells how everything stands."""
     was, is_ = (_strayed(before) if before else {}), _strayed(now)
     if before is None:
-        yield Line("watching", f"{place(now)}: {sums(now)}", {"summary": now.counts})
+        yield WatchLine("watching", f"{place(now)}: {sums(now)}", {"summary": now.counts})
     for key, (item, field) in is_.items():
         text = _said(item, field)
         if key not in was or _is_news(was[key], (item, field)):
-            yield Line("drift", f"{visible(item.address)} {text}", _data(item, field))
+            yield WatchLine("drift", f"{visible(item.address)} {text}", _data(item, field))
     for key in was.keys() - is_.keys():
         what = f"{key.address} {key.path}".strip()
         about = {"address": key.address, **({"path": key.path} if key.path else {})}
-        yield Line("resolved", f"{visible(what)} is no longer adrift", about)
+        yield WatchLine("resolved", f"{visible(what)} is no longer adrift", about)
     if was and not is_:
-        yield Line("clear", f"no drift, {in_sync(now)}", {"summary": now.counts})
+        yield WatchLine("clear", f"no drift, {in_sync(now)}", {"summary": now.counts})
 
 
-def wrong(found: Sequence[Diagnostic]) -> Line:
+def wrong(found: Sequence[Diagnostic]) -> WatchLine:
     """Files that cannot be used as they are, or no look at all."""
-    return Line("wrong", counted(len(found), "problem"), {"diagnostics": [*map(diagnostic_data, found)]})
+    return WatchLine("wrong", counted(len(found), "problem"), {"diagnostics": [*map(diagnostic_data, found)]})
 
 
 def _strayed(drift: Drift) -> dict[Key, Strayed]:
@@ -87,11 +87,11 @@ def _data(item: Item, field: FieldDrift | None) -> Mapping[str, Any]:
     return {"address": item.address, **field_data(field)}
 
 
-def line_text(line: Line, at: float) -> str:
+def line_text(line: WatchLine, at: float) -> str:
     return f"{_clock(at)}  {line.event:<8}  {line.text}\n"
 
 
-def line_json(line: Line, at: float) -> str:
+def line_json(line: WatchLine, at: float) -> str:
     return json_line({"at": _clock(at), "event": line.event, **line.data})
 
 

@@ -100,7 +100,7 @@ def _apart(sections: Mapping[str, Json], folder: str) -> dict[str, dict[str, Jso
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Account:
+class _ExportedAccount:
     """What was read, and which part of it is wanted."""
 
     writer: Writer
@@ -114,13 +114,15 @@ class _Account:
         return record.topology if record else self.unowned
 
 
-async def _account(js: JetStream, only: Sequence[str], exclude: Sequence[str], *, unowned: str = NOBODYS) -> _Account:
+async def _account(
+    js: JetStream, only: Sequence[str], exclude: Sequence[str], *, unowned: str = NOBODYS
+) -> _ExportedAccount:
     return account(await observe(js), REGISTRY, only, exclude, unowned=unowned)
 
 
 def account(
     snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
-) -> _Account:
+) -> _ExportedAccount:
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected)
@@ -133,7 +135,7 @@ def account(
         *(_not_exported(one, f"a file holds one of this name: {other}", f"export it by itself: --only {one}")
           for one, other in twins.items()),
     ]  # fmt: skip
-    return _Account(
+    return _ExportedAccount(
         writer=writer,
         chosen=tuple(address for address in wanted if address not in broken and address not in twins),
         records=records,

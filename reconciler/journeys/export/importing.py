@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from reconciler.documents.foreign.found import Findings, Found
+from reconciler.documents.foreign.found import Findings, ForeignObject
 from reconciler.documents.foreign.read import read_foreign
 from reconciler.documents.write.write import dump
 from reconciler.journeys.export.sections import Writer
@@ -45,7 +45,7 @@ def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
     return Imported(text=dump(topology, sections), count=len(ours), problems=tuple(ordered(read.problems)))
 
 
-def _addresses(one: Found) -> Iterator[Address]:
+def _addresses(one: ForeignObject) -> Iterator[Address]:
     """What it may be: a stream is also a bucket."""
     if len(one.on) == 2:
         yield Address("consumer", one.on)
@@ -56,9 +56,9 @@ def _addresses(one: Found) -> Iterator[Address]:
             yield Address.of(kind, one.on[0].removeprefix(prefix))
 
 
-def _sound(read: Findings) -> Iterator[Found]:
+def _sound(read: Findings) -> Iterator[ForeignObject]:
     """What can be said alone, and once."""
-    seen: dict[tuple[str, ...], Found] = {}
+    seen: dict[tuple[str, ...], ForeignObject] = {}
     for one in read.found:
         if one.on in seen:
             there = seen[one.on].where("")
@@ -70,7 +70,7 @@ def _sound(read: Findings) -> Iterator[Found]:
             yield one
 
 
-def _wrong(one: Found) -> str | None:
+def _wrong(one: ForeignObject) -> str | None:
     if not all(one.on) or one.on[0] in BUCKETS:
         return "it has no name"
     try:
@@ -83,7 +83,7 @@ def _wrong(one: Found) -> str | None:
     return None
 
 
-def _snapshot(found: Sequence[Found], streams: Mapping[str, Found]) -> Snapshot:
+def _snapshot(found: Sequence[ForeignObject], streams: Mapping[str, ForeignObject]) -> Snapshot:
     """An account that holds all this; streams that only their consumers tell of are there too."""
     held: dict[str, Any] = {}
     consumers: dict[str, dict[str, Any]] = {}
@@ -113,20 +113,20 @@ def _fill_in(config: dict[str, Any], settled: Settled) -> None:
     config |= {name: one.value for name, one in settled.filled.items() if one.value is not None}
 
 
-def _version(found: Sequence[Found]) -> Version:
+def _version(found: Sequence[ForeignObject]) -> Version:
     """The oldest server that wrote any of it; where none did, the newest."""
     said = (str((one.config.get("metadata") or {}).get("_nats.ver", "")) for one in found)
     return min((Version.parse(text) for text in said if text), default=SUPPORTED[-1])
 
 
-def _name_missing(found: Sequence[Found], written: set[Address], read: Findings) -> None:
+def _name_missing(found: Sequence[ForeignObject], written: set[Address], read: Findings) -> None:
     for one in found:
         if not written & set(_addresses(one)):
             message = "left out: reserved, part of a bucket, or no durable consumer, which no file declares"
             read.lost(one.where, "", message, about=one.address)
 
 
-def _name_unmanaged(sections: Mapping[str, Any], found: Sequence[Found], read: Findings) -> None:
+def _name_unmanaged(sections: Mapping[str, Any], found: Sequence[ForeignObject], read: Findings) -> None:
     entries = {("stream", name): entry for name, entry in sections.get("streams", {}).items()}
     for one in found:
         parent = entries.get(("stream", one.on[0]), {})

@@ -30,7 +30,7 @@ _SOURCED = re.compile(rb"^Nats-Stream-Source: *\S+ (\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class GroupsRead:
     """The groups somebody asked for, and the account they were read from."""
 
     groups: Sequence[Group]
@@ -42,14 +42,14 @@ class Look:
         return [one for one in doctor.account(self.snapshot, ()) if one.code == "GR190"]
 
 
-async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = True) -> Look:
+async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = True) -> GroupsRead:
     """Groups that match one of the patterns (none: all of them), with the consumers of their members."""
     snapshot = await observe(js, buckets=BUCKETS.values(), consumers_of=())
     chosen = _chosen(groups(snapshot), wanted, snapshot)
     if consumers:
         snapshot = await with_consumers(js, snapshot, {group.queue_name for group in chosen})
         chosen = [refreshed(group, snapshot) for group in chosen]
-    return Look(groups=chosen, snapshot=snapshot)
+    return GroupsRead(groups=chosen, snapshot=snapshot)
 
 
 def _chosen(found: Sequence[Group], wanted: Sequence[str], snapshot: Snapshot) -> list[Group]:
@@ -118,7 +118,7 @@ async def _stored(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths
     return found
 
 
-async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[Look, list[Diagnostic]]:
+async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRead, list[Diagnostic]]:
     """What is wrong with these groups; when all are looked at, also what belongs to none of them."""
     seen = await look(js, wanted)
     depths_found, sourced = await asyncio.gather(

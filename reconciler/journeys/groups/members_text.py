@@ -9,7 +9,7 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.model.resource import Json
 from reconciler.report.codec.json import change_data
 from reconciler.report.document.blocks import block
-from reconciler.report.document.entries import Entry, section_of
+from reconciler.report.document.entries import ChangeEntry, section_of
 from reconciler.report.document.partitions import ranges
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.table import table
@@ -32,7 +32,7 @@ def members_text(
     """The change as a plan shows it, then everybody's partitions before and after."""
     if change is None:
         return f"{visible(address)}: nothing would change\n"
-    lines = block(Entry(section=section_of(change), changes=(change,)), paper)
+    lines = block(ChangeEntry(section=section_of(change), changes=(change,)), paper)
     lines += paper.wrapped(OFFLINE, 4) if offline else []
     lines += _by_member(change)
     if least is not None and least < moved and "members" in membership and not change.is_blocked:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reconciler.changes.diff import FieldChange
 from reconciler.journeys.history.text import revision
-from reconciler.memory.run_changes import Difference, Differs
+from reconciler.memory.run_changes import ChangesBetween, Differs
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.fields import field_lines
 from reconciler.report.words.paper import Paper
@@ -17,11 +17,11 @@ FORMAT = 1
 _SIGNS = {"created": "+", "deleted": "-", "replaced": "±", "updated": "~"}
 
 
-def difference_text(found: Difference, paper: Paper) -> str:
+def difference_text(found: ChangesBetween, paper: Paper) -> str:
     return inert("\n".join(_lines(found, paper)) + "\n")
 
 
-def _lines(found: Difference, paper: Paper) -> Iterator[str]:
+def _lines(found: ChangesBetween, paper: Paper) -> Iterator[str]:
     first, last = found.first, found.last
     head = f"run {first.number} → run {last.number} of topology {last.topology}"
     told = [revision(run.begun) or "unknown revision" for run in (first, last)]
@@ -38,7 +38,7 @@ def _lines(found: Difference, paper: Paper) -> Iterator[str]:
             yield from paper.wrapped(f"run {number}: {why}; see  reconciler history {number}")
 
 
-def difference_json(found: Difference) -> str:
+def difference_json(found: ChangesBetween) -> str:
     return json_text(
         {
             "format": FORMAT, "topology": found.last.topology, "from": found.first.number, "to": found.last.number,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from reconciler.memory.journal import Run
 from reconciler.memory.lease import Held
-from reconciler.memory.run_changes import Difference
+from reconciler.memory.run_changes import ChangesBetween
 from reconciler.memory.run_changes import difference as compared
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
@@ -37,7 +37,7 @@ async def run(js: JetStream, number: int) -> Run:
     return found
 
 
-async def difference(js: JetStream, numbers: Sequence[int], topology: str | None) -> Difference:
+async def difference(js: JetStream, numbers: Sequence[int], topology: str | None) -> ChangesBetween:
     """From one run to a later one of the same topology; of none given: what the newest changed; of one: all since."""
     runs = await history(js, topology)
     last = _found(runs, numbers[-1]) if len(numbers) == 2 else _newest(runs, numbers)

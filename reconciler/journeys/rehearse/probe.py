@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rehearsal import Felt, Foresight, Missing, Probe, Rehearsal, Unshown
+from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import PlanOptions, planned
 from reconciler.journeys.rehearse.probe_scenes import GOES, MESSAGES, address_of, casting, narrowed, streams_of
@@ -81,7 +81,7 @@ class Played:
     """One scene, on both servers."""
 
     scene: Scene
-    felt: tuple[Felt, ...]
+    felt: tuple[Experience, ...]
     operations: int
     unshown: tuple[Unshown, ...]
 
@@ -277,14 +277,14 @@ def _foretold(change: PlannedChange) -> Iterator[Unshown]:
             yield Unshown(address=change.address, code=note.code, message=note.message.removesuffix(f" ({note.code})"))
 
 
-def _felt(one: Difference, scene: Scene, changes: Sequence[PlannedChange]) -> Felt:
+def _felt(one: Difference, scene: Scene, changes: Sequence[PlannedChange]) -> Experience:
     address, operation = _of(one.operation, scene)
     near = sorted(changes, key=lambda change: change.address != address)
     told = {change.address: [*telling(change, one.side)] for change in near}
     speaking = told.get(address) or [code for each in told.values() for code in each]
     codes = narrowed_codes(list(dict.fromkeys(speaking)), one.after)
     reason = BETTER if is_relief(one) else next((said for change in near if (said := excuse(change, one.side))), "")
-    return Felt(
+    return Experience(
         address=address, operation=operation, side=one.side, before=one.before, after=one.after, codes=codes,
         foresight=_foresight(one, codes, reason), reason=reason,
     )  # fmt: skip

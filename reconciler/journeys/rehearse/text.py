@@ -9,7 +9,7 @@ from reconciler.changes.rehearsal import Foresight, Missing, Rehearsal, Restarte
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.codec.json import change_data, json_text, plan_data, present
 from reconciler.report.codec.outcome_json import outcome_data
-from reconciler.report.document.probe import Row, probe_data, rows
+from reconciler.report.document.probe import ProbeRow, probe_data, rows
 from reconciler.report.outcome import outcome_text
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.table import table
@@ -94,7 +94,7 @@ def _finding(address: str, message: str) -> Diagnostic:
     return Diagnostic(severity=Severity.ERROR, code="RV103", name="rehearsal-failed", message=message, address=address)
 
 
-def _unforetold(row: Row) -> Diagnostic:
+def _unforetold(row: ProbeRow) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="RV104", name="effect-not-foretold", address=row.address,
         message=f"clients feel what the plan does not foretell: {row.operation}: {row.before} → {row.after}",

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from reconciler.changes.kind import Registry
 from reconciler.journeys.saved.declared import Data, declared_data, known, topology_of
-from reconciler.journeys.saved.saved import FINGERPRINT, Place, Saved, Terms, fingerprint
+from reconciler.journeys.saved.saved import FINGERPRINT, AccountPlace, RunTerms, Saved, fingerprint
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.report.codec.json import json_text, plan_data
 from reconciler.report.codec.plan_reading import not_a_plan, parsed, plan_of
@@ -80,11 +80,11 @@ def _saved_of(data: Data, registry: Registry) -> Saved:
     terms = saved["terms"]
     return Saved(
         plan=plan,
-        place=Place(**saved["place"]),
+        place=AccountPlace(**saved["place"]),
         topology=topology_of(plan.topology, saved["declared"], registry),
         seen=saved["seen"],
         state=saved["state"],
-        terms=Terms(
+        terms=RunTerms(
             only=tuple(terms["only"]),
             exclude=tuple(terms["exclude"]),
             allow=tuple((code, pattern) for code, pattern in terms["allow"]),

@@ -17,7 +17,7 @@ from reconciler.documents.write.whole import write_whole
 from reconciler.engine.identity import seen
 from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
-from reconciler.journeys.saved.saved import Place, Saved, Terms, elsewhere, state, went_back
+from reconciler.journeys.saved.saved import AccountPlace, RunTerms, Saved, elsewhere, state, went_back
 from reconciler.journeys.saved.standing import Outlook, outlook
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
@@ -29,7 +29,7 @@ from reconciler.server.wire.api import JetStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewed:
+class SavedReview:
     """A plan that was kept for later beside what is live now."""
 
     saved: Saved
@@ -60,11 +60,11 @@ def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
     options = made.options
     return Saved(
         plan=made.plan,
-        place=Place.of(made.snapshot),
+        place=AccountPlace.of(made.snapshot),
         topology=made.topology,
         seen=seen(made.plan.steps, made.snapshot),
         state=state(made.snapshot),
-        terms=Terms(
+        terms=RunTerms(
             only=options.only,
             exclude=options.exclude,
             allow=options.allow,
@@ -92,40 +92,40 @@ def read(path: Path) -> Saved:
     return saved_from_json(text, REGISTRY)
 
 
-async def review(saved: Saved, js: JetStream) -> Reviewed:
+async def review(saved: Saved, js: JetStream) -> SavedReview:
     """Plan the same declarations again, and see what still fits. Looking changes nothing."""
     snapshot = await observe(js)
-    if why := elsewhere(saved.place, Place.of(snapshot)):
+    if why := elsewhere(saved.place, AccountPlace.of(snapshot)):
         raise _another_target(why)
-    if why := went_back(saved.place, Place.of(snapshot)):
+    if why := went_back(saved.place, AccountPlace.of(snapshot)):
         raise _went_back(why)
     return _reviewed(saved, await _again(saved, snapshot, js, _options(saved)), snapshot)
 
 
 async def check_same_place(made: Planned, js: JetStream) -> None:
     """The same account, for whoever plans over one connection and applies over another one."""
-    then, here = Place.of(made.snapshot), Place.of(await observe(js, buckets=[BUCKET], consumers_of=()))
+    then, here = AccountPlace.of(made.snapshot), AccountPlace.of(await observe(js, buckets=[BUCKET], consumers_of=()))
     if then.account is here.account is None:  # who may not ask goes by what was there; a file would tell less
         then, here = replace(then, account=""), replace(here, account="")
     if why := elsewhere(then, here):
         raise _another_target(why)
 
 
-async def looked_again(what: Planned | Reviewed, js: JetStream) -> Reviewed:
+async def looked_again(what: Planned | SavedReview, js: JetStream) -> SavedReview:
     """The same under the lease, when others may have been at work since: of a plan made by this very command, too."""
-    if isinstance(what, Reviewed):
+    if isinstance(what, SavedReview):
         return await review(what.saved, js)
     saved, snapshot = keep(what), await observe(js)
-    if why := went_back(saved.place, Place.of(snapshot)):
+    if why := went_back(saved.place, AccountPlace.of(snapshot)):
         raise _went_back(why)
     if what.again:
         return _reviewed(saved, (await what.again(snapshot, js)).plan, snapshot)
     return _reviewed(saved, await _again(saved, snapshot, js, replace(what.options, came_from=what.origin)), snapshot)
 
 
-def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> Reviewed:
+def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
     steps = (*saved.plan.steps, *now.steps)
-    return Reviewed(
+    return SavedReview(
         saved=saved, outlook=outlook(saved, now, seen(steps, snapshot), intents(snapshot)), snapshot=snapshot
     )
 

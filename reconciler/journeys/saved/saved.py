@@ -23,7 +23,7 @@ FINGERPRINT = "fingerprint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class AccountPlace:
     """What tells one account from another. None: nobody could say."""
 
     account: str | None = None
@@ -43,7 +43,7 @@ class Place:
     """The oldest ones, with when they were created: no two accounts share one."""
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Place:
+    def of(cls, snapshot: Snapshot) -> AccountPlace:
         entry = snapshot.entries.get(BUCKET, {}).get(ID_KEY)
         target, bucket = snapshot.target, snapshot.streams.get(f"KV_{BUCKET}") or {}
         return cls(
@@ -59,7 +59,7 @@ class Place:
         )
 
 
-def went_back(planned: Place, here: Place) -> str | None:
+def went_back(planned: AccountPlace, here: AccountPlace) -> str | None:
     """Why what is remembered here is older than what the plan was made from, in words; None: it is not, as far as one can
     tell. Of two buckets the same id says that they are one."""
     if planned.id is None or planned.id != here.id or planned.reached is None or here.reached is None:
@@ -80,7 +80,7 @@ def _oldest(streams: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
     return {name: when for when, name in sorted(created)[:WITNESSES]}
 
 
-def elsewhere(planned: Place, here: Place) -> str | None:
+def elsewhere(planned: AccountPlace, here: AccountPlace) -> str | None:
     """Why this is not the place the plan was made for, in words; None: it is."""
     sides = (("account", planned.account, here.account), ("cluster", planned.cluster, here.cluster))
     known = {what: (then, now) for what, then, now in sides if then is not None and now is not None}
@@ -100,7 +100,7 @@ def elsewhere(planned: Place, here: Place) -> str | None:
     return _another(planned, here) if planned.id is None else None
 
 
-def _another(planned: Place, here: Place) -> str | None:
+def _another(planned: AccountPlace, here: AccountPlace) -> str | None:
     """There was no id yet, and accounts of one name are many: `$G` is on every server. What was there must be here, and
     what was not there must be new here."""
     if planned.server is None or planned.server == here.server or _ACCOUNT_KEY.fullmatch(planned.account or ""):
@@ -174,7 +174,7 @@ def _still(value: Json) -> Json:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class RunTerms:
     """What a run was told beside its files."""
 
     only: tuple[str, ...] = ()
@@ -190,12 +190,12 @@ class Saved:
     """A plan with what it takes to judge it again where it is applied: quantities are measured then, not remembered."""
 
     plan: Plan
-    place: Place
+    place: AccountPlace
     topology: Topology
     seen: Seen = field(default_factory=dict)
     state: str = ""
     """Digest of the whole account as it was."""
-    terms: Terms = field(default_factory=Terms)
+    terms: RunTerms = field(default_factory=RunTerms)
     source: str | None = None
     git_revision: str | None = None
     made_by: str = ""

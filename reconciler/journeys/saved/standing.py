@@ -37,7 +37,7 @@ PLAN_AGAIN = "Run `reconciler plan` again and look at what is there now."
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
 
 
-class Standing(StrEnum):
+class SavedStanding(StrEnum):
     AS_WANTED = "as wanted"
     TO_DO = "to do"
     STOPPED = "stopped"
@@ -48,7 +48,7 @@ class Judged:
     """What became of one change of a saved plan until now."""
 
     change: PlannedChange
-    standing: Standing
+    standing: SavedStanding
     why: Diagnostic | None = None
     strayed: tuple[Strayed, ...] = ()
     rest: tuple[Step, ...] | None = None
@@ -123,10 +123,10 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     replacements that are under way."""
     beside = _Beside.of(saved, now, seen, begun or {})
     judged = [_judged(change, beside) for change in saved.plan.changes if not _is_left_out(change)]
-    left = {one.change.address: one for one in judged if one.standing is not Standing.AS_WANTED}
+    left = {one.change.address: one for one in judged if one.standing is not SavedStanding.AS_WANTED}
     renewed = {address for address, one in left.items() if one.change.action is Action.ADOPT and not one.change.adopts}
     done = tuple(
-        one.change.address for one in judged if one.standing is Standing.AS_WANTED or one.change.address in renewed
+        one.change.address for one in judged if one.standing is SavedStanding.AS_WANTED or one.change.address in renewed
     )
     acting = {
         address for address, one in left.items() if one.change.action.writes
@@ -134,8 +134,8 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     rests = {address: one.rest for address, one in left.items() if one.rest is not None and address in acting}
     steps = left_over([step for step in saved.plan.steps if step.address in acting], rests)
     blocked = tuple(change for change in saved.plan.changes if change.is_blocked)
-    going = tuple(one.change for one in left.values() if one.standing is Standing.TO_DO)
-    stopped = tuple(one for one in left.values() if one.standing is Standing.STOPPED)
+    going = tuple(one.change for one in left.values() if one.standing is SavedStanding.TO_DO)
+    stopped = tuple(one for one in left.values() if one.standing is SavedStanding.STOPPED)
     return Outlook(
         plan=replace(saved.plan, steps=steps, changes=(*going, *blocked), ledger_known=now.ledger_known),
         stopped=tuple(_outcomes(steps, {one.change.address: one for one in stopped})),
@@ -171,13 +171,13 @@ def _judged(change: PlannedChange, beside: _Beside) -> Judged:
     if kept := _is_kept(change, found, beside.now):
         return _stopped(change, "AP203", "no-longer-allowed", kept)
     if found is None or (_is_settled(found) and not found.is_blocked):
-        return Judged(change=change, standing=Standing.AS_WANTED)
+        return Judged(change=change, standing=SavedStanding.AS_WANTED)
     if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):
         return _blocked(change, blocking, beside)
     if hindered := _hindered(found):
         return _stopped(change, "AP204", "no-longer-possible", hindered)
     if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
-        return Judged(change=found, standing=Standing.TO_DO)  # made, or gone, and not yet remembered so
+        return Judged(change=found, standing=SavedStanding.TO_DO)  # made, or gone, and not yet remembered so
     return (_resumed if _is_under_way(change, beside) else _compared)(change, found, beside)
 
 
@@ -197,7 +197,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     needed = beside.needed.get(change.address, [])
     is_being_replaced = Address.parse(change.address) in beside.begun  # and not by this plan
     if is_rest(mine, needed) and not is_being_replaced:
-        return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed))
+        return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed))
     if what := _recreated(change, beside):
         return _made_anew(change, what)
     strayed = tuple(_strayed(change, found, mine, beside.steps))
@@ -209,7 +209,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
         why = "what it takes to make this change is no longer what was planned; nothing was done to it"
         return _stopped(change, "AP103", "changed-since-plan", why)
     waits_otherwise = _gates(mine) != _gates(needed)
-    return Judged(change=change, standing=Standing.TO_DO, rest=tuple(needed) if waits_otherwise else None)
+    return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed) if waits_otherwise else None)
 
 
 def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:
@@ -244,7 +244,7 @@ def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Ju
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, change)), strayed=strayed)
     if left == mine and (more := next(beyond(change, found, beside.consents(change)), None)):
         return _stopped(change, "AP202", "more-than-consented", more)
-    return Judged(change=change, standing=Standing.TO_DO, rest=tuple(beside.needed.get(change.address, [])))
+    return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(beside.needed.get(change.address, [])))
 
 
 def _made_anew(change: PlannedChange, what: str) -> Judged:
@@ -266,7 +266,7 @@ def _stopped(change: PlannedChange, code: str, name: str, message: str) -> Judge
         severity=Severity.ERROR, code=code, name=name, message=f"{message[0].upper()}{message[1:]}.",
         address=change.address, span=change.span, fix=PLAN_AGAIN,
     )  # fmt: skip
-    return Judged(change=change, standing=Standing.STOPPED, why=why)
+    return Judged(change=change, standing=SavedStanding.STOPPED, why=why)
 
 
 def _changed(change: PlannedChange, found: PlannedChange) -> str:

@@ -13,7 +13,7 @@ from reconciler.engine.judging import judged_all
 from reconciler.engine.reconcile import recognised, reconcile
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
-from reconciler.journeys.upgrade.fates import Fate, Finding, finding, marked, verdicts, worst_first
+from reconciler.journeys.upgrade.fates import Fate, UpgradeFinding, finding, marked, verdicts, worst_first
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.effects import doomed
@@ -40,7 +40,7 @@ class Checked:
 
     before: Version
     after: Version
-    findings: tuple[Finding, ...]
+    findings: tuple[UpgradeFinding, ...]
     news: tuple[str, ...] = ()
     """What applications will notice, whatever is in the account."""
     unknown: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +108,7 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
     }
 
 
-def _in_clusters(snapshot: Snapshot, lost: Iterable[Finding]) -> Iterator[str]:
+def _in_clusters(snapshot: Snapshot, lost: Iterable[UpgradeFinding]) -> Iterator[str]:
     if snapshot.target.is_clustered and any(one.address.startswith("consumer/") for one in lost):
         yield (
             "Consumers of replicated streams may be listed again after such a start, since the cluster remembers them "
@@ -116,7 +116,7 @@ def _in_clusters(snapshot: Snapshot, lost: Iterable[Finding]) -> Iterator[str]:
         )
 
 
-def _with_quantities(one: Finding, live: Mapping[Address, Resource]) -> Finding:
+def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> UpgradeFinding:
     """What is at stake, and a way out that is still open: some fields no update takes back."""
     kind, *names = one.address.split("/")
     info = live[Address(kind, tuple(names))].state
@@ -126,36 +126,36 @@ def _with_quantities(one: Finding, live: Mapping[Address, Resource]) -> Finding:
     return replace(one, quantities=quantities, fix=fix)
 
 
-def _known(findings: Iterable[Finding]) -> Iterator[Finding]:
+def _known(findings: Iterable[UpgradeFinding]) -> Iterator[UpgradeFinding]:
     """Without streams whose fields that version does not know: it does not judge them at all."""
     return (one for one in findings if not (one.code.endswith(TOO_YOUNG) and one.address.startswith("stream/")))
 
 
-def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[Finding]:
+def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[UpgradeFinding]:
     for address, resource in live.items():
         if address.kind == "stream" and (young := stream_config.unknown_fields(resource.config, after)):
             message = f"{' and '.join(young)} {'is' if len(young) == 1 else 'are'} unknown to it, so it does not open this stream"
-            yield Finding(
+            yield UpgradeFinding(
                 fate=Fate.OFFLINE, address=str(address), path=young[0], message=message,
                 fix="go back only to a version that knows it; the messages are there again after the next upgrade",
             )  # fmt: skip
 
 
-def _rewritten(snapshot: Snapshot, after: Version) -> Iterator[Finding]:
+def _rewritten(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     for address, info in _raw(snapshot):
         for path, old, new in upgrades.rewrites(address.kind, info["config"], after):
             unit = INFOS[address.kind][path].unit
             words = f"{path} {in_words(old, unit)} {'goes' if new is None else f'becomes {in_words(new, unit)}'}"
-            yield Finding(fate=Fate.REWRITTEN, address=str(address), path=path, message=words)
+            yield UpgradeFinding(fate=Fate.REWRITTEN, address=str(address), path=path, message=words)
 
 
-def _capped(snapshot: Snapshot, after: Version) -> Iterator[Finding]:
+def _capped(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     target = replace(snapshot.target, version=after)
     for name, info in snapshot.streams.items():
         number = info["state"].get("consumer_count", len(snapshot.consumers.get(name, {})))
         if why := upgrades.capped(info["config"], number, target):
             fix = f"write max_consumers: {2 * number} before anything must be added"
-            yield Finding(fate=Fate.CAPPED, address=f"stream/{name}", path="max_consumers", message=why, fix=fix)
+            yield UpgradeFinding(fate=Fate.CAPPED, address=f"stream/{name}", path="max_consumers", message=why, fix=fix)
 
 
 def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Checked:
@@ -174,7 +174,7 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
     )
 
 
-def _refused(topology: Topology, version: Version) -> list[Finding]:
+def _refused(topology: Topology, version: Version) -> list[UpgradeFinding]:
     snapshot = Snapshot(target=nowhere(topology, version))
     world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
     view = View(

@@ -36,7 +36,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class UpgradeFinding:
     """One thing that happens to one object there."""
 
     fate: Fate
@@ -55,7 +55,7 @@ class Finding:
 
 def verdicts(
     live: Mapping[Address, Resource], view: View, registry: Registry, of_room: frozenset[int]
-) -> Iterator[Finding]:
+) -> Iterator[UpgradeFinding]:
     """What such a server loses of what is live, and what it keeps but never lets change; `view` says which server. Rules
     with one of the err_codes `of_room` are not about configurations."""
     rules = {kind: _about_configurations(registry, kind, of_room) for kind in {address.kind for address in live}}
@@ -70,8 +70,8 @@ def verdicts(
                 yield finding(one, Fate.REFUSED)
 
 
-def finding(verdict: Verdict, fate: Fate) -> Finding:
-    return Finding(
+def finding(verdict: Verdict, fate: Fate) -> UpgradeFinding:
+    return UpgradeFinding(
         fate=fate, address=verdict.address, path=verdict.path, message=verdict.message, code=verdict.code,
         name=verdict.name, fix=verdict.fix, span=verdict.span,
     )  # fmt: skip
@@ -103,14 +103,14 @@ def _judged(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict
     return [one for one in found if one.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
 
 
-def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+def worst_first(findings: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
     """By what happens, then by address; what one rule says twice about one field is said once."""
     order = list(Fate)
     once = {(one.fate, one.address, one.code, one.path): one for one in reversed(list(findings))}
     return sorted(once.values(), key=lambda one: (order.index(one.fate), one.address, one.path))
 
 
-def marked(there: Iterable[Finding], here: Iterable[Finding]) -> list[Finding]:
+def marked(there: Iterable[UpgradeFinding], here: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
     """What would happen on the version that runs now as well, said as such."""
     known = {(one.fate, one.address, one.code, one.path) for one in here}
     return [replace(one, already=(one.fate, one.address, one.code, one.path) in known) for one in there]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from reconciler.journeys.upgrade.fates import Fate, Finding
+from reconciler.journeys.upgrade.fates import Fate, UpgradeFinding
 from reconciler.model.wire import Version
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.judgements import sentence
@@ -30,7 +30,7 @@ MANY = 5
 
 
 def upgrade_text(
-    head: str, findings: Sequence[Finding], news: Sequence[str], after: Version, paper: Paper, *, of_files: bool,
+    head: str, findings: Sequence[UpgradeFinding], news: Sequence[str], after: Version, paper: Paper, *, of_files: bool,
     unknown: Mapping[str, str],
 ) -> str:  # fmt: skip
     """Sections by what happens, one entry for equal messages, then what is new there, and what nobody could look at."""
@@ -53,15 +53,15 @@ def _title(title: str) -> str:
     return f"{title[0].upper()}{title[1:]}:"
 
 
-def _alike(findings: Iterator[Finding]) -> list[list[Finding]]:
+def _alike(findings: Iterator[UpgradeFinding]) -> list[list[UpgradeFinding]]:
     """Equal messages stand together, in the order in which the first of each came."""
-    groups: dict[tuple[str, str, bool], list[Finding]] = {}
+    groups: dict[tuple[str, str, bool], list[UpgradeFinding]] = {}
     for one in _joined(findings):
         groups.setdefault((one.code, one.message, one.already), []).append(one)
     return list(groups.values())
 
 
-def _joined(findings: Iterator[Finding]) -> Iterator[Finding]:
+def _joined(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFinding]:
     """Rewritten fields of one object in one sentence."""
     for (fate, _), same in groupby(findings, key=lambda one: (one.fate, one.address)):
         members = list(same)
@@ -71,7 +71,7 @@ def _joined(findings: Iterator[Finding]) -> Iterator[Finding]:
             yield from members
 
 
-def _entry(alike: Sequence[Finding], paper: Paper) -> list[str]:
+def _entry(alike: Sequence[UpgradeFinding], paper: Paper) -> list[str]:
     first = alike[0]
     shown = alike if paper.verbose else alike[:MANY]
     names = ", ".join(visible(one.address) + _at_stake(one.quantities) for one in shown)
@@ -99,7 +99,7 @@ def _item(text: str, paper: Paper) -> list[str]:
     return [f"  * {first[4:]}", *rest]
 
 
-def _sum(findings: Sequence[Finding], after: Version) -> str:
+def _sum(findings: Sequence[UpgradeFinding], after: Version) -> str:
     numbers = {fate: len({one.address for one in findings if one.fate is fate}) for fate in Fate}
     said = " · ".join(f"{number:_} {fate}" for fate, number in numbers.items() if number)
     return (
@@ -110,7 +110,7 @@ def _sum(findings: Sequence[Finding], after: Version) -> str:
 
 
 def upgrade_json(
-    findings: Sequence[Finding], news: Sequence[str], before: Version, after: Version, **more: Mapping[str, Any]
+    findings: Sequence[UpgradeFinding], news: Sequence[str], before: Version, after: Version, **more: Mapping[str, Any]
 ) -> str:
     data = {
         "format": 1,
@@ -124,7 +124,7 @@ def upgrade_json(
     return json_text(data)
 
 
-def _data(one: Finding) -> dict[str, Any]:
+def _data(one: UpgradeFinding) -> dict[str, Any]:
     said = {
         "fate": one.fate.value, "address": one.address, "path": one.path, "code": one.code, "name": one.name,
         "message": one.message, "fix": one.fix, "already": one.already, "quantities": dict(one.quantities) or None,

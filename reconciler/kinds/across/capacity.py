@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.afterwards import RECORDS, Afterwards, afterwards, stream_name
-from reconciler.kinds.across.reservations import V2_12, Need, rooms
+from reconciler.kinds.across.reservations import V2_12, StreamReservation, rooms
 from reconciler.kinds.fields.account import account_limits
 from reconciler.kinds.fields.words import size, some
 from reconciler.model.resource import Config
@@ -24,7 +24,7 @@ def _written(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]
     """(name, configuration, limits that hold for it) of every stream this change makes or updates."""
     after = afterwards(view)
     for name in _names(change, after, view):
-        if (limits := account_limits(view.target, Need.of(after.streams[name]).replicas)) is not None:
+        if (limits := account_limits(view.target, StreamReservation.of(after.streams[name]).replicas)) is not None:
             yield name, after.streams[name], limits
 
 
@@ -66,7 +66,7 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
 
 def _is_forgotten(config: Config, target: Target) -> bool:
     """By tiers 2.11 counts no streams where the request leaves out the one replica it wants."""
-    return bool(target.usage.get("tiers")) and target.version < V2_12 and Need.of(config).replicas == 1
+    return bool(target.usage.get("tiers")) and target.version < V2_12 and StreamReservation.of(config).replicas == 1
 
 
 @rule("XX222", "max-consumers-above-account", needs=("neighbours",), err_code=10026)
@@ -98,7 +98,7 @@ def unbounded_stream(change: Change, view: View) -> Iterator[Finding]:
     Instead: write `max_bytes` (elastic groups: `max_buffered_bytes`).
     """
     for name, config, limits in _written(change, view):
-        if limits.get("max_bytes_required") and not Need.of(config).reserves:
+        if limits.get("max_bytes_required") and not StreamReservation.of(config).reserves:
             is_records = name != stream_name(change.address)
             yield Finding(
                 outcome=Outcome.REFUSED,
@@ -119,7 +119,7 @@ def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
     Instead: write the account's number or less, or have it raised.
     """
     for name, config, limits in _written(change, view):
-        need = Need.of(config)
+        need = StreamReservation.of(config)
         most = limits.get(STORED[need.storage][1]) or -1
         if 0 < most < need.reserves:
             yield Finding(
@@ -144,7 +144,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
     Instead: reserve less, here or elsewhere, or have the account's limit raised.
     """
     for name, config, limits in _written(change, view):
-        need = Need.of(config)
+        need = StreamReservation.of(config)
         if (most := limits.get(STORED[need.storage][0], -1)) < 0:
             continue
         room = rooms(view)[name]
@@ -182,14 +182,13 @@ def no_tier(change: Change, view: View) -> Iterator[Finding]:
     """
     after = afterwards(view)
     for name in _names(change, after, view):
-        if account_limits(view.target, Need.of(after.streams[name]).replicas) is None and not _keeps_its_tier(
-            change, view
-        ):
+        replicas = StreamReservation.of(after.streams[name]).replicas
+        if account_limits(view.target, replicas) is None and not _keeps_its_tier(change, view):
             tiers = sorted(view.target.usage.get("tiers") or {})
             yield Finding(
                 outcome=Outcome.REFUSED,
                 path="num_replicas" if name == stream_name(change.address) else "",
-                message=f"the account has no tier R{Need.of(after.streams[name]).replicas} for {name}, only {', '.join(tiers)}",
+                message=f"the account has no tier R{replicas} for {name}, only {', '.join(tiers)}",
                 fix="use a number of replicas that the account has a tier for",
             )
 
@@ -197,7 +196,7 @@ def no_tier(change: Change, view: View) -> Iterator[Finding]:
 def _keeps_its_tier(change: Change, view: View) -> bool:
     """An update to a missing tier is measured by the limits of the one it comes from."""
     live = change.live.state.get("config", {}) if change.live else None
-    return live is not None and account_limits(view.target, Need.of(live).replicas) is not None
+    return live is not None and account_limits(view.target, StreamReservation.of(live).replicas) is not None
 
 
 RULES = (

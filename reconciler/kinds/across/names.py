@@ -8,7 +8,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.buckets import kv_bucket, object_store
-from reconciler.kinds.buckets.bucket import Shape, is_ordinary, own
+from reconciler.kinds.buckets.bucket import BucketShape, is_ordinary, own
 from reconciler.kinds.subjects.subjects import name_problem
 from reconciler.model.resource import Address
 
@@ -32,7 +32,7 @@ def bucket_as_stream(change: Change, view: View) -> Found:
     return None
 
 
-def _mistaken(change: Change, section: str, shape: Shape, context: Context) -> Finding | None:
+def _mistaken(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
     name = shape.bucket(change.address.name)
     settings = own(shape, name, change.desired.config if change.desired else {})
     if is_ordinary(shape, name, settings, context):

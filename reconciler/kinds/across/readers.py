@@ -9,7 +9,7 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
 from reconciler.kinds.across.afterwards import GONE, PREFIXES, Copy, afterwards, live_streams
-from reconciler.kinds.across.stored import Stored
+from reconciler.kinds.across.stored import StoredSubjects
 from reconciler.kinds.effects.dependants import consumers, streams
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Address, Config
@@ -152,10 +152,10 @@ def filters_of(config: Config) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)
-def stored_afterwards(view: View) -> Stored:
-    return Stored(afterwards(view).streams)
+def stored_afterwards(view: View) -> StoredSubjects:
+    return StoredSubjects(afterwards(view).streams)
 
 
 @lru_cache(maxsize=4)
-def stored_now(view: View) -> Stored:
-    return Stored(live_streams(view))
+def stored_now(view: View) -> StoredSubjects:
+    return StoredSubjects(live_streams(view))

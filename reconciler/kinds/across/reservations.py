@@ -19,7 +19,7 @@ V2_12, V2_14 = Version(2, 12), Version(2, 14)
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class StreamReservation:
     """A stream as far as limits look at it."""
 
     max_bytes: int
@@ -27,7 +27,7 @@ class Need:
     storage: str
 
     @classmethod
-    def of(cls, config: Config) -> Need:
+    def of(cls, config: Config) -> StreamReservation:
         replicas = max(1, config.get("num_replicas") or 1)
         return cls(config.get("max_bytes") or -1, replicas, config.get("storage") or "file")
 
@@ -56,7 +56,7 @@ class Book:
     """Sums by tier, storage and replicas, so that thousands of entries cost no more than a few."""
 
     target: Target
-    entries: dict[str, Need] = field(default_factory=dict)
+    entries: dict[str, StreamReservation] = field(default_factory=dict)
     count: dict[int, int] = field(default_factory=dict)
     reserved: dict[tuple[int, str, int], int] = field(default_factory=dict)
     unlimited: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -66,23 +66,23 @@ class Book:
     def is_tiered(self) -> bool:
         return bool(self.target.usage.get("tiers"))
 
-    def enter(self, name: str, need: Need) -> None:
+    def enter(self, name: str, need: StreamReservation) -> None:
         if name in self.entries:
             self._add(self.entries[name], -1)
         self.entries[name] = need
         self._add(need, 1)
 
-    def _add(self, need: Need, sign: int) -> None:
+    def _add(self, need: StreamReservation, sign: int) -> None:
         tier = self._tier(need)
         self.count[tier] = self.count.get(tier, 0) + sign
         key = (tier, need.storage, need.replicas)
         self.reserved[key] = self.reserved.get(key, 0) + sign * need.reserves
         self.unlimited[key[:2]] = self.unlimited.get(key[:2], 0) + sign * (need.reserves == 0)
 
-    def _tier(self, need: Need) -> int:
+    def _tier(self, need: StreamReservation) -> int:
         return need.replicas if self.is_tiered else 0
 
-    def room(self, name: str, need: Need, live: Need | None) -> Room:
+    def room(self, name: str, need: StreamReservation, live: StreamReservation | None) -> Room:
         tier, here = self._tier(need), self.entries.get(name)
         reserved = sum(
             total * self._weight(need, replicas)
@@ -102,13 +102,13 @@ class Book:
             recovered=reserved + need.reserves + byte,
         )
 
-    def _weight(self, need: Need, replicas: int) -> int:
+    def _weight(self, need: StreamReservation, replicas: int) -> int:
         """Untiered accounts count every replica; 2.11 as many for all others as the stream in question has."""
         if self.is_tiered:
             return 1
         return replicas if self.target.version >= V2_12 else need.replicas
 
-    def _wanted(self, need: Need, live: Need | None) -> int:
+    def _wanted(self, need: StreamReservation, live: StreamReservation | None) -> int:
         """A new stream without `max_bytes` counts as one byte. Before 2.14 its own replicas are not counted, and an update
         adds what grows to what it had, where 2.11 takes "no limit" for one byte less than nothing."""
         if self.target.version >= V2_14:
@@ -123,8 +123,8 @@ class Book:
 def rooms(view: View) -> Mapping[str, Room]:
     """By stream that this plan makes or changes; computed once per view, which is compared by identity."""
     after, book = afterwards(view), Book(view.target)
-    live = {name: Need.of(config) for name, config in live_streams(view).items()}
-    wanted = {name: Need.of(config) for name, config in after.streams.items() if name in after.made_by}
+    live = {name: StreamReservation.of(config) for name, config in live_streams(view).items()}
+    wanted = {name: StreamReservation.of(config) for name, config in after.streams.items() if name in after.made_by}
     growing = {name for name, need in wanted.items() if _grows(need, live.get(name))}
     for name, need in live.items():
         if name in after.streams:
@@ -137,5 +137,5 @@ def rooms(view: View) -> Mapping[str, Room]:
     return found
 
 
-def _grows(need: Need, live: Need | None) -> bool:
+def _grows(need: StreamReservation, live: StreamReservation | None) -> bool:
     return live is None or need.reserves * need.replicas > live.reserves * live.replicas

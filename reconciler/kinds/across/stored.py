@@ -29,7 +29,7 @@ def narrowed(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class Stored:
+class StoredSubjects:
     """Answers for many streams of one account, each found once."""
 
     streams: Mapping[str, Config]

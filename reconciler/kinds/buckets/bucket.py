@@ -23,7 +23,7 @@ RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class BucketShape:
     """How buckets of one kind lie in streams."""
 
     kind: str
@@ -69,7 +69,7 @@ def own_keys(spec: type[Terms]) -> frozenset[str]:
     return frozenset(spec.model_fields) - OURS
 
 
-def recognise(shape: Shape, snapshot: Snapshot) -> Iterable[Resource]:
+def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
     """Whatever is named so; only ordinary ones are claimed, so that any other is the stream it is unless it is declared."""
     for name, info in snapshot.streams.items():
         if shape.is_named_so(name):
@@ -79,7 +79,7 @@ def recognise(shape: Shape, snapshot: Snapshot) -> Iterable[Resource]:
             yield Resource(address=Address.of(shape.kind, bucket), config=config, stock=stock, state=info)
 
 
-def claims(shape: Shape, snapshot: Snapshot) -> Iterable[Raw]:
+def claims(shape: BucketShape, snapshot: Snapshot) -> Iterable[Raw]:
     context = Context(target=snapshot.target, snapshot=snapshot)
     for resource in recognise(shape, snapshot):
         if is_ordinary(shape, resource.address.name, resource.config, context):
@@ -87,7 +87,7 @@ def claims(shape: Shape, snapshot: Snapshot) -> Iterable[Raw]:
     yield from (Raw("stream", (f"KV_{bucket}",)) for bucket in RESERVED)
 
 
-def is_ordinary(shape: Shape, name: str, config: Config, context: Context) -> bool:
+def is_ordinary(shape: BucketShape, name: str, config: Config, context: Context) -> bool:
     """Can a file say all of such a bucket, and will it be accepted?"""
     said = {key: value for key, value in config.items() if key in shape.keys}
     if not NAME.fullmatch(name) or not shape.is_possible(config):
@@ -95,7 +95,7 @@ def is_ordinary(shape: Shape, name: str, config: Config, context: Context) -> bo
     return _settled(shape, name, said, context).config == config
 
 
-def settle_bucket(shape: Shape, declared: Declared, context: Context) -> Resource:
+def settle_bucket(shape: BucketShape, declared: Declared, context: Context) -> Resource:
     said = declared_config(declared.spec, OURS)
     settled = _settled(shape, declared.address.name, said, context)
     return Resource(
@@ -109,7 +109,7 @@ def settle_bucket(shape: Shape, declared: Declared, context: Context) -> Resourc
     )
 
 
-def _settled(shape: Shape, name: str, said: Config, context: Context) -> Settled:
+def _settled(shape: BucketShape, name: str, said: Config, context: Context) -> Settled:
     """What the server would echo, in the bucket's own names."""
     body = shape.full(name) | {shape.server(key): value for key, value in said.items()}
     if body.get("mirror"):
@@ -121,17 +121,17 @@ def _settled(shape: Shape, name: str, said: Config, context: Context) -> Settled
     return Settled(config=own(shape, name, settled.config), filled=filled, follows=follows)
 
 
-def _in_own_names(shape: Shape, source: str) -> str:
+def _in_own_names(shape: BucketShape, source: str) -> str:
     """`from limit_marker_ttl`"""
     return " ".join(map(shape.ours, source.split()))
 
 
-def _stock(shape: Shape, name: str, config: Config) -> Config:
+def _stock(shape: BucketShape, name: str, config: Config) -> Config:
     """What the shape gives to every bucket; a mirror has none of it but what its origin has."""
     return {} if "mirror" in config else {shape.ours(key): value for key, value in shape.full(name).items()}
 
 
-def own(shape: Shape, bucket: str, config: Config) -> dict[str, Json]:
+def own(shape: BucketShape, bucket: str, config: Config) -> dict[str, Json]:
     """In the bucket's own names, without what every bucket of this shape has: a deviation from it stays visible."""
     full = shape.full(bucket)
     own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}
@@ -145,7 +145,7 @@ def _left_out(stream_field: str) -> Json:
     return [] if about.unit == "list" else about.default
 
 
-def steps(shape: Shape, change: Change, view: View) -> Sequence[Step]:
+def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
     stream = shape.stream(change.address.name)
     if change.action is Action.CREATE and change.desired:
         sent = replace(change.desired, config=change.desired.sent)
@@ -155,7 +155,7 @@ def steps(shape: Shape, change: Change, view: View) -> Sequence[Step]:
     return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
 
 
-def stream_body(shape: Shape, resource: Resource) -> dict[str, Json]:
+def stream_body(shape: BucketShape, resource: Resource) -> dict[str, Json]:
     """The stream's own configuration for a bucket in canonical form."""
     shaped = shape.full(resource.address.name)
     if "mirror" in resource.config:
@@ -163,7 +163,7 @@ def stream_body(shape: Shape, resource: Resource) -> dict[str, Json]:
     return shaped | {shape.server(key): value for key, value in resource.config.items()}
 
 
-def _repairs(shape: Shape, change: Change) -> dict[str, Json]:
+def _repairs(shape: BucketShape, change: Change) -> dict[str, Json]:
     """Fields of the shape that are not as they must be: back to what every bucket has. A mirror that is promoted has
     none of its own yet."""
     full = shape.full(change.address.name)
@@ -173,12 +173,12 @@ def _repairs(shape: Shape, change: Change) -> dict[str, Json]:
     return {key: full[key] for key in touched if key in full}
 
 
-def render(_shape: Shape, resource: Resource) -> Mapping[str, Json]:
+def render(_shape: BucketShape, resource: Resource) -> Mapping[str, Json]:
     """With deviations from the shape, which no file can say: whoever writes a file leaves them as found."""
     return dict(resource.config)
 
 
-def lends(shape: Shape, declared: Declared) -> Mapping[str, Config]:
+def lends(shape: BucketShape, declared: Declared) -> Mapping[str, Config]:
     """A mirror answers direct reads where its origin does."""
     said = getattr(declared.spec, "allow_direct", None)
     return {
@@ -189,7 +189,7 @@ def lends(shape: Shape, declared: Declared) -> Mapping[str, Config]:
 AS_NEEDED = "as the bucket needs it"
 
 
-def bucket_fields(shape: Shape) -> dict[str, FieldInfo]:
+def bucket_fields(shape: BucketShape) -> dict[str, FieldInfo]:
     """Fields by the bucket's own names, each with the default it has in a bucket."""
     subjects = replace(FIELD_INFOS["subjects"], left_out=AS_NEEDED)
     own = {name: replace(FIELD_INFOS[name], default=value) for name, value in {**shape.fixed, **shape.defaults}.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from reconciler.changes.kind import Kind, Place, Raw
+from reconciler.changes.kind import FilePlace, Kind, Raw
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
@@ -16,21 +16,21 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Terms
 
 
-def _with_own_defaults(shape: bucket.Shape, spec: type[Terms]) -> dict[str, FieldInfo]:
+def _with_own_defaults(shape: bucket.BucketShape, spec: type[Terms]) -> dict[str, FieldInfo]:
     """A bucket's history is 1 where a stream's messages per subject are unlimited."""
     infos, own = bucket.bucket_fields(shape), field_infos(spec)
     return {name: replace(infos[name], default=own[name].default) for name in infos.keys() & own.keys()}
 
 
 def bucket_kind(
-    shape: bucket.Shape, *, family: str, section: str, spec: type[Terms], rules: tuple[Rule, ...] = ()
+    shape: bucket.BucketShape, *, family: str, section: str, spec: type[Terms], rules: tuple[Rule, ...] = ()
 ) -> Kind:
     """The whole kind; `rules` are those of its own."""
     effects = bucket_effects(family, shape)
     return Kind(
         name=shape.kind,
         family=family,
-        place=Place(section, names=bucket.NAME.pattern),
+        place=FilePlace(section, names=bucket.NAME.pattern),
         spec=spec,
         fields=bucket.bucket_fields(shape) | _with_own_defaults(shape, spec),
         recognise=partial(bucket.recognise, shape),

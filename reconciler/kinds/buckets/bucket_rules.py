@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.kinds.buckets.bucket import NAME, RESERVED, Shape, stream_body
+from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, stream_body
 from reconciler.kinds.effects.doomed import doomed_live
 from reconciler.kinds.effects.foretold import Effects
 from reconciler.kinds.effects.losses import limit_lowered
@@ -29,11 +29,11 @@ from reconciler.model.resource import Config, Resource
 ANOTHER = "declare a second one under another name and copy what is in it"
 
 
-def bucket_effects(family: str, shape: Shape) -> Effects:
+def bucket_effects(family: str, shape: BucketShape) -> Effects:
     return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.ours, keys=shape.keys)
 
 
-def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
+def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
     def stays(field: str) -> str:
         if field in shape.keys:
             return f"keep `{field}` as it is live"
@@ -57,7 +57,7 @@ def bucket_rules(family: str, shape: Shape) -> tuple[Rule, ...]:
     )
 
 
-def bucket_checks(family: str, shape: Shape, checks: Sequence[Validity]) -> tuple[Rule, ...]:
+def bucket_checks(family: str, shape: BucketShape, checks: Sequence[Validity]) -> tuple[Rule, ...]:
     """Checks of the stream that a bucket lies in, under this family's codes and the bucket's own names."""
 
     def lower(change: Change) -> tuple[Config, Config]:
@@ -67,7 +67,7 @@ def bucket_checks(family: str, shape: Shape, checks: Sequence[Validity]) -> tupl
     return stamped(family, checks, lower, shape.ours)
 
 
-def stream_config_of(shape: Shape, resource: Resource | None) -> Config:
+def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
     return stream_body(shape, resource) if resource else {}
 
 

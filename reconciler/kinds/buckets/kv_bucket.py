@@ -64,7 +64,7 @@ def _prepare(body: dict[str, Json]) -> None:
 
 LONGEST_HISTORY = 64
 
-SHAPE = bucket.Shape(
+SHAPE = bucket.BucketShape(
     kind="kv_bucket",
     prefix="KV_",
     subjects=lambda name: [f"$KV.{name}.>"],

@@ -38,7 +38,7 @@ class ObjectStoreSpec(Terms):
     """Labels of your own kept by the server; `_nats.*` is the server's. Since 2.10."""
 
 
-SHAPE = bucket.Shape(
+SHAPE = bucket.BucketShape(
     kind="object_store",
     prefix="OBJ_",
     subjects=lambda name: [f"$O.{name}.C.>", f"$O.{name}.M.>"],

@@ -11,7 +11,7 @@ from reconciler.kinds.consumer_checks.around import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
-from reconciler.kinds.effects.foretold import Effects, Moved, foretold, note, notes_of
+from reconciler.kinds.effects.foretold import Effects, MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.readers import behind, filters
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.times import ZERO, between
@@ -20,25 +20,25 @@ from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 
 
-def _info(moved: Moved) -> Mapping[str, Json]:
+def _info(moved: MovedField) -> Mapping[str, Json]:
     return moved.change.live.state if moved.change.live else {}
 
 
-def _number(moved: Moved, name: str) -> int:
+def _number(moved: MovedField, name: str) -> int:
     """`num_pending` and the like, as the server counts them."""
     return int(_info(moved).get(name) or 0)
 
 
-def _is_used(moved: Moved) -> bool:
+def _is_used(moved: MovedField) -> bool:
     """Does a client wait on it now?"""
     return bool(_number(moved, "num_waiting") or _info(moved).get("push_bound"))
 
 
-def _was_used(moved: Moved) -> bool:
+def _was_used(moved: MovedField) -> bool:
     return _is_used(moved) or bool((_info(moved).get("delivered") or {}).get("consumer_seq"))
 
 
-def _in_flight(moved: Moved) -> Amount:
+def _in_flight(moved: MovedField) -> Amount:
     """Messages that clients have not acknowledged, as far as the stream still holds them: no other can come again."""
     flying, snapshot = _number(moved, "num_ack_pending"), moved.view.snapshot
     stream = snapshot.streams.get(moved.change.address.stream) if snapshot else None
@@ -46,7 +46,7 @@ def _in_flight(moved: Moved) -> Amount:
     return exactly(flying) if stored >= flying else Amount(0, stored)
 
 
-def _after(moved: Moved) -> str:
+def _after(moved: MovedField) -> str:
     """The new value in words, and where it comes from if the file does not say it."""
     found = moved.change.field(moved.path)
     words = in_words(value_after(moved.change, moved.path), FIELDS[moved.field].unit)
@@ -54,13 +54,13 @@ def _after(moved: Moved) -> str:
     return f"{words} ({source})" if source else words
 
 
-def _acknowledges(moved: Moved) -> bool:
+def _acknowledges(moved: MovedField) -> bool:
     """Before and after: otherwise it is made anew, or stays as it is."""
     return all(said("ack_policy") in ("explicit", "all") for said in (moved.change.was, moved.change.becomes))
 
 
 @foretold(601, "payloads-withheld")
-def payloads_withheld(moved: Moved) -> Iterable[Finding]:
+def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
     """`headers_only` is set: messages come without their payload, which `Nats-Msg-Size` counts.
 
     A client that does not expect that processes and acknowledges empty messages.
@@ -88,7 +88,7 @@ ASKS = {
 
 
 @foretold(602, "pulls-refused")
-def pulls_refused(moved: Moved) -> Iterable[Finding]:
+def pulls_refused(moved: MovedField) -> Iterable[Finding]:
     """A limit of pull requests is set or lowered, and requests that ask for more are refused with status 409.
 
     What clients ask for no server shows: many client libraries ask for hundreds of messages and wait for half a minute. It
@@ -110,7 +110,7 @@ def pulls_refused(moved: Moved) -> Iterable[Finding]:
 
 
 @foretold(603, "never-delivered-again")
-def never_delivered_again(moved: Moved) -> Iterable[Finding]:
+def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     """`max_deliver` is lowered to what messages in flight were delivered already: unless they are acknowledged, nobody gets
     them again.
 
@@ -140,7 +140,7 @@ def never_delivered_again(moved: Moved) -> Iterable[Finding]:
 
 
 @foretold(604, "vanishes-when-idle")
-def vanishes_when_idle(moved: Moved) -> Iterable[Finding]:
+def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     """`inactive_threshold` is set or lowered, or taken over from the `consumer_limits` of the stream: the server deletes the
     consumer with its position when no client has used it for so long, durable or not.
 
@@ -177,7 +177,7 @@ def _left_behind(unread: int, stream: Config) -> str:
 
 
 @foretold(605, "delivered-again")
-def delivered_again(moved: Moved) -> Iterable[Finding]:
+def delivered_again(moved: MovedField) -> Iterable[Finding]:
     """`ack_wait` is lowered, also by a shorter first `backoff`, below the time that messages in flight already take: they are
     delivered again at once, and processed twice.
 
@@ -207,7 +207,7 @@ def delivered_again(moved: Moved) -> Iterable[Finding]:
 
 
 @foretold(606, "throttled")
-def throttled(moved: Moved) -> Iterable[Finding]:
+def throttled(moved: MovedField) -> Iterable[Finding]:
     """`max_ack_pending` is lowered to what is in flight, or below: nothing more is delivered until enough is acknowledged.
 
     Instead: lower it when less is in flight.
@@ -230,7 +230,7 @@ def throttled(moved: Moved) -> Iterable[Finding]:
 
 
 @foretold(607, "subscribers-fall-silent")
-def subscribers_fall_silent(moved: Moved) -> Iterable[Finding]:
+def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     """A push consumer delivers to another subject, for another queue group, or for one where there was none.
 
     Subscribers of the old subject hear nothing more; while somebody listens there, the server refuses it (CO112). What is
@@ -257,7 +257,7 @@ def subscribers_fall_silent(moved: Moved) -> Iterable[Finding]:
         )
 
 
-def _flies_again(moved: Moved) -> str:
+def _flies_again(moved: MovedField) -> str:
     """What is in flight goes to the new subject at once, unless it was delivered as often as it may be."""
     most, flying = moved.change.becomes("max_deliver") or -1, _number(moved, "num_ack_pending")
     if not flying:
@@ -268,7 +268,7 @@ def _flies_again(moved: Moved) -> str:
     return f"{again}, unless delivered {most} times already" if most > 1 else again
 
 
-def _silent(moved: Moved, words: str) -> Finding:
+def _silent(moved: MovedField, words: str) -> Finding:
     if not _was_used(moved):
         return note(words)
     return Finding(
@@ -277,7 +277,7 @@ def _silent(moved: Moved, words: str) -> Finding:
 
 
 @foretold(608, "paced")
-def paced(moved: Moved) -> Iterable[Finding]:
+def paced(moved: MovedField) -> Iterable[Finding]:
     """Messages come more slowly, a lower `rate_limit_bps` while messages are pending; or to another client, which is pinned
     once the pinned one has been silent for `priority_timeout`.
 
@@ -304,7 +304,7 @@ def paced(moved: Moved) -> Iterable[Finding]:
     )
 
 
-def _silence(moved: Moved) -> str:
+def _silence(moved: MovedField) -> str:
     return show_duration(value_after(moved.change, moved.path) or PINNED_TIMEOUT)
 
 
@@ -314,7 +314,7 @@ def _waits(said: Callable[[str], Json]) -> list[int]:
 
 
 @notes_of(301)
-def other_messages(moved: Moved) -> Iterable[Finding]:
+def other_messages(moved: MovedField) -> Iterable[Finding]:
     """Where nothing is skipped or missed, clients still get other messages than before."""
     if moved.field == "filter_subjects" and moved.change.touches("filter_subject"):
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.changes.kind import Context, Kind, Place, Raw, declared_config
+from reconciler.changes.kind import Context, FilePlace, Kind, Raw, declared_config
 from reconciler.kinds.consumer import losses, position, replacement, starting
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
@@ -53,7 +53,7 @@ def _render(resource: Resource) -> Mapping[str, Json]:
 CONSUMER = Kind(
     name="consumer",
     family="CO",
-    place=Place("consumers", within="stream", names=NAME),
+    place=FilePlace("consumers", within="stream", names=NAME),
     spec=ConsumerSpec,
     fields=FIELD_INFOS,
     recognise=_recognise,

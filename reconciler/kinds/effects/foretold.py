@@ -19,7 +19,7 @@ from reconciler.model.wire import Question
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedField:
     """A field that changes in a way that clients may feel."""
 
     change: Change
@@ -34,8 +34,8 @@ class Moved:
         return self.own(self.field)
 
 
-Tell = Callable[[Moved], Iterable[Finding]]
-Ask = Callable[[Moved], Iterable[Question]]
+Tell = Callable[[MovedField], Iterable[Finding]]
+Ask = Callable[[MovedField], Iterable[Question]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,17 +103,17 @@ class Effects:
         for one, moved in self._moved(change, view):
             yield from one.ask(moved)
 
-    def _moved(self, change: Change, view: View) -> Iterator[tuple[Foretold, Moved]]:
+    def _moved(self, change: Change, view: View) -> Iterator[tuple[Foretold, MovedField]]:
         if change.action is Action.UPDATE:
             for one in self.families:
                 yield from ((one, moved) for moved in self._of(one, change, view))
 
-    def _of(self, one: Foretold, change: Change, view: View) -> Iterator[Moved]:
+    def _of(self, one: Foretold, change: Change, view: View) -> Iterator[MovedField]:
         table = self.tables[one.number]
         for path in dict.fromkeys(item.top for item in change.fields if item.top in table):
             moves = way_of(change, path)
             if moves and any(moves in effect.ways for effect in table[path]):
-                yield Moved(change, view, self.told[path], self.own)
+                yield MovedField(change, view, self.told[path], self.own)
 
     def _rule(self, one: Foretold) -> Rule:
         def judge(change: Change, view: View) -> Iterator[Finding]:

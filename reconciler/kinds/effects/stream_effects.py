@@ -8,7 +8,7 @@ from reconciler.changes.diff import Action
 from reconciler.changes.rule import Finding, Outcome
 from reconciler.kinds.effects import surplus
 from reconciler.kinds.effects.dependants import everybody, groups, streams
-from reconciler.kinds.effects.foretold import Moved, foretold, note, notes_of
+from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowered, state_of, stream_of
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.known import V2_12
@@ -30,7 +30,7 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _size_questions(moved: Moved) -> Iterator[Largest | SubjectCounts]:
+def _size_questions(moved: MovedField) -> Iterator[Largest | SubjectCounts]:
     if moved.field == "max_msg_size":
         yield from _largest(moved)
     elif moved.field in ("max_msgs_per_subject", "discard_new_per_subject"):
@@ -38,7 +38,7 @@ def _size_questions(moved: Moved) -> Iterator[Largest | SubjectCounts]:
 
 
 @foretold(601, "publishes-refused", ask=_size_questions)
-def publishes_refused(moved: Moved) -> Iterable[Finding]:
+def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     """A limit is set below what is stored, or below what is published, and publishes are refused from then on.
 
     With `discard: new` a stream that holds as much as its limit refuses each publish (10077) until messages are gone, and a
@@ -61,12 +61,12 @@ def publishes_refused(moved: Moved) -> Iterable[Finding]:
     return (found for limit in limits if _presses(moved, limit) for found in _full(moved, limit))
 
 
-def _presses(moved: Moved, limit: str) -> bool:
+def _presses(moved: MovedField, limit: str) -> bool:
     """Each limit is told once: where it is lowered itself, or else where the stream begins to refuse."""
     return moved.field == limit or not is_lowered(moved.change, moved.own(limit))
 
 
-def _full(moved: Moved, limit: str) -> Iterator[Finding]:
+def _full(moved: MovedField, limit: str) -> Iterator[Finding]:
     most, stored = _limit(moved, limit), state_of(moved.change).get(LIMITS[limit], 0)
     if not most:
         return
@@ -90,7 +90,7 @@ def _full(moved: Moved, limit: str) -> Iterator[Finding]:
     )
 
 
-def _limit(moved: Moved, field: str) -> int | None:
+def _limit(moved: MovedField, field: str) -> int | None:
     """The limit there will be, whether or not it changes."""
     change, path = moved.change, moved.own(field)
     raw = change.live.state.get("config", {}) if change.live else {}  # a bucket does not show its history of 1
@@ -98,7 +98,7 @@ def _limit(moved: Moved, field: str) -> int | None:
     return value if value and value > 0 else None
 
 
-def _too_large(moved: Moved) -> Iterator[Finding]:
+def _too_large(moved: MovedField) -> Iterator[Finding]:
     most = _limit(moved, "max_msg_size")
     if not most:
         return
@@ -129,7 +129,7 @@ def _too_large(moved: Moved) -> Iterator[Finding]:
     )
 
 
-def _largest(moved: Moved) -> Iterator[Largest]:
+def _largest(moved: MovedField) -> Iterator[Largest]:
     """The newest messages, unless none that is stored can be so large."""
     state, most = state_of(moved.change), _limit(moved, "max_msg_size")
     messages, stored = state.get("messages", 0), state.get("bytes", 0)
@@ -139,12 +139,12 @@ def _largest(moved: Moved) -> Iterator[Largest]:
     yield Largest(stream=stream_of(moved.change), above=most, newest=number)
 
 
-def _counts(moved: Moved) -> Iterator[SubjectCounts]:
+def _counts(moved: MovedField) -> Iterator[SubjectCounts]:
     if 0 < state_of(moved.change).get("num_subjects", 0) <= MANY_SUBJECTS and _limit(moved, "max_msgs_per_subject"):
         yield SubjectCounts(stream=stream_of(moved.change), filter=">")
 
 
-def _full_subjects(moved: Moved, fate: str) -> Iterator[Finding]:
+def _full_subjects(moved: MovedField, fate: str) -> Iterator[Finding]:
     """What becomes of publishes on subjects that hold as many messages as they may."""
     most = _limit(moved, "max_msgs_per_subject")
     if not most:
@@ -173,7 +173,7 @@ def _full_subjects(moved: Moved, fate: str) -> Iterator[Finding]:
 
 
 @foretold(602, "publishers-unanswered")
-def publishers_unanswered(moved: Moved) -> Iterable[Finding]:
+def publishers_unanswered(moved: MovedField) -> Iterable[Finding]:
     """`no_ack` is set: publishes are stored and not confirmed.
 
     A client that publishes to JetStream waits for the confirmation until it gives up, reports an error, and mostly publishes
@@ -192,7 +192,7 @@ def publishers_unanswered(moved: Moved) -> Iterable[Finding]:
 
 
 @foretold(603, "queue-drops", ask=_size_questions)
-def queue_drops(moved: Moved) -> Iterable[Finding]:
+def queue_drops(moved: MovedField) -> Iterable[Finding]:
     """`discard` turns from `new` to `old` on a stream that is full: what is there is removed instead of what comes refused.
 
     What is above a limit goes at apply, and each publish removes the oldest message, whether or not anybody has processed it.
@@ -211,7 +211,7 @@ def queue_drops(moved: Moved) -> Iterable[Finding]:
                 yield from _drops(moved, limit, is_told=True)
 
 
-def _drops(moved: Moved, limit: str, is_told: bool = False) -> Iterator[Finding]:
+def _drops(moved: MovedField, limit: str, is_told: bool = False) -> Iterator[Finding]:
     most, state = _limit(moved, limit), state_of(moved.change)
     stored, messages = state.get(LIMITS[limit], 0), state.get("messages", 0)
     if not most:
@@ -237,7 +237,7 @@ def _drops(moved: Moved, limit: str, is_told: bool = False) -> Iterator[Finding]
 
 
 @foretold(604, "deduplication-shortened")
-def deduplication_shortened(moved: Moved) -> Iterable[Finding]:
+def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
     """`duplicate_window` is lowered: a message whose id is repeated after the new window is stored a second time.
 
     It is no verdict where nothing was stored within the old window. A server that looks over its ids in the moment before it
@@ -262,7 +262,7 @@ def deduplication_shortened(moved: Moved) -> Iterable[Finding]:
 
 
 @foretold(605, "direct-gets-refused")
-def direct_gets_refused(moved: Moved) -> Iterable[Finding]:
+def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
     """Direct gets are no longer answered, or by a mirror that does not hold all of its origin.
 
     Clients that read with direct gets, as most clients of buckets do from the moment they open one, get "no responders".
@@ -289,7 +289,7 @@ def direct_gets_refused(moved: Moved) -> Iterable[Finding]:
         )
 
 
-def _in_its_origins_place(moved: Moved) -> Iterator[Finding]:
+def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
     """What becomes of direct gets of a mirror's origin."""
     origin = ((moved.change.becomes("mirror") or moved.change.was("mirror")) or {}).get("name", "")
     own, streams = stream_of(moved.change), moved.view.snapshot.streams if moved.view.snapshot else {}
@@ -310,14 +310,14 @@ def _in_its_origins_place(moved: Moved) -> Iterator[Finding]:
         )
 
 
-def _at_once(moved: Moved, words: str, fix: str) -> Finding:
+def _at_once(moved: MovedField, words: str, fix: str) -> Finding:
     """Servers before 2.12 look at a mirror's mirror_direct only when they start."""
     if moved.view.target.version < V2_12:
         return note(f"from the server's next restart on: {words}")
     return Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix=fix)
 
 
-def _answering(moved: Moved, stream: str) -> Iterator[str]:
+def _answering(moved: MovedField, stream: str) -> Iterator[str]:
     """Mirrors that hold all of this stream and answer in its place, now and after this plan."""
     streams = moved.view.snapshot.streams if moved.view.snapshot else {}
     for name, info in streams.items():
@@ -347,7 +347,7 @@ KINDS = {
 
 
 @foretold(606, "kinds-of-publish-refused")
-def kinds_of_publish_refused(moved: Moved) -> Iterable[Finding]:
+def kinds_of_publish_refused(moved: MovedField) -> Iterable[Finding]:
     """A kind of publish that was allowed is refused from then on: rollups, atomic batches, fast batches.
 
     No server says whether clients publish like this, and those that do are refused at once: that takes consent. Nobody
@@ -366,7 +366,7 @@ def kinds_of_publish_refused(moved: Moved) -> Iterable[Finding]:
 
 
 @foretold(607, "listeners-fall-silent")
-def listeners_fall_silent(moved: Moved) -> Iterable[Finding]:
+def listeners_fall_silent(moved: MovedField) -> Iterable[Finding]:
     """Plain subscribers hear nothing more: what is stored is not published again, or under another subject.
 
     No server says whether anybody listens.
@@ -400,7 +400,7 @@ def listeners_fall_silent(moved: Moved) -> Iterable[Finding]:
     )
 
 
-def _taking_in(dest: str, moved: Moved) -> Iterator[str]:
+def _taking_in(dest: str, moved: MovedField) -> Iterator[str]:
     """Streams that store what is published again."""
     sent = outcome(dest) if dest else ">"
     for name, info in (moved.view.snapshot.streams if moved.view.snapshot else {}).items():
@@ -408,7 +408,7 @@ def _taking_in(dest: str, moved: Moved) -> Iterator[str]:
             yield name
 
 
-def _is_republished(moved: Moved, src: str) -> bool:
+def _is_republished(moved: MovedField, src: str) -> bool:
     """Does this match anything that is stored? What is published again goes by the subject that a transform made."""
     was = moved.change.was
     transform = was(moved.own("subject_transform"))
@@ -419,7 +419,7 @@ def _is_republished(moved: Moved, src: str) -> bool:
     return any(collide(subject, src) for subject in transformed(was("subjects") or (">",), transform))
 
 
-def _without_markers(moved: Moved) -> Iterator[Finding]:
+def _without_markers(moved: MovedField) -> Iterator[Finding]:
     words = "no marker tells watchers from then on that the last message of a subject has expired"
     if not value_after(moved.change, moved.own("max_age")):
         yield note(words)
@@ -430,7 +430,7 @@ def _without_markers(moved: Moved) -> Iterator[Finding]:
 
 
 @foretold(608, "stored-elsewhere")
-def stored_elsewhere(moved: Moved) -> Iterable[Finding]:
+def stored_elsewhere(moved: MovedField) -> Iterable[Finding]:
     """The subjects under which messages are stored change, and filters and direct gets go by these.
 
     What is stored keeps its subject.
@@ -453,7 +453,7 @@ def _rewriting(transform: Json) -> str:
 
 
 @foretold(609, "consumers-refused")
-def consumers_refused(moved: Moved) -> Iterable[Finding]:
+def consumers_refused(moved: MovedField) -> Iterable[Finding]:
     """Consumers that clients would make are refused: there are as many as `max_consumers` allows, or they ask for more than
     `consumer_limits` allow.
 
@@ -485,7 +485,7 @@ def consumers_refused(moved: Moved) -> Iterable[Finding]:
 
 
 @foretold(610, "copies-stop")
-def copies_stop(moved: Moved) -> Iterable[Finding]:
+def copies_stop(moved: MovedField) -> Iterable[Finding]:
     """`consumer_limits` are given a `max_ack_pending`, which the consumer through which the server copies does not keep: after
     its next restart, mirrors, sources and elastic groups of this stream take in nothing more.
 
@@ -521,7 +521,7 @@ def copies_stop(moved: Moved) -> Iterable[Finding]:
 
 
 @notes_of(301)
-def limits_to_come(moved: Moved) -> Iterable[Finding]:
+def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     """A limit that removes nothing now does so once it is reached."""
     change, path = moved.change, moved.path
     if not any(state_of(change).get(name) for name in ("messages", "last_seq")):
@@ -540,7 +540,7 @@ def limits_to_come(moved: Moved) -> Iterable[Finding]:
 
 
 @notes_of(305)
-def copies_to_come(moved: Moved) -> Iterable[Finding]:
+def copies_to_come(moved: MovedField) -> Iterable[Finding]:
     """A source that is taken off is copied no more, also where nothing of it is left."""
     before, after = (
         {source["name"]: None for source in said(moved.path) or ()} for said in (moved.change.was, moved.change.becomes)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.effect import Side
 from reconciler.changes.rule import Finding, Outcome
-from reconciler.kinds.effects.foretold import Effects, Moved, foretold
+from reconciler.kinds.effects.foretold import Effects, MovedField, foretold
 from reconciler.kinds.elastic_group.derived import stream_name
 from reconciler.kinds.elastic_group.movement import moving, owners
 from reconciler.kinds.fields.felt import EVERY, UNSET, felt
@@ -43,7 +43,7 @@ OTHER_MESSAGES = (
 
 
 @foretold(601, "handed-over-in-flight")
-def handed_over_in_flight(moved: Moved) -> Iterable[Finding]:
+def handed_over_in_flight(moved: MovedField) -> Iterable[Finding]:
     """A member loses partitions while it works on messages that it has not acknowledged: their new owner gets them as well, and
     may be done with a later message of the same key before.
 

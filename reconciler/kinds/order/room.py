@@ -12,7 +12,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.across.afterwards import afterwards
-from reconciler.kinds.across.reservations import Need
+from reconciler.kinds.across.reservations import StreamReservation
 from reconciler.model.resource import Address, Config
 
 LIMITS = {"file": ("max_storage", "reserved_storage"), "memory": ("max_memory", "reserved_memory")}
@@ -33,7 +33,7 @@ def ties(view: View) -> Iterator[Tie]:
     sized = [
         (change, live.get(name), after.streams.get(name))
         for name, change in written.items()
-        if max(Need.of(config.get(name, {})).reserves for config in (live, after.streams))
+        if max(StreamReservation.of(config.get(name, {})).reserves for config in (live, after.streams))
     ]
     for storage, (limit, reserved) in LIMITS.items():
         needs = [_more(change, was, will, storage) for change, was, will in sized]
@@ -53,7 +53,7 @@ def _more(change: Change, was: Config | None, will: Config | None, storage: str)
 
 
 def _reserved(config: Config | None, storage: str) -> int:
-    need = Need.of(config or {})
+    need = StreamReservation.of(config or {})
     return need.reserves * need.replicas if need.storage == storage else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.kind import Context, Kind, Place, Raw, declared_config
+from reconciler.changes.kind import Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import View
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.losses import questions
@@ -75,7 +75,7 @@ def _render(resource: Resource) -> Mapping[str, Json]:
 STREAM = Kind(
     name="stream",
     family="ST",
-    place=Place("streams", names=NAME),
+    place=FilePlace("streams", names=NAME),
     spec=StreamSpec,
     fields=FIELD_INFOS,
     recognise=_recognise,

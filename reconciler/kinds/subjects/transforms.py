@@ -25,7 +25,7 @@ _FUNCTION = re.compile(
 _NUMBER = re.compile(r"[+-]?\d+")
 
 
-class Call(NamedTuple):
+class DestinationFunction(NamedTuple):
     """One function in a destination; it is a whole token."""
 
     name: str
@@ -37,12 +37,12 @@ class Call(NamedTuple):
         return tuple(int(arg) for arg in self.args)
 
 
-def calls(dest: str) -> list[Call]:
+def calls(dest: str) -> list[DestinationFunction]:
     """The functions of a destination, from left to right; unknown ones are left out."""
     return [call for token in dest.split(".") if (call := _call(token))]
 
 
-def partition_call(dest: str) -> Call | None:
+def partition_call(dest: str) -> DestinationFunction | None:
     """The partition function a destination starts with: `numbers[0]` partitions, then the wildcards that decide."""
     call = _call(dest.split(".", maxsplit=1)[0])
     is_partition = call and call.name == "partition" and not list(_wrong_arguments(call))
@@ -134,7 +134,7 @@ def _token_problems(token: str, asked: _Asked) -> Iterator[Problem]:
         yield from _call_problems(token, call, asked)
 
 
-def _call_problems(token: str, call: Call, asked: _Asked) -> Iterator[Problem]:
+def _call_problems(token: str, call: DestinationFunction, asked: _Asked) -> Iterator[Problem]:
     since = _SINCE.get(call.name)
     if since and asked.version < since and not (asked.republishing and call.name in ("left", "right")):
         yield Problem(f"`{token}` needs nats-server {since.major}.{since.minor}")
@@ -152,12 +152,12 @@ def _call_problems(token: str, call: Call, asked: _Asked) -> Iterator[Problem]:
         yield from _out_of_range(token, (int(call.args[0]),), asked)
 
 
-def _whole_subject(token: str, call: Call, asked: _Asked) -> Iterator[Problem]:
+def _whole_subject(token: str, call: DestinationFunction, asked: _Asked) -> Iterator[Problem]:
     if (len(call.args) == 1 or asked.is_literal) and asked.version < V2_12:
         yield Problem(f"`{token}` partitions by the whole subject, which needs nats-server 2.12")
 
 
-def _wrong_arguments(call: Call) -> Iterator[str]:
+def _wrong_arguments(call: DestinationFunction) -> Iterator[str]:
     numeric = call.args[:1] if call.name == "split" else call.args
     wanted = {"wildcard": 1, "random": 1, "split": 2, **dict.fromkeys(_BY_WILDCARD, 2)}.get(call.name)
     if wanted and len(call.args) != wanted:
@@ -168,7 +168,7 @@ def _wrong_arguments(call: Call) -> Iterator[str]:
         yield "takes a wildcard's number and a text to split at, without space"
 
 
-def _size(call: Call) -> int:
+def _size(call: DestinationFunction) -> int:
     return call.numbers[-1] if call.name in _BY_WILDCARD else call.numbers[0]
 
 
@@ -185,6 +185,8 @@ def _looks_like_a_function(token: str) -> bool:
     return len(token) > 4 and token.startswith("{{") and token.endswith("}}")
 
 
-def _call(token: str) -> Call | None:
+def _call(token: str) -> DestinationFunction | None:
     match = _FUNCTION.search(token) if _looks_like_a_function(token) else None
-    return Call(match[1].lower(), tuple(arg.strip(" ") for arg in match[2].split(","))) if match else None
+    return (
+        DestinationFunction(match[1].lower(), tuple(arg.strip(" ") for arg in match[2].split(","))) if match else None
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
-from reconciler.report.document.entries import Entry, Section
+from reconciler.report.document.entries import ChangeEntry, Section
 from reconciler.report.document.fields import field_lines
 from reconciler.report.document.judgements import (
     consequence_lines,
@@ -33,11 +33,11 @@ AT_REST = {
 }
 
 
-def block(entry: Entry, paper: Paper) -> list[str]:
+def block(entry: ChangeEntry, paper: Paper) -> list[str]:
     return _many(entry, paper) if len(entry.changes) > 1 else _one(entry, paper)
 
 
-def _one(entry: Entry, paper: Paper) -> list[str]:
+def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
     change = entry.first
     title, children = _with_children(entry, visible(change.address) + removal(change), _place(change), paper)
     lines = [_title(entry, title, _place(change), paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
@@ -48,7 +48,7 @@ def _one(entry: Entry, paper: Paper) -> list[str]:
     return [*lines, *asides(change, paper), *children]
 
 
-def _many(entry: Entry, paper: Paper) -> list[str]:
+def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
     """Equal changes as one entry with a count, the first few by name; what is deleted is always named in full."""
     changes = entry.changes
     kind = changes[0].address.split("/")[0]
@@ -62,7 +62,7 @@ def _many(entry: Entry, paper: Paper) -> list[str]:
     return [*lines, *named("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE)]
 
 
-def _title(entry: Entry, title: str, place: str, paper: Paper) -> str:
+def _title(entry: ChangeEntry, title: str, place: str, paper: Paper) -> str:
     left = f"{mark(entry)} {title}"
     line = paper.with_right(left, place)
     name, space, rest = left[2:].partition(" ")
@@ -70,7 +70,7 @@ def _title(entry: Entry, title: str, place: str, paper: Paper) -> str:
     return painted + (paper.paint(line[len(left) :], "quiet") if place else "")
 
 
-def mark(entry: Entry) -> str:
+def mark(entry: ChangeEntry) -> str:
     """`~` for a change, `+` for what is new: the first character of every entry."""
     section = Section[entry.first.action.name] if entry.section is Section.WAITS else entry.section
     return MARKS.get(section, " ")
@@ -88,7 +88,7 @@ def _place(change: PlannedChange) -> str:
     return visible(str(span)) if span else ""
 
 
-def _with_children(entry: Entry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
+def _with_children(entry: ChangeEntry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
     """The title with everything that goes along, or lines below it where that is too much for one."""
     groups = with_children(entry.children)
     if not groups:
@@ -100,11 +100,11 @@ def _with_children(entry: Entry, title: str, place: str, paper: Paper) -> tuple[
     return title, [line for word, names in groups for line in named(word, names, paper, 4, everything)]
 
 
-def _at_rest(entry: Entry, paper: Paper) -> list[str]:
+def _at_rest(entry: ChangeEntry, paper: Paper) -> list[str]:
     return paper.wrapped(said, 4) if (said := at_rest(entry)) else []
 
 
-def at_rest(entry: Entry) -> str:
+def at_rest(entry: ChangeEntry) -> str:
     """What becomes of what is not touched; a consumer or group stays as long as its stream."""
     until = " as long as its stream" if entry.first.address.count("/") > 1 else ""
     return AT_REST.get(entry.section, "").format(until=until)

@@ -15,7 +15,7 @@ from reconciler.changes.rule import Verdict
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Topology
 from reconciler.report.document.judgements import standing, worst_first
-from reconciler.report.words.commands import Commands
+from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.paper import Paper
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Document:
     """Those of the command this was made with, to be repeated in a next one."""
     applying: str | None = None
     """Those of an apply, where they are others."""
-    commands: Commands | None = None
+    commands: CommandLines | None = None
     """What to type next, where that is neither `plan` nor `apply`."""
     goes_on: bool = False
     """It is carried out right away, so nobody has to be told what to run next."""
@@ -97,7 +97,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ReportedFinding:
     """A diagnostic or a verdict, as viewers of findings know them."""
 
     severity: Severity
@@ -117,35 +117,35 @@ class Finding:
     """The reason somebody gave for allowing it."""
 
 
-def findings(document: Document) -> list[Finding]:
+def findings(document: Document) -> list[ReportedFinding]:
     """Everything that was found, worst first, then in reading order. What was consented to is a note."""
     found = [*_diagnosed(document), *(one for change in document.changes for one in _judged(change, document))]
     return sorted(dict.fromkeys(found), key=_rank)
 
 
-def _rank(one: Finding) -> tuple[object, ...]:
+def _rank(one: ReportedFinding) -> tuple[object, ...]:
     place = one.place or SourceSpan("", 0, 0, 0, 0)
     return [*Severity].index(one.severity), one.rank, place, one.address, one.code, one.message
 
 
-def _diagnosed(document: Document) -> Iterator[Finding]:
+def _diagnosed(document: Document) -> Iterator[ReportedFinding]:
     for one in (*document.diagnostics, *(document.plan.diagnostics if document.plan else ())):
-        yield Finding(
+        yield ReportedFinding(
             severity=one.severity, code=one.code, name=one.name, message=one.message, address=one.address or "",
             place=document.place(one.span), fix=one.fix or "", standing=one.severity.value, rank=-9,
         )  # fmt: skip
 
 
-def _judged(change: PlannedChange, document: Document) -> Iterator[Finding]:
+def _judged(change: PlannedChange, document: Document) -> Iterator[ReportedFinding]:
     if change.action is Action.UNKNOWN:
         code, name = UNKNOWN
         message = f"nobody can say what is live, so nothing is done: {change.reason}"
-        yield Finding(
+        yield ReportedFinding(
             severity=Severity.ERROR, code=code, name=name, message=message, address=change.address,
             place=document.place(change.span), standing="unknown",
         )  # fmt: skip
     for verdict in worst_first(change.verdicts):
-        yield Finding(
+        yield ReportedFinding(
             severity=_severity(verdict), code=verdict.code, name=verdict.name, message=verdict.message,
             address=verdict.address, path=verdict.path, place=document.place(verdict.span or change.span),
             fix=verdict.fix or "", consented=verdict.consented, standing=standing(verdict), rank=-verdict.outcome.rank,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from reconciler.changes.diff import Consequence
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Verdict
-from reconciler.report.document.entries import Entry
+from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.judgements import sentence, total, worst_first
 from reconciler.report.words.names import kind_noun
 
@@ -18,7 +18,7 @@ Said = tuple[str, str, Verdict | Consequence]
 """An address, a sentence, and what holds the quantities in it."""
 
 
-def effects(entry: Entry) -> Iterator[tuple[str, str]]:
+def effects(entry: ChangeEntry) -> Iterator[tuple[str, str]]:
     """Who, and what happens; many that say the same are one, and of many that do not the first few and the sum."""
     columns = [[of(change) for change in entry.changes] for of in _sayings(entry)]
     for same in columns:
@@ -31,12 +31,12 @@ def effects(entry: Entry) -> Iterator[tuple[str, str]]:
             yield f"and {len(same) - MOST:_} more", sums or "the same in other words."
 
 
-def many(entry: Entry) -> str:
+def many(entry: ChangeEntry) -> str:
     """`12 streams`"""
     return f"{len(entry.changes):_} {kind_noun(entry.first.address.partition('/')[0], len(entry.changes))}"
 
 
-def _sayings(entry: Entry) -> Sequence[Callable[[PlannedChange], Said]]:
+def _sayings(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], Said]]:
     """The changes of an entry say equally many things, in the same order."""
     return [
         *(_consequence(number) for number in range(len(entry.first.consequences))),

@@ -34,7 +34,7 @@ SAME_ENOUGH = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ChangeEntry:
     section: Section
     changes: tuple[PlannedChange, ...]
     children: tuple[PlannedChange, ...] = ()
@@ -55,11 +55,11 @@ def section_of(change: PlannedChange) -> Section:
     return Section[change.action.name]
 
 
-def entries(changes: Sequence[PlannedChange]) -> list[Entry]:
+def entries(changes: Sequence[PlannedChange]) -> list[ChangeEntry]:
     """All entries in the order they are read."""
     children = _children(changes)
     folded = {child.address for bare in children.values() for child in bare}
-    found: list[Entry] = []
+    found: list[ChangeEntry] = []
     for section in Section:
         members = [change for change in changes if change.address not in folded and section_of(change) is section]
         found += _grouped(section, members, children)
@@ -93,17 +93,19 @@ def is_bare(change: PlannedChange) -> bool:
 
 def _grouped(
     section: Section, changes: Iterable[PlannedChange], children: dict[str, tuple[PlannedChange, ...]]
-) -> list[Entry]:
+) -> list[ChangeEntry]:
     """Equal changes together, at the place of the first; those with most to say first."""
     groups: dict[object, list[PlannedChange]] = {}
     for change in changes:
         groups.setdefault(_sameness(section, change), []).append(change)
-    found: list[Entry] = []
+    found: list[ChangeEntry] = []
     for group in groups.values():
         if len(group) >= SAME_ENOUGH:
-            found.append(Entry(section=section, changes=tuple(group)))
+            found.append(ChangeEntry(section=section, changes=tuple(group)))
         else:
-            found += (Entry(section=section, changes=(one,), children=children.get(one.address, ())) for one in group)
+            found += (
+                ChangeEntry(section=section, changes=(one,), children=children.get(one.address, ())) for one in group
+            )
     return sorted(found, key=lambda entry: is_bare(entry.first))
 
 

@@ -11,7 +11,7 @@ from reconciler.model.wire import Target
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.judgements import shared_consents
-from reconciler.report.words.commands import Commands, of_plan
+from reconciler.report.words.commands import CommandLines, of_plan
 from reconciler.report.words.diagnostics import count_line
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted, show_seconds
@@ -73,7 +73,7 @@ def sums(plan: Plan, paper: Paper) -> str:
     return " · ".join(filter(None, parts))
 
 
-def next_line(plan: Plan, commands: Commands) -> str:
+def next_line(plan: Plan, commands: CommandLines) -> str:
     """What to do now."""
     found = {section_of(change) for change in plan.changes}
     again, apply, rest = commands.look, commands.go, commands.rest

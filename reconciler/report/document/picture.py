@@ -21,7 +21,7 @@ _BUCKETS = {"KV_": "kv_bucket", "OBJ_": "object_store"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class CardRow:
     """A consumer or a group of a stream."""
 
     address: str
@@ -33,7 +33,7 @@ class Row:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     address: str
-    rows: tuple[Row, ...] = ()
+    rows: tuple[CardRow, ...] = ()
     more: int = 0
     """Rows that are left out."""
     section: Section | None = None
@@ -93,11 +93,11 @@ def _matters(card: Card) -> bool:
 def _cards(
     known: Iterable[str], specs: Mapping[str, Any], sections: Mapping[str, Section], arrows: Sequence[Arrow]
 ) -> list[Card]:
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[CardRow]] = {}
     tops = {address for address in known if address.count("/") == 1}
     for address in sorted(set(known) - tops):
         note = _note(specs.get(address))
-        row = Row(address=address, note=note, section=sections.get(address))
+        row = CardRow(address=address, note=note, section=sections.get(address))
         rows.setdefault(f"stream/{address.split('/')[1]}", []).append(row)
     origins = {arrow.origin for arrow in arrows}
     return [
@@ -108,7 +108,7 @@ def _cards(
     ]
 
 
-def _card(address: str, rows: list[Row], sections: Mapping[str, Section], *, elsewhere: bool) -> Card:
+def _card(address: str, rows: list[CardRow], sections: Mapping[str, Section], *, elsewhere: bool) -> Card:
     """What changes first, where not all can be shown."""
     first = sorted(rows, key=lambda row: (row.section is None, row.address))[:MOST_ROWS]
     return Card(

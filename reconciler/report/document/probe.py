@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.changes.rehearsal import Felt, Foresight, Missing, Probe
+from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe
 from reconciler.model.resource import Json
 from reconciler.report.words.names import named
 from reconciler.report.words.paper import Paper
@@ -22,7 +22,7 @@ TITLE = "What clients feel, before and after"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ProbeRow:
     """Operations on one object that differ alike."""
 
     address: str
@@ -39,10 +39,10 @@ class Row:
         return f"{self.operations[0]} and {more:_} more" if more > 1 else " and ".join(self.operations)
 
 
-def rows(probe: Probe, *only: Foresight) -> list[Row]:
+def rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
     """In the order of play, what is not foretold first; without what only follows from others, unless that is asked for."""
     wanted = only or (Foresight.UNFORETOLD, Foresight.FORETOLD, Foresight.HARMLESS)
-    alike: dict[object, list[Felt]] = {}
+    alike: dict[object, list[Experience]] = {}
     for one in probe.felt:
         if one.foresight in wanted:
             alike.setdefault(_likeness(one), []).append(one)
@@ -50,17 +50,17 @@ def rows(probe: Probe, *only: Foresight) -> list[Row]:
     return sorted(found, key=lambda row: row.foresight is not Foresight.UNFORETOLD)
 
 
-def _likeness(one: Felt) -> object:
+def _likeness(one: Experience) -> object:
     """Numbers of messages apart."""
     return one.address, re.sub(r"\d+", "", one.before), re.sub(r"\d+", "", one.after), one.foresight, one.codes
 
 
-def _row(many: Sequence[Felt]) -> Row:
+def _row(many: Sequence[Experience]) -> ProbeRow:
     first = many[0]
     told = {
         Foresight.UNFORETOLD: NOT_FORETOLD, Foresight.HARMLESS: f"harmless: {first.reason}", Foresight.FOLLOWS: "follows",
     }  # fmt: skip
-    return Row(
+    return ProbeRow(
         address=first.address, operations=tuple(one.operation for one in many), before=said(first.before),
         after=said(first.after), foresight=first.foresight, foretold=told.get(first.foresight, " ".join(first.codes)),
     )  # fmt: skip
@@ -164,7 +164,7 @@ def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
     yield from paper.wrapped(verdict(probe))
 
 
-def _table(found: Sequence[Row], paper: Paper) -> list[str]:
+def _table(found: Sequence[ProbeRow], paper: Paper) -> list[str]:
     """In columns where they fit, else an object and an operation above what differs."""
     cells = [[one.address, one.operation, one.before, one.after, one.foretold] for one in found]
     lines = table([list(HEAD), *cells], indent=2)
@@ -201,7 +201,7 @@ def probe_data(probe: Probe) -> Mapping[str, Json]:
     }
 
 
-def _felt(one: Felt) -> Mapping[str, Json]:
+def _felt(one: Experience) -> Mapping[str, Json]:
     return {
         "address": one.address, "operation": one.operation, "side": one.side.value, "before": one.before, "after": one.after,
         "foresight": one.foresight.value, "codes": list(one.codes), "reason": one.reason,

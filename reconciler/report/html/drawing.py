@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reconciler.report.document.blocks import MARKS
 from reconciler.report.document.entries import Section
-from reconciler.report.document.picture import Arrow, Card, Picture, Row
+from reconciler.report.document.picture import Arrow, Card, CardRow, Picture
 from reconciler.report.html.markup import Markup, element, together
 from reconciler.report.words.names import kind_noun
 from reconciler.report.words.visible import columns, visible
@@ -122,7 +122,7 @@ def _card(box: Box, anchors: Mapping[str, str]) -> Markup:
     return element("g", _linked(head, anchors.get(card.address)), *rows, class_=style)
 
 
-def _row(row: Row, box: Box, number: int, anchors: Mapping[str, str]) -> Markup:
+def _row(row: CardRow, box: Box, number: int, anchors: Mapping[str, str]) -> Markup:
     name = row.address.split("/", 2)[2]
     y = _baseline(box, number)
     note = _fits(row.note, 20)

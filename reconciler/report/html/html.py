@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from reconciler.report.document.blocks import MARKS
 from reconciler.report.document.document import Document
-from reconciler.report.document.entries import Entry, Section, entries
+from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.headline import totals
 from reconciler.report.html.markup import Markup, element, together
 from reconciler.report.html.sections import WORDS, Shown, report
@@ -92,7 +92,7 @@ class Chip:
     count: int
 
 
-def _chips(shown: Sequence[Entry]) -> list[Chip]:
+def _chips(shown: Sequence[ChangeEntry]) -> list[Chip]:
     counts = Counter[Section]()
     for entry in shown:
         counts[entry.section] += len(entry.changes) + len(entry.children)

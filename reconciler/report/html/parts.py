@@ -9,9 +9,9 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Verdict
 from reconciler.model.resource import Json
 from reconciler.report.document.blocks import asides, at_rest, mark, removal
-from reconciler.report.document.document import Document, Finding
+from reconciler.report.document.document import Document, ReportedFinding
 from reconciler.report.document.effects import many
-from reconciler.report.document.entries import Entry, Section, is_bare
+from reconciler.report.document.entries import ChangeEntry, Section, is_bare
 from reconciler.report.document.fields import paths
 from reconciler.report.document.judgements import (
     consent_entry,
@@ -36,7 +36,7 @@ _NAMES = 500
 _OPEN = (Section.REFUSED, Section.CONSENT)
 
 
-def change(entry: Entry, anchor: str, word: str, document: Document) -> Markup:
+def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Markup:
     """Folded unless it stops the plan."""
     first = entry.first
     place = document.place(next((one.span for one in worst_first(first.verdicts) if one.span), first.span))
@@ -59,11 +59,11 @@ def change(entry: Entry, anchor: str, word: str, document: Document) -> Markup:
     )  # fmt: skip
 
 
-def name_of(entry: Entry) -> str:
+def name_of(entry: ChangeEntry) -> str:
     return many(entry) if len(entry.changes) > 1 else entry.first.address
 
 
-def _details(entry: Entry) -> Iterator[Markup]:
+def _details(entry: ChangeEntry) -> Iterator[Markup]:
     first = entry.first
     if first.fields:
         yield _diff(first.fields)
@@ -179,7 +179,7 @@ def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Mark
     return element(name, text, class_=" ".join(filter(None, (style, "moved" if moved else ""))) or None)
 
 
-def finding(one: Finding, anchor: str) -> Markup:
+def finding(one: ReportedFinding, anchor: str) -> Markup:
     place = element("span", str(one.place), class_="place") if one.place else None
     about = together(" ", element("code", one.address)) if one.address else None
     fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None
@@ -191,5 +191,5 @@ def finding(one: Finding, anchor: str) -> Markup:
     )
 
 
-def _style(one: Finding) -> str:
+def _style(one: ReportedFinding) -> str:
     return {"error": "blocks", "warning": "warns"}.get(one.severity.value, "consented")

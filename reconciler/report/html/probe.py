@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reconciler.changes.rehearsal import Foresight, Probe
-from reconciler.report.document.probe import HEAD, TITLE, Row, beside, caveat, consented, rows, silent, sums, verdict
+from reconciler.report.document.probe import (
+    HEAD,
+    TITLE,
+    ProbeRow,
+    beside,
+    caveat,
+    consented,
+    rows,
+    silent,
+    sums,
+    verdict,
+)
 from reconciler.report.html.markup import Markup, element
 
 STYLES = {Foresight.UNFORETOLD: "blocks", Foresight.HARMLESS: "quiet"}
@@ -29,18 +40,18 @@ def clients(probe: Probe) -> Markup:
     )  # fmt: skip
 
 
-def differences(found: Sequence[Row]) -> int:
+def differences(found: Sequence[ProbeRow]) -> int:
     return sum(len(one.operations) for one in found)
 
 
-def _table(found: Sequence[Row]) -> Markup:
+def _table(found: Sequence[ProbeRow]) -> Markup:
     head = element("thead", element("tr", *(element("th", title, scope="col") for title in HEAD)))
     body = element("tbody", *map(_row, found))
     scene = element("table", head, body, class_="felt")
     return element("div", scene, class_="wide", tabindex=0, role="region", aria_label="What clients feel")
 
 
-def _row(one: Row) -> Markup:
+def _row(one: ProbeRow) -> Markup:
     first, *more = one.operations
     rest = element("details", element("summary", f"and {len(more):_} more"), *(element("p", name) for name in more))
     return element(

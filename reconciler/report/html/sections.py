@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.model.diagnostic import Severity
-from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.effects import effects
-from reconciler.report.document.entries import Entry, Section
+from reconciler.report.document.entries import ChangeEntry, Section
 from reconciler.report.document.headline import heading, to_be_typed, totals, what_next
 from reconciler.report.document.judgements import standing, worst_first
 from reconciler.report.document.picture import picture
@@ -29,7 +29,7 @@ WORDS: Mapping[Section, str] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     document: Document
-    entries: Sequence[Entry]
+    entries: Sequence[ChangeEntry]
     prefix: str = ""
     """Of every name on the page."""
 
@@ -42,7 +42,7 @@ class Shown:
         return found
 
     @property
-    def beside(self) -> list[Finding]:
+    def beside(self) -> list[ReportedFinding]:
         """What is about no change: wrong files, consents nobody needs, what the run itself met."""
         own = {one.address for one in self.document.changes}
         return [one for one in findings(self.document) if one.address not in own or one.standing in ("error", "note")]
@@ -96,7 +96,7 @@ def _outcome(document: Document) -> Markup | None:
     return element("section", element("h2", "What was done"), element("pre", Markup("\n".join(lines))))
 
 
-def _stops(shown: Sequence[Entry], anchors: Mapping[str, str]) -> Markup | None:
+def _stops(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup | None:
     """What keeps the plan from being applied, and where to read about it."""
     items = [
         element(
@@ -120,7 +120,7 @@ def _stops(shown: Sequence[Entry], anchors: Mapping[str, str]) -> Markup | None:
     return element("section", element("h2", "What stops it"), element("ul", *items))
 
 
-def _happening(shown: Sequence[Entry], anchors: Mapping[str, str]) -> Markup | None:
+def _happening(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup | None:
     """What it does to messages and clients, before anybody opens anything."""
     items = [
         element("li", element("a", element("code", who), href=f"#{anchors[entry.first.address]}"), ": ", prose(what))

@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.report.document.blocks import mark, removal
-from reconciler.report.document.document import Document, Finding, findings
+from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.effects import many
-from reconciler.report.document.entries import Entry, Section, entries
+from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.fields import paths
 from reconciler.report.document.headline import heading, to_be_typed, totals, what_next
 from reconciler.report.document.judgements import sentence, worst_first
@@ -38,7 +38,7 @@ _OF_ANY_NUMBER = frozenset({"review"})
 _STOPPED = (Section.REFUSED, Section.CONSENT, Section.UNKNOWN)
 
 
-class Piece(NamedTuple):
+class WholeBlock(NamedTuple):
     """What is shown whole or not at all."""
 
     text: str
@@ -46,7 +46,7 @@ class Piece(NamedTuple):
     """So many things."""
 
 
-Section_ = tuple[str, Sequence[Piece]]
+Section_ = tuple[str, Sequence[WholeBlock]]
 
 
 def render(document: Document) -> str:
@@ -143,58 +143,58 @@ def _sections(document: Document) -> Iterator[Section_]:
         [*map(_finding, wrong), *(_stopped(entry, document) for entry in stopped)],
     )
     rest = [entry for entry in changes if entry.section not in _STOPPED]
-    yield "#### What it does to messages and clients", [Piece(line) for entry in rest for line in happening(entry)]
+    yield "#### What it does to messages and clients", [WholeBlock(line) for entry in rest for line in happening(entry)]
     if document.probe:
-        yield "#### What clients feel, before and after", [Piece(*one) for one in clients(document.probe)]
-    known = [Piece(line) for entry in rest for line in warnings(entry)]
+        yield "#### What clients feel, before and after", [WholeBlock(*one) for one in clients(document.probe)]
+    known = [WholeBlock(line) for entry in rest for line in warnings(entry)]
     yield "#### Worth knowing", [*(_finding(one) for one in found if one.standing != "error"), *known]
     yield "#### Changes", [piece for section in Section for piece in _changes(section, rest, document)]
 
 
-def _finding(one: Finding) -> Piece:
+def _finding(one: ReportedFinding) -> WholeBlock:
     """Where, what, what now, as an item of a list."""
     place = f"{code(str(one.place))} " if one.place else ""
     about = f" {code(one.address)}" if one.address else ""
     stop = "" if one.fix[-1:] in (".", "!", "?", "…") else "."
     fix = f" Instead: {prose(one.fix)}{stop}" if one.fix else ""
-    return Piece(f"- {place}**{one.standing} {one.code}**{about}: {prose(sentence(one.message))}{fix}")
+    return WholeBlock(f"- {place}**{one.standing} {one.code}**{about}: {prose(sentence(one.message))}{fix}")
 
 
-def _stopped(entry: Entry, document: Document) -> Piece:
+def _stopped(entry: ChangeEntry, document: Document) -> WholeBlock:
     about = len(entry.changes)
     if entry.section is Section.UNKNOWN:
-        return Piece(f"- **unknown**: {_named(entry, document)}: {prose(sentence(entry.first.reason))}", about)
+        return WholeBlock(f"- **unknown**: {_named(entry, document)}: {prose(sentence(entry.first.reason))}", about)
     lines = [f"**{mark(entry)}** {_named(entry, document)}", *details(entry)]
     effects = ["", *happening(entry)]
-    return Piece("\n".join([*lines, *verdicts(entry), *(effects if effects[1:] else [])]), about)
+    return WholeBlock("\n".join([*lines, *verdicts(entry), *(effects if effects[1:] else [])]), about)
 
 
-def _changes(section: Section, changes: Sequence[Entry], document: Document) -> Iterator[Piece]:
+def _changes(section: Section, changes: Sequence[ChangeEntry], document: Document) -> Iterator[WholeBlock]:
     """What has something to look at is folded by itself; the rest of a section is one list."""
     here = [entry for entry in changes if entry.section is section]
-    yield from (Piece(_entry(one, document), len(one.changes)) for one in here if not _is_plain(one))
+    yield from (WholeBlock(_entry(one, document), len(one.changes)) for one in here if not _is_plain(one))
     lines = [_line(entry, document) for entry in here if _is_plain(entry)]
     if len(lines) <= 5:
-        yield from map(Piece, lines)
+        yield from map(WholeBlock, lines)
         return
     for start in range(0, len(lines), 50):
         part = lines[start : start + 50]
         title = f"{section.name.lower()}: {counted(len(part), 'resource')}"
-        yield Piece("\n".join(folded(title, part)), len(part))
+        yield WholeBlock("\n".join(folded(title, part)), len(part))
 
 
-def _is_plain(entry: Entry) -> bool:
+def _is_plain(entry: ChangeEntry) -> bool:
     """Is there nothing to unfold? What it does in words stands above."""
     drawn = any(consequence.detail for consequence in entry.first.consequences)
     return not (drawn or worst_first(entry.first.verdicts) or entry.first.fields) and len(entry.changes) == 1
 
 
-def _line(entry: Entry, document: Document) -> str:
+def _line(entry: ChangeEntry, document: Document) -> str:
     waits = f" waits for {code(entry.first.blocked_by)}" if entry.first.blocked_by else ""
     return f"- {code(mark(entry))} {_named(entry, document)}{along(entry)}{waits}{_reason(entry.first)}"
 
 
-def _entry(entry: Entry, document: Document) -> str:
+def _entry(entry: ChangeEntry, document: Document) -> str:
     about = markup(paths(entry.first.fields))
     title = f"{markup(mark(entry))} <code>{markup(_name(entry))}</code> {about}".rstrip()
     lines = [*details(entry), *verdicts(entry), *_asides(entry.first)]
@@ -217,11 +217,11 @@ def _reason(change: PlannedChange) -> str:
     return f" {prose(sentence(said))}" if said else ""
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: ChangeEntry) -> str:
     return many(entry) if len(entry.changes) > 1 else entry.first.address
 
 
-def _named(entry: Entry, document: Document) -> str:
+def _named(entry: ChangeEntry, document: Document) -> str:
     """With its place, or with the names of many."""
     if len(entry.changes) > 1:
         return f"{prose(_name(entry))}: {names_of(entry)}"

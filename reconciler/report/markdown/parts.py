@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from reconciler.changes.diff import FieldChange
 from reconciler.changes.rule import Outcome, Verdict
 from reconciler.report.document.effects import effects, many
-from reconciler.report.document.entries import Entry
+from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.judgements import (
     consent_entry,
     how_to_consent,
@@ -31,7 +31,7 @@ _EACH = 3
 """So many messages of equal changes are."""
 
 
-def details(entry: Entry) -> list[str]:
+def details(entry: ChangeEntry) -> list[str]:
     """The diff, and the partitions that move."""
     lines = ["", *fenced(_diff(entry.first.fields), "diff")] if entry.first.fields else []
     for consequence in entry.first.consequences:
@@ -50,7 +50,7 @@ def _diff(fields: Sequence[FieldChange]) -> list[str]:
     return lines
 
 
-def verdicts(entry: Entry) -> Iterator[str]:
+def verdicts(entry: ChangeEntry) -> Iterator[str]:
     """Each once; where many changes say it differently, the first few and the sum."""
     for number, verdict in enumerate(worst_first(entry.first.verdicts)):
         same = [worst_first(change.verdicts)[number] for change in entry.changes]
@@ -65,7 +65,7 @@ def _said(same: Sequence[Verdict]) -> str:
     return "\\\n".join([prose(total(same)), *each])
 
 
-def _way_out(verdict: Verdict, entry: Entry) -> Iterator[str]:
+def _way_out(verdict: Verdict, entry: ChangeEntry) -> Iterator[str]:
     if verdict.consented is not None:
         return
     words, allow, rest = (verdict.fix or "").partition("allow: [")
@@ -78,13 +78,13 @@ def _way_out(verdict: Verdict, entry: Entry) -> Iterator[str]:
         yield from fenced([consent_entry(verdict, entry.first)], "yaml" if is_declared(entry.first) else "sh")
 
 
-def happening(entry: Entry) -> Iterator[str]:
+def happening(entry: ChangeEntry) -> Iterator[str]:
     """What a change does to messages and clients, an item for each."""
     for who, what in effects(entry):
         yield f"- {code(who) if '/' in who else prose(who)}: {prose(what)}"
 
 
-def warnings(entry: Entry) -> Iterator[str]:
+def warnings(entry: ChangeEntry) -> Iterator[str]:
     """What was judged without stopping the change or counting anything, an item for each."""
     for verdict in worst_first(entry.first.verdicts):
         if verdict.outcome is Outcome.WARNS and not verdict.quantities:
@@ -93,13 +93,13 @@ def warnings(entry: Entry) -> Iterator[str]:
             yield f"- **{verdict.code} {prose(verdict.name)}** {who}: {said}"
 
 
-def names_of(entry: Entry) -> str:
+def names_of(entry: ChangeEntry) -> str:
     shown = " ".join(code(without_kind(one)) for one in entry.changes[:_NAMES])
     more = len(entry.changes) - _NAMES
     return f"{shown} and {more:_} more" if more > 0 else shown
 
 
-def along(entry: Entry) -> str:
+def along(entry: ChangeEntry) -> str:
     """What is made or goes with it: ` with consumers a b`."""
     said = ""
     for word, names in with_children(entry.children):
@@ -108,5 +108,5 @@ def along(entry: Entry) -> str:
     return said
 
 
-def kind_of(entry: Entry) -> str:
+def kind_of(entry: ChangeEntry) -> str:
     return entry.first.address.partition("/")[0]

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reconciler.changes.rehearsal import Foresight, Probe
-from reconciler.report.document.probe import HEAD, MOST, Row, beside, caveat, consented, rows, silent, sums, verdict
+from reconciler.report.document.probe import (
+    HEAD,
+    MOST,
+    ProbeRow,
+    beside,
+    caveat,
+    consented,
+    rows,
+    silent,
+    sums,
+    verdict,
+)
 from reconciler.report.markdown.gfm import code, folded, prose
 
 ROWS = 25
@@ -31,11 +42,11 @@ def clients(probe: Probe) -> Iterator[tuple[str, int]]:
         yield prose(caveat(probe)), 1
 
 
-def _table(found: Sequence[Row]) -> list[str]:
+def _table(found: Sequence[ProbeRow]) -> list[str]:
     return [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|", *map(_row, found)]
 
 
-def _row(one: Row) -> str:
+def _row(one: ProbeRow) -> str:
     bold = f"**{one.foretold}**" if one.foresight is Foresight.UNFORETOLD else prose(one.foretold)
     cells = (code(one.address), code(one.operation), code(one.before), code(one.after))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} | {bold} |"

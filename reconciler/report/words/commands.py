@@ -8,7 +8,7 @@ from reconciler.report.words.visible import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commands:
+class CommandLines:
     """Whole ones, as they are typed."""
 
     look: str
@@ -16,17 +16,17 @@ class Commands:
     rest: str
 
 
-def of_plan(arguments: str, applying: str | None = None) -> Commands:
+def of_plan(arguments: str, applying: str | None = None) -> CommandLines:
     """`arguments` are those a plan was made with, `applying` those that apply it, where they are others."""
     go = _typed("apply", arguments if applying is None else applying)
-    return Commands(look=_typed("plan", arguments), go=go, rest=f"{go} --partial")
+    return CommandLines(look=_typed("plan", arguments), go=go, rest=f"{go} --partial")
 
 
-def of_restoring(arguments: str, consented: str) -> Commands:
+def of_restoring(arguments: str, consented: str) -> CommandLines:
     """An apply would change what the files say otherwise by now, too. `consented`: with the consents given, which a look
     does not take."""
     go = f"{_typed('drift', consented)} --restore"
-    return Commands(look=_typed("drift", arguments), go=go, rest=f"{go} --partial")
+    return CommandLines(look=_typed("drift", arguments), go=go, rest=f"{go} --partial")
 
 
 def _typed(command: str, arguments: str) -> str:

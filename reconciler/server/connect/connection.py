@@ -22,7 +22,7 @@ from nats.errors import Error as NatsError
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect import credentials
 from reconciler.server.connect.options import ConnectOptions, Server
-from reconciler.server.connect.unreachable import Attempt, NoTls, Stage, explained
+from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, explained
 
 CLOSING = 2.0
 """Seconds a server has to say goodbye; TLS servers that are gone never do."""
@@ -117,7 +117,7 @@ class _Client(Client):
 
     def __init__(self, *, needs_tls: bool) -> None:
         super().__init__()
-        self.stage = Stage.DIALLING
+        self.stage = DialProgress.DIALLING
         self.last: BaseException | None = None
         self.greeting: Mapping[str, Any] = {}
         self._needs_tls = needs_tls
@@ -150,13 +150,13 @@ class _Client(Client):
                     waiting.set_result(False)  # the next request says that the connection is closed
 
     async def _process_connect_init(self) -> None:
-        self.stage = Stage.GREETING
+        self.stage = DialProgress.GREETING
         await super()._process_connect_init()
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
         """Between the greeting and the login: the last moment to insist on TLS."""
         if initial_connection:
-            self.stage, self.greeting = Stage.LOGIN, info
+            self.stage, self.greeting = DialProgress.LOGIN, info
             if self._needs_tls and not (info.get("tls_required") or info.get("tls_available")):
                 raise NoTls
             info["tls_required"] = bool(info.get("tls_required") or self._needs_tls)
@@ -181,7 +181,7 @@ async def _attempt(options: ConnectOptions, server: Server, login: _Login, share
                 **login.to(server),
             )
     except (NatsError, OSError, TimeoutError, ValueError) as error:
-        failure = nc.last if nc.stage is Stage.DIALLING and nc.last is not None else error
+        failure = nc.last if nc.stage is DialProgress.DIALLING and nc.last is not None else error
     finally:
         if not nc.is_connected:  # also when we are interrupted: nats-py leaves the socket of a failed try open
             took = time.monotonic() - began

@@ -18,7 +18,7 @@ from reconciler.server.connect.credentials import UserCredentials
 from reconciler.server.connect.options import ConnectOptions, Server
 
 
-class Stage(Enum):
+class DialProgress(Enum):
     """How far a try came."""
 
     DIALLING = "no connection to the port"
@@ -35,7 +35,7 @@ class Attempt:
     """One server that was tried in vain."""
 
     server: Server
-    stage: Stage
+    stage: DialProgress
     error: BaseException
     seconds: float
     greeting: Mapping[str, Any] = field(default_factory=dict)
@@ -83,9 +83,9 @@ def _reason(attempt: Attempt, options: ConnectOptions, login: UserCredentials | 
     error, stage = attempt.error, attempt.stage
     if isinstance(error, ssl.SSLError | NoTls):
         return _tls(error, options)
-    if stage is Stage.DIALLING:
+    if stage is DialProgress.DIALLING:
         return _Reason("NA101", "unreachable", _dialling(error, attempt, options), _REACH)
-    if stage is Stage.GREETING:
+    if stage is DialProgress.GREETING:
         return _no_greeting(error, attempt, options)
     if isinstance(error, NatsError):
         return _refused(str(error).removeprefix("nats: ").strip("'\" "), attempt, options, login)

@@ -19,8 +19,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
 from reconciler.server.read.reach import ADVISORIES, HEARD
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.audit import SUBJECT, Event, client_of, event
-from reconciler.server.wire.audit import Client as Speaker
+from reconciler.server.wire.audit import SUBJECT, AuditedClient, Event, client_of, event
 
 MOST = 5_000
 """Changes that are remembered, to say who made them."""
@@ -30,7 +29,7 @@ MOST = 5_000
 class Ear:
     """What was heard since somebody last looked, and what was changed since it began to listen."""
 
-    ours: Speaker
+    ours: AuditedClient
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
     """Something may be different."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -89,7 +88,7 @@ def _subject_of(data: bytes) -> Raw | None:
 
 async def listen(js: JetStream, nc: Client) -> Ear:
     """Subscribed when this returns. Raises CannotContinue where this user may not hear advisories."""
-    ear = Ear(ours=Speaker(str(nc._server_info.get("server_name", "")), nc.client_id or 0))
+    ear = Ear(ours=AuditedClient(str(nc._server_info.get("server_name", "")), nc.client_id or 0))
     nc._closed_cb = ear.ended  # nats-py takes it only when it connects
     await nc.subscribe(ADVISORIES, cb=ear.advisory)
     if await _is_refused(nc):

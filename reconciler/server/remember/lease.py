@@ -27,7 +27,7 @@ GIVEN_BACK = VANISHES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class LeaseTerms:
     ttl: int = 20
     """Seconds after which a lease that nobody renews is free. Whole ones: servers know no others."""
     every: float = 5
@@ -36,7 +36,7 @@ class Terms:
     """Seconds beyond somebody else's term for which it is still waited."""
 
     @classmethod
-    def usual(cls) -> Terms:
+    def usual(cls) -> LeaseTerms:
         """Those of everybody, unless the environment asks for a longer or shorter term (tests do)."""
         said = os.environ.get("RECONCILER_LEASE_TTL", "")
         return cls(ttl=int(said), every=int(said) / 4) if said.isdecimal() and int(said) > 0 else cls()
@@ -106,7 +106,7 @@ class Unavailable:
 class Leases:
     """Those of one run; `lost` says why nothing may be written any more."""
 
-    def __init__(self, js: JetStream, holders: Mapping[str, Holder], terms: Terms, stop: asyncio.Event) -> None:
+    def __init__(self, js: JetStream, holders: Mapping[str, Holder], terms: LeaseTerms, stop: asyncio.Event) -> None:
         self._js, self._holders, self._terms, self._stop = js, holders, terms, stop
         self._held: dict[str, _Lease] = {}
         self._lost: str | None = None
@@ -242,13 +242,13 @@ async def leased(
     js: JetStream,
     holders: Iterable[Holder],
     *,
-    terms: Terms | None = None,
+    terms: LeaseTerms | None = None,
     tell: Callable[[str], None] = lambda _: None,
     stop: asyncio.Event | None = None,
 ) -> AsyncIterator[Leases | Unavailable]:
     """Held inside the block and given back after it; nobody waits any more once `stop` is set, which is also set when one
     is lost. Raises CannotContinue while somebody else has one."""
-    terms = terms or Terms.usual()
+    terms = terms or LeaseTerms.usual()
     beside = js.beside(within=terms.every)
     leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, stop or asyncio.Event())
     keeping = asyncio.create_task(leases.keep())
@@ -279,7 +279,7 @@ def _never(said: Put | Refusal | NoAnswer) -> str | None:
     return str(said) if isinstance(said, Refusal | NoAnswer) and not passes(said) else None
 
 
-def _still_held(topology: str, there: Found | Put, terms: Terms, *, outlasts: bool) -> Diagnostic:
+def _still_held(topology: str, there: Found | Put, terms: LeaseTerms, *, outlasts: bool) -> Diagnostic:
     """`outlasts`: nobody renewed it for longer than a lease lasts, and the server did not remove it."""
     fix = "Apply again; others may be applying one after the other, or bucket reconciler has no leader."
     if isinstance(there, Held):

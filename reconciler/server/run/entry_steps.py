@@ -13,7 +13,7 @@ from reconciler.model.wire import Entry, Step
 from reconciler.server.read import settled
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems
-from reconciler.server.run.handling import Result, Run, Succeeded
+from reconciler.server.run.handling import Result, RunContext, Succeeded
 from reconciler.server.run.problems import Unsuccessful
 from reconciler.server.wire.api import Conflict, NoAnswer, Put, Refusal, Silence, Stored
 
@@ -21,14 +21,14 @@ SETTLING = 2.0
 """Seconds in which a bucket made a moment ago may still have nobody listening."""
 
 
-async def put(run: Run, step: Step) -> Result:
+async def put(run: RunContext, step: Step) -> Result:
     bucket, key = step.on
     value, expected = (step.value or "").encode(), run.written.get(step.on, step.revision)
     said = await _when_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
     return await _written(run, step, said)
 
 
-async def remove(run: Run, step: Step) -> Result:
+async def remove(run: RunContext, step: Step) -> Result:
     bucket, key = step.on
     expected = run.written.get(step.on, step.revision)
     said = await _when_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))
@@ -46,7 +46,7 @@ async def _when_listening(put: Callable[[], Awaitable[Put]]) -> Put:
         await asyncio.sleep(0.05)
 
 
-async def _written(run: Run, step: Step, said: Put) -> Result:
+async def _written(run: RunContext, step: Step, said: Put) -> Result:
     if isinstance(said, Conflict):
         return await _changed(run, step, said)
     if isinstance(said, Stored):
@@ -57,7 +57,7 @@ async def _written(run: Run, step: Step, said: Put) -> Result:
     return problems.refused(step, said)
 
 
-async def _changed(run: Run, step: Step, said: Conflict) -> Unsuccessful:
+async def _changed(run: RunContext, step: Step, said: Conflict) -> Unsuccessful:
     """What somebody wrote there, beside what the plan was made from and what is wanted; as far as that can be told."""
     planned, now = run.forms.stored(step.on), await entry(run.js, *step.on)
     is_as_planned = step.on not in run.written and (planned.revision if planned else 0) == step.revision

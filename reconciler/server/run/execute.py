@@ -28,9 +28,9 @@ from reconciler.model.resource import Json
 from reconciler.model.wire import Call, Step
 from reconciler.server.run import problems
 from reconciler.server.run.afterwards import verify
-from reconciler.server.run.handling import Forms, LastLook, Run, Succeeded
+from reconciler.server.run.handling import Forms, LastLook, RunContext, Succeeded
 from reconciler.server.run.problems import Unsuccessful
-from reconciler.server.run.stale import Seen
+from reconciler.server.run.stale import Acknowledged
 from reconciler.server.run.steps import carry_out
 from reconciler.server.wire.api import JetStream
 
@@ -59,11 +59,13 @@ async def execute(
     what comes after them; `last_look` judges what is to be deleted as it is just before. `streams`: what was read of those
     that are there, which shows how many servers there are."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
-    seen = Seen()
+    seen = Acknowledged()
     seen.show(streams)
     guarded = js.writing_unless(may_write).doubting(seen.contradicts)
-    run = Run(guarded, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)), last_look, seen=seen)
-    course = _Course(run, steps, window, events.put_nowait, may_write, stop or asyncio.Event())
+    run = RunContext(
+        guarded, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)), last_look, seen=seen
+    )
+    course = _RunState(run, steps, window, events.put_nowait, may_write, stop or asyncio.Event())
     course.settle(known)
     runner = asyncio.create_task(course.run(grace))
     runner.add_done_callback(lambda _: events.put_nowait(None))
@@ -76,12 +78,12 @@ async def execute(
         await asyncio.gather(runner, return_exceptions=True)
 
 
-class _Course:
+class _RunState:
     """One run: which steps are ready, which are under way, and what became of the others."""
 
     def __init__(
         self,
-        run: Run,
+        run: RunContext,
         steps: Iterable[Step],
         window: int,
         tell: Callable[[Event], None],

@@ -11,7 +11,7 @@ from reconciler.model.resource import Json
 from reconciler.model.wire import Entry, Step, away, copies, is_heard, partitions_of, stands_still
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems
-from reconciler.server.run.handling import POLL, Result, Run, Succeeded, info_of, is_missing
+from reconciler.server.run.handling import POLL, Result, RunContext, Succeeded, info_of, is_missing
 from reconciler.server.wire.api import NO_MESSAGE, Answer, NoAnswer, Refusal
 
 
@@ -31,7 +31,7 @@ LOOK_AGAIN = None
 """It may be open; another look decides, also when the time is over."""
 
 
-async def _opened(run: Run, step: Step, look: Callable[[], Awaitable[Result | _Shut | None]]) -> Result:
+async def _opened(run: RunContext, step: Step, look: Callable[[], Awaitable[Result | _Shut | None]]) -> Result:
     """Looks until it is settled or the step's time is over; what is waited for is told whenever that changes."""
     loop = asyncio.get_running_loop()
     within, told = float(step.body["timeout"]) / 1e9, None
@@ -48,7 +48,7 @@ async def _opened(run: Run, step: Step, look: Callable[[], Awaitable[Result | _S
     return seen
 
 
-async def consumers_gone(run: Run, step: Step) -> Result:
+async def consumers_gone(run: RunContext, step: Step) -> Result:
     """Members delete their consumers themselves when they see the record gone; nobody can do it for them safely."""
 
     async def look() -> Result | _Shut:
@@ -58,7 +58,7 @@ async def consumers_gone(run: Run, step: Step) -> Result:
     return await _opened(run, step, look)
 
 
-async def _consumers_left(run: Run, step: Step) -> list[str]:
+async def _consumers_left(run: RunContext, step: Step) -> list[str]:
     """Those named that are not known to be gone; without names, whoever is there."""
     stream, names = step.on[0], sorted(step.body.get("names", ()))
     if "names" not in step.body:
@@ -69,11 +69,11 @@ async def _consumers_left(run: Run, step: Step) -> list[str]:
     return [name for name, said in answers.items() if not is_missing(said)]
 
 
-async def replicas_current(run: Run, step: Step) -> Result:
+async def replicas_current(run: RunContext, step: Step) -> Result:
     return await _still(run, step, problems.still_moving)
 
 
-async def consumer_everywhere(run: Run, step: Step) -> Result:
+async def consumer_everywhere(run: RunContext, step: Step) -> Result:
     """On every server, each heard since we look, and begun where it was to begin."""
     loop = asyncio.get_running_loop()
     start = loop.time()
@@ -86,7 +86,7 @@ async def consumer_everywhere(run: Run, step: Step) -> Result:
 
 
 async def _still(
-    run: Run,
+    run: RunContext,
     step: Step,
     late: Callable[[Step, str], Result],
     is_there: Callable[[Mapping[str, Json]], bool] = lambda _seen: True,
@@ -109,7 +109,7 @@ async def _still(
     return await _opened(run, step, look)
 
 
-async def _begun(run: Run, step: Step, seen: Mapping[str, Json]) -> Result:
+async def _begun(run: RunContext, step: Step, seen: Mapping[str, Json]) -> Result:
     """Whoever leads a new consumer starts it by its own copy of the stream; one that has lost messages starts it behind
     them, and the other copies would drop them too. That nothing matched on the way says nothing."""
     config, delivered = seen["config"], seen.get("delivered") or {}
@@ -134,7 +134,7 @@ def _how_far(seen: Answer) -> str:
     return status or (f"{', '.join(behind)} not current" if (behind := away(seen)) else "the servers are agreeing")
 
 
-async def in_flight_done(run: Run, step: Step) -> Result:
+async def in_flight_done(run: RunContext, step: Step) -> Result:
     """Until all is acknowledged that was delivered by now. When ack_wait is over, the server would deliver it again in
     any case: from then on waiting protects nobody."""
     delivered: int | None = None
@@ -153,7 +153,7 @@ async def in_flight_done(run: Run, step: Step) -> Result:
     return await _opened(run, step, look)
 
 
-async def mirror_caught_up(run: Run, step: Step) -> Result:
+async def mirror_caught_up(run: RunContext, step: Step) -> Result:
     """Until it has all that its origin had at the look before: where messages keep coming, one more is always under way.
     Its own lag does not tell, for that is 0 before the first message is copied, too."""
     loop = asyncio.get_running_loop()
@@ -179,7 +179,7 @@ async def mirror_caught_up(run: Run, step: Step) -> Result:
     return await _opened(run, step, look)
 
 
-async def _not_copied(run: Run, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
+async def _not_copied(run: RunContext, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
     """(What its origin, up to message `had`, holds and the mirror does not, in words; how far the origin is now)."""
     origin, start = step.body["from"], max(mirror["state"]["last_seq"] + 1, step.body["first"])
     asked = ({"seq": start, "next_by_subj": subject} for subject in step.body["subjects"])
@@ -210,7 +210,7 @@ def _how_far_behind(seen: Answer) -> str:
     return f"{copied['lag']:_} messages behind" if copied.get("lag") else ""
 
 
-async def members_back(run: Run, step: Step) -> Result:
+async def members_back(run: RunContext, step: Step) -> Result:
     """Every member makes its consumer anew when it sees the record; those that gain a partition wait for who loses it.
     Where somebody writes another membership meanwhile, they follow that one. While a server is silent they cannot come
     back either, so their time begins when it answers."""
@@ -231,7 +231,7 @@ async def members_back(run: Run, step: Step) -> Result:
     return await _opened(run, step, look)
 
 
-async def _consumers(run: Run, step: Step) -> dict[str, Answer]:
+async def _consumers(run: RunContext, step: Step) -> dict[str, Answer]:
     """What the server says of each member's, all asked at once: one answer that does not come holds up no other."""
     names = list(step.body["partitions"])
     said = await asyncio.gather(*(run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}") for name in names))
@@ -253,7 +253,7 @@ def _unanswered(*said: object) -> Refusal | NoAnswer | None:
     return next(silent, None)
 
 
-def _is_written_again(run: Run, step: Step, there: object) -> bool:
+def _is_written_again(run: RunContext, step: Step, there: object) -> bool:
     """The record, since this run wrote it."""
     bucket, key = step.body["record"]
     return isinstance(there, Entry) and there.revision != run.written.get((bucket, key), there.revision)

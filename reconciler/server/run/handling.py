@@ -11,7 +11,7 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire import Call, Entry, Step
 from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
-from reconciler.server.run.stale import Seen
+from reconciler.server.run.stale import Acknowledged
 from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
 
 
@@ -55,7 +55,7 @@ LastLook = Callable[[Step, Mapping[str, Json]], Diagnostic | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunContext:
     """What handlers share in one run."""
 
     js: JetStream
@@ -64,7 +64,7 @@ class Run:
     last_look: LastLook = lambda _step, _info: None
     written: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Revisions this run wrote, by (bucket, key): a later step on the same key expects those."""
-    seen: Seen = field(default_factory=Seen)
+    seen: Acknowledged = field(default_factory=Acknowledged)
     """What servers have said in this run, which later answers may lag behind."""
     bound: dict[str, Json] = field(default_factory=dict)
     """Values that steps of this run bound, by step id."""
@@ -76,7 +76,7 @@ OUR_OWN = frozenset({"pause_until"})
 """What a replacement does itself before it deletes."""
 
 
-def changes_since(run: Run, step: Step, live: Config) -> tuple[Strayed, ...]:
+def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, ...]:
     """Fields whose live value is not the planned-from one. Metadata of the server's own says nothing about intent."""
     before = step.before or {}
     new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
@@ -89,7 +89,7 @@ def changes_since(run: Run, step: Step, live: Config) -> tuple[Strayed, ...]:
     )
 
 
-def unlike_planned(run: Run, step: Step, info: Mapping[str, Json]) -> Unsuccessful | None:
+def unlike_planned(run: RunContext, step: Step, info: Mapping[str, Json]) -> Unsuccessful | None:
     """Why what is there must be left as it is; `info`: what the server says of it just before it is deleted."""
     if why := run.last_look(step, info):
         return Unsuccessful(why, nothing_done=True)

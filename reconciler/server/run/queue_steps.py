@@ -17,7 +17,7 @@ from reconciler.model.wire import Step
 from reconciler.server.read import settled
 from reconciler.server.read.queues import OVERTAKEN, has_moved, is_gone, is_rewound, look, message
 from reconciler.server.run import problems
-from reconciler.server.run.handling import Result, Run, Succeeded, unlike_planned
+from reconciler.server.run.handling import Result, RunContext, Succeeded, unlike_planned
 from reconciler.server.wire.api import Answer, NoAnswer
 
 POLL = 0.1
@@ -26,7 +26,7 @@ REST = 4.0
 a message tries again after about two."""
 
 
-async def read(run: Run, step: Step) -> Result:
+async def read(run: RunContext, step: Step) -> Result:
     """Looks until it is known what is to be bound, or time is up. A look that was overtaken is no look, however long it
     took."""
     loop, known = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
@@ -65,7 +65,7 @@ def _is_fed(seen: Mapping[str, Any]) -> bool:
     return 0 <= float(told_of_source(seen["queue"]).get("active", -1)) < REST * 1e9
 
 
-async def settle(run: Run, step: Step) -> Result:
+async def settle(run: RunContext, step: Step) -> Result:
     """Updates as soon as a message is stored; where none is to come, or none comes in time, that is left to a later run."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + step.body["timeout"] / 1e9
@@ -83,7 +83,7 @@ async def settle(run: Run, step: Step) -> Result:
         await asyncio.sleep(POLL)
 
 
-async def _settled(run: Run, step: Step, live: Mapping[str, Any]) -> Result:
+async def _settled(run: RunContext, step: Step, live: Mapping[str, Any]) -> Result:
     if (first := await _first(run, step, live)) is not None and first < (_start(live) or 0):
         return problems.unlike(step, [f"it took in message {first} of {step.body['from']}, before {_start(live)}"])
     bare = [{key: value for key, value in item.items() if key != "opt_start_seq"} for item in live["config"]["sources"]]
@@ -106,7 +106,7 @@ async def _settled(run: Run, step: Step, live: Mapping[str, Any]) -> Result:
     return problems.unlike(step, wrong) if wrong else Succeeded(said)
 
 
-async def _first(run: Run, step: Step, live: Mapping[str, Any]) -> int | None:
+async def _first(run: RunContext, step: Step, live: Mapping[str, Any]) -> int | None:
     """Which message of the source is the lowest one queued; None when nothing is."""
     said = await message(run.js, step.on[0], live["state"]["first_seq"])
     return sourced(said["message"], step.body["from"]) if isinstance(said, Mapping) else None
@@ -117,12 +117,12 @@ def _start(info: Mapping[str, Any]) -> int | None:
     return starts[0] if starts else None
 
 
-async def _is_more_to_come(run: Run, step: Step, start: int) -> bool:
+async def _is_more_to_come(run: RunContext, step: Step, start: int) -> bool:
     source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
     return isinstance(source, Mapping) and source["state"]["last_seq"] >= start
 
 
-async def _gone(run: Run, step: Step) -> Result:
+async def _gone(run: RunContext, step: Step) -> Result:
     """The queue, unless it is what feeds it."""
     source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
     return problems.changed(step, [f"its source {step.body['from']} is gone" if is_gone(source) else "it is gone"])

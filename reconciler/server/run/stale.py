@@ -17,7 +17,7 @@ LASTING = ("tags not matched", "insufficient storage", "exclude tag", "unique ta
 
 
 @dataclass(slots=True)
-class Seen:
+class Acknowledged:
     """What servers have acknowledged, or shown."""
 
     made: set[tuple[str, ...]] = field(default_factory=set)

@@ -19,7 +19,7 @@ from reconciler.server.run import entry_steps, gates, problems, queue_steps
 from reconciler.server.run.handling import (
     POLL,
     Result,
-    Run,
+    RunContext,
     Succeeded,
     changes_since,
     info_of,
@@ -33,7 +33,7 @@ PAUSES_WITHIN = 2.0
 """Seconds in which a cluster makes a pause felt; without it a little more is delivered twice, and nothing is lost."""
 
 
-async def carry_out(run: Run, step: Step) -> Result:
+async def carry_out(run: RunContext, step: Step) -> Result:
     result = await _HANDLERS[step.call](run, filled(step, run.bound))
     if step.bind is None or not isinstance(result, Succeeded):
         return result
@@ -41,7 +41,7 @@ async def carry_out(run: Run, step: Step) -> Result:
     return problems.unbound(step) if run.bound[step.id] is None else result
 
 
-async def _create(run: Run, step: Step) -> Result:
+async def _create(run: RunContext, step: Step) -> Result:
     """An explicit create may be repeated: it succeeds when the very same is there, and is refused when not."""
     durable = {"durable_name": step.on[1]} if step.call is Call.CONSUMER_CREATE else {}
     config = {"name": step.on[-1], **durable, **step.body}
@@ -52,7 +52,7 @@ async def _create(run: Run, step: Step) -> Result:
     return result
 
 
-async def _update(run: Run, step: Step) -> Result:
+async def _update(run: RunContext, step: Step) -> Result:
     live = await run.js.read(info_of(step))
     if isinstance(live, Refusal | NoAnswer):
         return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
@@ -70,11 +70,11 @@ class _Write:
     before: Config | None
     action: str
 
-    def judged(self, run: Run, echo: Mapping[str, Json]) -> Result:
+    def judged(self, run: RunContext, echo: Mapping[str, Json]) -> Result:
         wrong = run.forms.wrong(self.step, self.config, self.before, echo["config"])
         return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)
 
-    async def answered(self, run: Run, echo: Mapping[str, Json]) -> Result:
+    async def answered(self, run: RunContext, echo: Mapping[str, Json]) -> Result:
         """To the first update of a consumer since its start a server answers with what was before, though it was made."""
         result = self.judged(run, echo)
         if isinstance(result, Succeeded) or self.before is None or len(self.step.on) == 1:
@@ -82,14 +82,14 @@ class _Write:
         live = await run.js.read(info_of(self.step))
         return self.judged(run, live) if isinstance(live, Mapping) else result
 
-    async def send(self, run: Run) -> Answer:
+    async def send(self, run: RunContext) -> Answer:
         name, step = ".".join(self.step.on), self.step
         if len(step.on) == 1:
             return await run.js.write(f"STREAM.{self.action.upper()}.{name}", self.config, level=step.level)
         body = {"stream_name": step.on[0], "action": self.action, "config": self.config}
         return await run.js.write(f"CONSUMER.CREATE.{name}", body, level=step.level)
 
-    async def look(self, run: Run) -> Result | None:
+    async def look(self, run: RunContext) -> Result | None:
         """A lost answer says nothing; what is there now may. None: as it was before."""
         live = await run.js.read(info_of(self.step))
         if isinstance(live, Mapping):
@@ -101,14 +101,14 @@ class _Write:
         return problems.gone(self.step) if is_missing(live) and self.before is not None else None
 
 
-async def _carried(run: Run, write: _Write) -> Result:
+async def _carried(run: RunContext, write: _Write) -> Result:
     said: Answer | Result = await settled.written(run.js, lambda: write.send(run), lambda: write.look(run))
     if isinstance(said, Mapping):
         return await write.answered(run, said)
     return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(write.step, said)
 
 
-async def _delete(run: Run, step: Step) -> Result:
+async def _delete(run: RunContext, step: Step) -> Result:
     read = info_of(step)
 
     async def look() -> Result | None:
@@ -130,7 +130,7 @@ async def _delete(run: Run, step: Step) -> Result:
     return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(step, said)
 
 
-async def _pause(run: Run, step: Step) -> Result:
+async def _pause(run: RunContext, step: Step) -> Result:
     said = await _repeated(run, step, "PAUSE")
     until = step.body.get("pause_until")
     if isinstance(said, Mapping) and until and not _is_same_moment(said.get("pause_until"), until):
@@ -138,11 +138,11 @@ async def _pause(run: Run, step: Step) -> Result:
     return _answered(step, said)
 
 
-async def _unpin(run: Run, step: Step) -> Result:
+async def _unpin(run: RunContext, step: Step) -> Result:
     return _answered(step, await _repeated(run, step, "UNPIN"))
 
 
-async def _repeated(run: Run, step: Step, verb: str) -> Answer:
+async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
     """What done twice is the same as done once, so silence is no reason to look."""
 
     async def again() -> Answer | None:
@@ -151,7 +151,7 @@ async def _repeated(run: Run, step: Step, verb: str) -> Answer:
     return await settled.written(run.js, lambda: run.js.write(f"CONSUMER.{verb}.{'.'.join(step.on)}", step.body), again)
 
 
-async def _read(run: Run, step: Step) -> Result:
+async def _read(run: RunContext, step: Step) -> Result:
     """What later steps need to know, of the very object the plan was made for."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + PAUSES_WITHIN
@@ -166,12 +166,12 @@ async def _read(run: Run, step: Step) -> Result:
         await asyncio.sleep(POLL / 5)
 
 
-async def _reset(run: Run, step: Step) -> Result:
+async def _reset(run: RunContext, step: Step) -> Result:
     """It is held meanwhile, so that nothing is delivered between two tries."""
     return _answered(step, await _repeated(run, step, "RESET"))
 
 
-_HANDLERS: Mapping[Call, Callable[[Run, Step], Awaitable[Result]]] = {
+_HANDLERS: Mapping[Call, Callable[[RunContext, Step], Awaitable[Result]]] = {
     Call.STREAM_CREATE: _create,
     Call.STREAM_UPDATE: _update,
     Call.STREAM_DELETE: _delete,

@@ -26,7 +26,7 @@ _ENDPOINT = re.compile(
 )
 
 
-class Client(NamedTuple):
+class AuditedClient(NamedTuple):
     """A connection: the number counts for one server only."""
 
     server: str
@@ -39,7 +39,7 @@ class Event:
 
     on: Raw
     actor: Actor
-    client: Client
+    client: AuditedClient
     config: Config | None = None
     """As the server echoed it; None: the object is gone, or only `paused` is told."""
     created: str = ""
@@ -64,18 +64,18 @@ def event(data: bytes) -> Event | None:
     pause = answer.get("pause_until") or "" if endpoint["deed"].endswith("PAUSE") else None
     config = answer.get("config")
     return Event(
-        on=on, actor=_actor(said, client), client=Client(str(client.get("server", "")), _number(client.get("id"))),
+        on=on, actor=_actor(said, client), client=AuditedClient(str(client.get("server", "")), _number(client.get("id"))),
         config=config if isinstance(config, Mapping) else None, created=str(answer.get("created") or ""),
         gone=endpoint["deed"].endswith("DELETE"), paused=None if pause is None else str(pause),
     )  # fmt: skip
 
 
-def client_of(data: bytes) -> Client | None:
+def client_of(data: bytes) -> AuditedClient | None:
     """Whose request an audit event is about, whatever it was; None: it is none."""
     client = _mapping(data).get("client")
     if not isinstance(client, Mapping):
         return None
-    return Client(str(client.get("server", "")), _number(client.get("id")))
+    return AuditedClient(str(client.get("server", "")), _number(client.get("id")))
 
 
 def _actor(said: Mapping[str, Json], client: Mapping[str, Json]) -> Actor:

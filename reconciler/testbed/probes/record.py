@@ -13,7 +13,7 @@ FAILS = ("refused", "no answer", "nothing listens", "0 messages", "400", "404", 
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecordLine:
     """One operation's experience."""
 
     side: Side
@@ -22,7 +22,7 @@ class Line:
     """Beginnings of the names of operations that decide this one: where one of them differs, a difference here only follows."""
 
 
-Record = Mapping[str, Line]
+Record = Mapping[str, RecordLine]
 """By the name of the operation."""
 
 
@@ -45,10 +45,10 @@ class Difference:
 class Notes:
     """A record in the making."""
 
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: dict[str, RecordLine] = field(default_factory=dict)
 
     def add(self, operation: str, side: Side, experience: str, *given: str) -> None:
-        self.lines[operation] = Line(side, experience, given)
+        self.lines[operation] = RecordLine(side, experience, given)
 
 
 def differences(before: Record, after: Record) -> tuple[Difference, ...]:
