@@ -13,7 +13,7 @@ from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageErro
 from typer._completion_classes import completion_init
 
 from reconciler.cli.app import app
-from reconciler.cli.failing import Failure, end
+from reconciler.cli.failures import Failure, end
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import Interrupted
 from reconciler.cli.shared.screen import NobodyReads

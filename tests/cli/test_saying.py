@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.fleet.options import On, Which
-from reconciler.cli.fleet.telling import document_of, following
+from reconciler.cli.fleet.running import document_of, following
 from reconciler.cli.shared.screen import emit, say, tell
 from reconciler.fleet.report.report import report_of
 from reconciler.journeys.upgrade.text import upgrade_text

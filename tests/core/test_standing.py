@@ -13,8 +13,8 @@ from reconciler.changes.plan import Plan
 from reconciler.engine.decide import Options, decide
 from reconciler.engine.identity import seen
 from reconciler.engine.reconcile import reconcile
+from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved import AccountPlace, Saved
-from reconciler.journeys.saved.standing import Outlook, outlook
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.topology import Topology

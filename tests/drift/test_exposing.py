@@ -6,7 +6,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from reconciler.cli.drift.exposing import address, page
+from reconciler.cli.drift.metrics_page import address, page
 from reconciler.model.diagnostic import CannotContinue
 
 

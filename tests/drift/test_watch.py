@@ -20,7 +20,7 @@ from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.journeys.permissions.text import config_block
 from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.server.read.reach import Api
+from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import command, environment
 from tests.drift.account import Owner, authors, item, updating

@@ -23,7 +23,8 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire import Entry
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
-from reconciler.server.remember import journal, unlocking
+from reconciler.server.remember import journal
+from reconciler.server.remember import leases_held as unlocking
 from reconciler.server.wire.api import NO_STREAM, JetStream, Refusal
 from tests.faults.cluster import Throne, settled
 from tests.faults.kinds import DEPOSING, GOES_ON, PERMANENT, TRANSIENT, Fault, step_type

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.fleet.skew.asked import Unclear, as_declared, candidates
+from reconciler.fleet.skew.candidate_patterns import Unclear, as_declared, candidates
 from reconciler.fleet.skew.candidates import Choice, Membership, Partitioning
 
 

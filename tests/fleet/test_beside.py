@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from reconciler.fleet.accounts.beside import AHEAD, Beside, Feed, Put, emitted, merged
+from reconciler.fleet.accounts.background_loop import AHEAD, Beside, Feed, Put, emitted, merged
 
 
 class Counting:

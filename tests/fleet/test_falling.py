@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.fleet.skew import falling
+from reconciler.fleet.skew import counting as falling
 from reconciler.fleet.skew.candidates import Choice, Partitioning, every_choice
 from reconciler.kinds.subjects.partitions import partition
 

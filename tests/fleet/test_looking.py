@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.cli.fleet.telling import code
+from reconciler.cli.fleet.running import code
 from reconciler.cli.shared import exits
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.found import FleetFindings

@@ -16,7 +16,7 @@ import pyspark
 import pytest
 
 import reconciler
-from reconciler.cli.fleet.telling import code
+from reconciler.cli.fleet.running import code
 from reconciler.cli.shared import exits
 from reconciler.fleet import java
 from reconciler.fleet.accounts.fleet_file import load_fleet

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from reconciler.fleet.skew.candidates import Choice, Partitioning
-from reconciler.fleet.skew.falling import falling
+from reconciler.fleet.skew.counting import falling
 
 REGIONS = ["eu-west", "us-east-1", "ap", "sa", "africa"]
 ROWS = 40_000

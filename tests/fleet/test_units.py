@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.fleet.runs.told import infos
+from reconciler.fleet.runs.collected import infos
 from reconciler.report.words.values import show_side
 
 

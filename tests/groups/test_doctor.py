@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.journeys.groups.groups import examined
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.server.read import settled
+from reconciler.server.read import lost_answers as settled
 from reconciler.server.wire.api import JetStream
 from tests.groups import making
 from tests.groups.making import OWNED, RECORD, queue, source

@@ -23,7 +23,7 @@ from reconciler.memory.lease import Held, found, lease_key
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
 from reconciler.report.outcome import outcome_text
-from reconciler.server.read import settled
+from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry
 from reconciler.server.read.snapshot import torn
 from reconciler.server.remember.lease import LeaseTerms

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.apply.turn import others
+from reconciler.journeys.apply.exclusive import others
 from reconciler.journeys.plan.plan import plan
 from reconciler.memory.journal import ALL, KEPT, begun_key, chunked, outdated
 from reconciler.memory.lease import lease_key
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry, names
-from reconciler.server.remember import journal, ledger, room
+from reconciler.server.remember import capacity as room
+from reconciler.server.remember import journal, ledger
 from reconciler.server.remember.lease import GIVEN_BACK
 from reconciler.server.wire.api import JetStream, Stored
 from tests.cli.running import Ran, Shell

@@ -11,7 +11,7 @@ from reconciler.journeys.permissions.text import config_block
 from reconciler.kinds import REGISTRY
 from reconciler.model.permissions import Needs
 from reconciler.model.topology import Topology
-from reconciler.server.read.reach import Api
+from reconciler.server.read.permission_subjects import Api
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
 

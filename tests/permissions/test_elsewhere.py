@@ -10,7 +10,7 @@ from reconciler.journeys.permissions.text import config_block
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.permissions import Needs
 from reconciler.model.topology import Topology
-from reconciler.server.read.reach import Api
+from reconciler.server.read.permission_subjects import Api
 from reconciler.server.read.snapshot import take
 from tests.permissions.scenes import denied, needs, topologies
 from tests.permissions.test_printed_permissions import OPTIONS, applied, some_messages

@@ -30,8 +30,8 @@ from reconciler.model.wire import (
     Target,
     Version,
 )
-from reconciler.server.read import reach
-from reconciler.server.read.reach import Api
+from reconciler.server.read import permission_subjects as reach
+from reconciler.server.read.permission_subjects import Api
 from tests.convergence.drawing import drawn, topology
 from tests.convergence.running import CONSENTED, TODAY, apply_offline, plan_offline
 from tests.support.topologies import scene
@@ -141,7 +141,7 @@ def test_every_endpoint_written_anywhere_stands_in_the_table() -> None:
         if not path.stem.endswith("demo")  # which also plays somebody else, on servers of its own
         for text in texts(path)
     }
-    assert written - {""} <= known, "say in server/read/reach.py who asks this"
+    assert written - {""} <= known, "say in server/read/permission_subjects.py who asks this"
 
 
 def start(text: str) -> str:

@@ -14,7 +14,7 @@ from reconciler.model.permissions import Needs, covers
 from reconciler.model.topology import Topology
 from reconciler.server.read.messages import Message, last
 from reconciler.server.read.observe import observe
-from reconciler.server.read.reach import Api
+from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import item, updating
 from tests.permissions.scenes import FIRST, denied, published, users

@@ -19,7 +19,7 @@ from reconciler.journeys.plan.preflight import check, forgetful
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.permissions import Needs, covers
 from reconciler.model.topology import Topology
-from reconciler.server.read.reach import Api
+from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.kinds.test_across_harms import until
 from tests.permissions.scenes import CONSENTED, denied, needs, published, topologies, users

@@ -20,7 +20,7 @@ from reconciler.kinds.consumer.position import placeholder
 from reconciler.memory.lease import Held
 from reconciler.model.wire import Snapshot
 from reconciler.server.read.observe import observe
-from reconciler.server.remember import unlocking
+from reconciler.server.remember import leases_held as unlocking
 from reconciler.server.wire.api import JetStream
 from tests.faults.traffic import LOOKING, of_others
 from tests.power.recording import (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan
 from reconciler.engine.reconcile import reconcile
-from reconciler.journeys.apply.turn import others
+from reconciler.journeys.apply.exclusive import others
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.drift import drift
 from reconciler.journeys.drift.text import drift_text

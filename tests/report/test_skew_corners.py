@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from reconciler.cli.fleet.telling import code
+from reconciler.cli.fleet.running import code
 from reconciler.cli.shared import exits
 from reconciler.fleet.report import text
 from reconciler.fleet.report.found import FleetFindings

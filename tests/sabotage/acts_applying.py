@@ -44,7 +44,7 @@ STEPS = (
     ),
     Act(
         name="nobody looks afterwards whether it is there",
-        file="reconciler/server/run/afterwards.py",
+        file="reconciler/server/run/final_look.py",
         before="    if not last:\n        return []",
         after="    if last or not last:\n        return []",
         seen_by=("tests/server/test_afterwards.py",),
@@ -65,7 +65,7 @@ STEPS = (
     ),
     Act(
         name="a lost answer is taken for a write that did not happen",
-        file="reconciler/server/read/settled.py",
+        file="reconciler/server/read/lost_answers.py",
         before="        if not is_unknown(said) or ((found := await look()) is None and not await pauses.rest()):",
         after="        if said is not None or ((found := await look()) is None and not await pauses.rest()):",
         seen_by=("tests/server/test_execute.py::test_a_create_whose_answer_is_lost_is_found_to_be_done[2.11]",),
@@ -253,7 +253,7 @@ REMEMBERING = (
     ),
     Act(
         name="writes go out without a look at the lease",
-        file="reconciler/journeys/apply/turn.py",
+        file="reconciler/journeys/apply/exclusive.py",
         before="        guarded = js.writing_unless(leases.hinders)",
         after="        guarded = js",
         seen_by=(
@@ -283,7 +283,7 @@ REMEMBERING = (
     ),
     Act(
         name="a run is not in the history until it ends",
-        file="reconciler/journeys/apply/turn.py",
+        file="reconciler/journeys/apply/exclusive.py",
         before="        if self.number and self.us and (unwritten := await journal.begin(self.js, self.number, self.us, plan)):",
         after="        if not self.number and self.us and (unwritten := await journal.begin(self.js, self.number, self.us, plan)):",
         seen_by=("tests/lease/test_history.py::test_an_apply_is_in_the_history_with_who_and_how_much[2.11]",),
@@ -335,21 +335,21 @@ SAVED = (
     ),
     Act(
         name="a saved plan overwrites what somebody changed since",
-        file="reconciler/journeys/saved/standing.py",
+        file="reconciler/journeys/saved/comparison.py",
         before="    if strayed or found.action is not change.action:",
         after="    if found.action is not change.action:",
         seen_by=("tests/core/test_standing.py",),
     ),
     Act(
         name="a saved plan does what has been refused since",
-        file="reconciler/journeys/saved/standing.py",
+        file="reconciler/journeys/saved/comparison.py",
         before="    if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):",
         after="    if blocking := next((verdict for verdict in () if verdict.blocks), None):",
         seen_by=("tests/core/test_standing.py",),
     ),
     Act(
         name="a saved plan loses more than it said",
-        file="reconciler/journeys/saved/standing.py",
+        file="reconciler/journeys/saved/comparison.py",
         before="    if more := next(beyond(change, found, beside.consents(change)), None):",
         after='    if (more := next(beyond(change, found, beside.consents(change)), None)) == "":',
         seen_by=("tests/core/test_standing.py",),

@@ -158,7 +158,7 @@ SECRETS = (
     ),
     Act(
         name="a redaction is removed: a secret where its path belongs",
-        file="reconciler/server/connect/pasted.py",
+        file="reconciler/server/connect/secrets.py",
         before='return _TEXT.search(re.sub(r"(?i)^(env|file)://", "", value)) is not None',
         after="return not value",
         seen_by=("tests/server/test_connect.py::test_a_secret_in_place_of_a_path_is_not_repeated",),

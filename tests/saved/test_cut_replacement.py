@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.journeys.saved.standing import Outlook
+from reconciler.journeys.saved.comparison import Outlook
 from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step, Target, Version
 from reconciler.testbed import imagined

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from reconciler.changes.plan import Plan
 from reconciler.engine.identity import seen
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
+from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved import AccountPlace, RunTerms, Saved
-from reconciler.journeys.saved.standing import Outlook, outlook
 from reconciler.kinds import REGISTRY
 from reconciler.model.intents import intents
 from reconciler.model.topology import Topology

@@ -7,7 +7,7 @@ import pytest
 from reconciler.changes.events import Done, Failed
 from reconciler.model.wire import Call, Step
 from reconciler.server.read.listing import Listed, Section
-from reconciler.server.run import afterwards
+from reconciler.server.run import final_look as afterwards
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import talk

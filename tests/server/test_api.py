@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from nats.aio.msg import Msg
 
-from reconciler.server.read import settled
+from reconciler.server.read import lost_answers as settled
 from reconciler.server.wire.api import Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
 from tests.support.accounts import Account, User
 from tests.support.jetstream import done, make_bucket, make_stream, talk

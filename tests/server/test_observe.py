@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire import Entry, Snapshot, SubjectCounts, Unanswered, Version
-from reconciler.server.read import settled
+from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import JetStream
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire

@@ -9,10 +9,10 @@ import pytest
 
 from reconciler.server.connect.connection import close, connect
 from reconciler.server.connect.options import ConnectOptions, Server
-from reconciler.server.read import settled
+from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.listing import Listed, ask_each
 from reconciler.server.wire.api import NO_CONSUMER, Conflict, JetStream, NoAnswer, Refusal, Silence, Stored
-from reconciler.server.wire.line import Line
+from reconciler.server.wire.shared_connection import Line
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account
 from tests.support.accounts import connect as connect_plainly

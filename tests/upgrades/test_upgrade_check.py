@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reconciler.journeys.upgrade.check import Checked, checked
-from reconciler.journeys.upgrade.fates import Fate
+from reconciler.journeys.upgrade.outcomes import Fate
 from reconciler.model.wire import Version
 from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 from tests.support.binaries import VERSIONS

@@ -15,9 +15,9 @@ from reconciler.cli.account.applying import followed
 from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import paper, say, tell
-from reconciler.cli.shared.sharing import takes
+from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.adopt import Adoption, adoption
 from reconciler.journeys.plan.plan import Planned
 from reconciler.report.formats import FORMATS

@@ -12,14 +12,14 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.account.applying import ApplyRun, Manner
-from reconciler.cli.account.backing import Backup
+from reconciler.cli.account.backups import Backup
 from reconciler.cli.account.planning import Selection, selection
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import Gathered, Reports, reports
 from reconciler.cli.shared.screen import paper, say
 from reconciler.cli.shared.several import over
-from reconciler.cli.shared.sharing import takes
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import json_list
 

@@ -16,7 +16,7 @@ import typer
 
 from reconciler.changes.events import Event, Finished, Started, Waiting
 from reconciler.changes.plan import Plan
-from reconciler.cli.account.backing import backed_up, unused
+from reconciler.cli.account.backups import backed_up, unused
 from reconciler.cli.account.planning import Made, Selection, making
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.reporting import Reports, carried_out
@@ -24,8 +24,8 @@ from reconciler.cli.shared.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.shared.several import stopped
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
+from reconciler.journeys.saved.comparison import REFUSALS
 from reconciler.journeys.saved.plans import SavedReview
-from reconciler.journeys.saved.standing import REFUSALS
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.document.document import Document

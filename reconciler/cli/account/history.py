@@ -11,8 +11,8 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import paper, say
-from reconciler.cli.shared.sharing import takes
 from reconciler.journeys.history import history as asking
 from reconciler.journeys.history import text as report
 from reconciler.journeys.history.diff import difference_json, difference_text

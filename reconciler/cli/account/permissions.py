@@ -9,13 +9,13 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import emit, tell
-from reconciler.cli.shared.sharing import takes
+from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.permissions import text as report
 
 if TYPE_CHECKING:
-    from reconciler.server.read.reach import Api
+    from reconciler.server.read.permission_subjects import Api
 
 app = common.app()
 
@@ -88,7 +88,7 @@ _DOES = {PurposeOption.PLAN: "plan", PurposeOption.APPLY: "plan and apply", Purp
 
 def _api(connection: Connection) -> Api:
     from reconciler.server.connect.options import ConnectOptions  # noqa: PLC0415
-    from reconciler.server.read.reach import Api  # noqa: PLC0415
+    from reconciler.server.read.permission_subjects import Api  # noqa: PLC0415
 
     options = ConnectOptions() if connection.dev else connection.options()
     return Api.of(options.js_domain, options.js_api_prefix, options.inbox_prefix)

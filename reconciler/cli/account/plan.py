@@ -13,10 +13,10 @@ from reconciler.changes.plan import Plan
 from reconciler.cli.account.planning import Made, Selection, making, selection
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.several import over, stopped
-from reconciler.cli.shared.sharing import takes
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.options import ConnectOptions
 

@@ -15,11 +15,11 @@ from reconciler.changes import consent
 from reconciler.changes.plan import Plan
 from reconciler.cli.shared import common
 from reconciler.cli.shared.connecting import Connection
-from reconciler.cli.shared.filling import NO_VALUES, Values, values
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Progress
 from reconciler.cli.shared.several import Only
-from reconciler.cli.shared.sharing import takes
+from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
 from reconciler.journeys.files_and_account import both

@@ -16,9 +16,9 @@ from reconciler.changes.rehearsal import Rehearsal
 from reconciler.cli.account.planning import Selection, selection, with_files
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, carried_out, document, reports
 from reconciler.cli.shared.screen import Progress, paper
-from reconciler.cli.shared.sharing import takes
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.plan import PlanOptions

@@ -9,8 +9,8 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import say
-from reconciler.cli.shared.sharing import takes
 from reconciler.journeys.unpin import Unpinned
 from reconciler.journeys.unpin import unpin as ask
 

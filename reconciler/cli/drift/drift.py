@@ -14,16 +14,16 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.account.applying import Manner
-from reconciler.cli.drift.exposing import address, write_file
-from reconciler.cli.drift.settling import accepting, restoring
-from reconciler.cli.drift.watching import Outlets, Teller, through
+from reconciler.cli.drift.accept_or_restore import accepting, restoring
+from reconciler.cli.drift.metrics_page import address, write_file
+from reconciler.cli.drift.watch import Outlets, Teller, through
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.filling import NO_VALUES, Values, values
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import Progress, paper
 from reconciler.cli.shared.several import over, stopped
-from reconciler.cli.shared.sharing import takes
+from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.findings import drift_findings

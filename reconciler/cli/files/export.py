@@ -12,8 +12,8 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import emit, paper, tell
-from reconciler.cli.shared.sharing import takes
 from reconciler.cli.shared.writing import Overwrite, write
 from reconciler.documents.write.new_files import strangers
 from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported, exported_folder

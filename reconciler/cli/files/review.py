@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.cli.shared.sharing import takes
+from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.review.review import Review
 from reconciler.journeys.review.revisions import Reviewed, review_files
 from reconciler.report.document.document import Document

@@ -11,9 +11,9 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import paper, say, tell
-from reconciler.cli.shared.sharing import takes
+from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.upgrade.check import Checked, check_account, check_files
 from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
 from reconciler.model.wire import Version

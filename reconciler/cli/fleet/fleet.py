@@ -10,11 +10,11 @@ import typer
 from reconciler.cli.fleet import plan as fleet_plan
 from reconciler.cli.fleet import questions as fleet_questions
 from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
-from reconciler.cli.fleet.telling import Work, run
+from reconciler.cli.fleet.running import Work, run
 from reconciler.cli.shared import common
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.cli.shared.sharing import takes
 from reconciler.fleet.report.found import FleetFindings
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconciler.cli.fleet.options import As, FleetFormat, Saying, Which, which
-from reconciler.cli.fleet.telling import check, document_of, say
+from reconciler.cli.fleet.running import check, document_of, say
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.cli.shared.sharing import takes
 from reconciler.fleet.report.plans import TargetPlan, plans_json, plans_report
 from reconciler.report.words.values import counted
 

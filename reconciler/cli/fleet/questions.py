@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
-from reconciler.cli.fleet.telling import run
+from reconciler.cli.fleet.running import run
 from reconciler.cli.shared import common
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.cli.shared.sharing import takes
 from reconciler.fleet.report.found import FleetFindings
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def skew(
     no_color: common.NoColor = False,
 ) -> int:
     """How evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
-    from reconciler.fleet.skew.asked import Unclear, candidates  # noqa: PLC0415
+    from reconciler.fleet.skew.candidate_patterns import Unclear, candidates  # noqa: PLC0415
 
     try:
         asked = candidates(filters or [">"], _numbers("--partitions", partitions, least=1), members or ["3,4"])

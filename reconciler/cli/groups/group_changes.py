@@ -13,9 +13,9 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection, connection
-from reconciler.cli.shared.filling import Values, values
+from reconciler.cli.shared.option_groups import takes
 from reconciler.cli.shared.screen import paper, say, tell
-from reconciler.cli.shared.sharing import takes
+from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.files import Tree
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.groups.members import Preview, preview, preview_offline, write

@@ -25,7 +25,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, 
 from reconciler.model.resource import Json, Spec
 from reconciler.model.units import WRITTEN, Duration
 from reconciler.server.connect.options import parse_servers
-from reconciler.server.connect.pasted import is_pasted
+from reconciler.server.connect.secrets import is_pasted
 from reconciler.server.connect.settings import Settings
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from reconciler.fleet.accounts.beside import Beside, merged
+from reconciler.fleet.accounts.background_loop import Beside, merged
 from reconciler.fleet.accounts.lookout import EVENTS, EVERYTHING, Ends, Lookout, Offsets, Wanted
 from reconciler.fleet.accounts.pieces import StreamPiece, batches, planned
 from reconciler.fleet.accounts.reading import dealt

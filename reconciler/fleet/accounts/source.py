@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from reconciler.fleet.accounts import messages
-from reconciler.fleet.accounts.beside import Put, emitted
+from reconciler.fleet.accounts.background_loop import Put, emitted
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, dealt, read_all, subjects
 from reconciler.fleet.accounts.targets import HEAVY, Fleet, FleetTarget

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.fleet.drift.comparing import compared
-from reconciler.fleet.drift.together import HOME, apart, together
+from reconciler.fleet.drift.merged_rows import HOME, apart, together
 from reconciler.fleet.tables.tables import DRIFT
 
 if TYPE_CHECKING:

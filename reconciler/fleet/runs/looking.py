@@ -14,7 +14,7 @@ from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift, parts_for
 from reconciler.fleet.report.found import FleetFindings
 from reconciler.fleet.report.seen import SeenTarget
-from reconciler.fleet.runs import told
+from reconciler.fleet.runs import collected as told
 from reconciler.fleet.runs.look import MOST, FleetRun, collected
 from reconciler.fleet.tables.frames import made
 from reconciler.fleet.tables.tables import WANTED

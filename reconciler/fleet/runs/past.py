@@ -16,7 +16,7 @@ from reconciler.fleet.drift.trends import repairs, trend
 from reconciler.fleet.events.capacity import capacity
 from reconciler.fleet.report.found import FleetFindings, Row, Rows
 from reconciler.fleet.report.past import RUNS, TARGETS
-from reconciler.fleet.runs import told
+from reconciler.fleet.runs import collected as told
 from reconciler.fleet.runs.look import FleetRun, collected
 from reconciler.fleet.runs.looking import strayed_of, targets
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity

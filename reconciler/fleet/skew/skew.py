@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
 from reconciler.fleet.skew.candidates import Candidates, handovers, ownership
-from reconciler.fleet.skew.falling import falling
+from reconciler.fleet.skew.counting import falling
 from reconciler.fleet.tables.frames import made
 from reconciler.fleet.tables.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW, SUBJECTS
 

@@ -14,8 +14,8 @@ from reconciler.changes.plan import Plan
 from reconciler.engine import identity
 from reconciler.engine.bindings import filled_in
 from reconciler.journeys.apply.backup import to_back_up
+from reconciler.journeys.apply.exclusive import Tell, Turn, turn
 from reconciler.journeys.apply.last_look import LastLook
-from reconciler.journeys.apply.turn import Tell, Turn, turn
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.plan.predict import forms
 from reconciler.journeys.plan.preflight import check

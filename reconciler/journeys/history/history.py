@@ -11,8 +11,9 @@ from reconciler.memory.run_changes import ChangesBetween
 from reconciler.memory.run_changes import difference as compared
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
-from reconciler.server.remember import journal, unlocking
-from reconciler.server.remember.room import STORES_NOTHING, way_out
+from reconciler.server.remember import journal
+from reconciler.server.remember import leases_held as unlocking
+from reconciler.server.remember.capacity import STORES_NOTHING, way_out
 from reconciler.server.wire.api import NO_STREAM, JetStream, NoAnswer, Refusal, Silence
 
 

@@ -20,7 +20,7 @@ from reconciler.model.resource import Address, Config, Declared, Json
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Call, Snapshot, Step, Target
 from reconciler.server.read.audit_trail import captures
-from reconciler.server.read.reach import Api
+from reconciler.server.read.permission_subjects import Api
 
 EMPTY = Snapshot(target=Target(version=SUPPORTED[-1]))
 

@@ -17,8 +17,8 @@ from reconciler.documents.write.whole import write_whole
 from reconciler.engine.identity import seen
 from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
+from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved import AccountPlace, RunTerms, Saved, elsewhere, state, went_back
-from reconciler.journeys.saved.standing import Outlook, outlook
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.intents import intents

@@ -13,7 +13,7 @@ from reconciler.engine.judging import judged_all
 from reconciler.engine.reconcile import recognised, reconcile
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
-from reconciler.journeys.upgrade.fates import Fate, UpgradeFinding, finding, marked, verdicts, worst_first
+from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding, finding, marked, verdicts, worst_first
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.effects import doomed

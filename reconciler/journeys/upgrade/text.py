@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from reconciler.journeys.upgrade.fates import Fate, UpgradeFinding
+from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding
 from reconciler.model.wire import Version
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.judgements import sentence

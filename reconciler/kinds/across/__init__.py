@@ -3,9 +3,9 @@
 from reconciler.kinds.across.capacity import RULES as CAPACITY
 from reconciler.kinds.across.coherence import RULES as COHERENCE
 from reconciler.kinds.across.copies import RULES as COPIES
+from reconciler.kinds.across.copy_consumers import RULES as FEEDING
 from reconciler.kinds.across.dependants import RULES as DEPENDANTS
 from reconciler.kinds.across.doomed_copies import RULES as DOOMED_COPIES
-from reconciler.kinds.across.feeding import RULES as FEEDING
 from reconciler.kinds.across.filter_handovers import RULES as FILTERS
 from reconciler.kinds.across.flows import RULES as FLOWS
 from reconciler.kinds.across.groups import RULES as GROUPS

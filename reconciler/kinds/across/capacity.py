@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import RECORDS, Afterwards, afterwards, stream_name
 from reconciler.kinds.across.reservations import V2_12, StreamReservation, rooms
+from reconciler.kinds.across.streams_after import RECORDS, Afterwards, afterwards, stream_name
 from reconciler.kinds.fields.account import account_limits
 from reconciler.kinds.fields.words import size, some
 from reconciler.model.resource import Config

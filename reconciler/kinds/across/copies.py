@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import PREFIXES, Copy, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.streams_after import PREFIXES, Copy, afterwards, config_of, copies, stream_name
 from reconciler.kinds.subjects.subjects import collide, name_problem
 from reconciler.model.resource import Address, Config
 

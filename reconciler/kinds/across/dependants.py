@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.readers import (
     Reader,
     consuming,
@@ -17,6 +16,7 @@ from reconciler.kinds.across.readers import (
     stored_afterwards,
     stored_now,
 )
+from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.effects.readers import going_unread
 from reconciler.kinds.effects.surplus import state_of

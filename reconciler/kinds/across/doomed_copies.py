@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Change
 from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import PREFIXES, afterwards, live_streams, stream_name
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
 from reconciler.kinds.across.readers import downstream
+from reconciler.kinds.across.streams_after import PREFIXES, afterwards, live_streams, stream_name
 from reconciler.kinds.effects.dependants import streams
 from reconciler.model.resource import Config
 

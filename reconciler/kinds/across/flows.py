@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.readers import stored_afterwards
 from reconciler.kinds.across.stored import is_clear, narrowed
+from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.subjects.subjects import collide, is_subset

@@ -10,8 +10,8 @@ from itertools import takewhile
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import GONE, afterwards
 from reconciler.kinds.across.readers import consuming, static_groups, stored_afterwards
+from reconciler.kinds.across.streams_after import GONE, afterwards
 from reconciler.kinds.effects.dependants import consumers
 from reconciler.kinds.fields.words import consent_to
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from reconciler.changes.rule import View
-from reconciler.kinds.across.afterwards import afterwards, live_streams
+from reconciler.kinds.across.streams_after import afterwards, live_streams
 from reconciler.model.resource import Config
 from reconciler.model.wire import Target, Version
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Outcome, View, rule
-from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, stream_name
+from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of, stream_name
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, storable
 

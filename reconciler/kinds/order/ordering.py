@@ -12,7 +12,8 @@ from reconciler.changes.diff import Change
 from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
 from reconciler.kinds.across import filter_handovers, replicas
-from reconciler.kinds.order import consumer_room, copy_handovers, interest_handovers, retention, room, subject_handovers
+from reconciler.kinds.order import account_room as room
+from reconciler.kinds.order import consumer_room, copy_handovers, interest_handovers, retention, subject_handovers
 from reconciler.model.resource import Json
 
 HANDOVERS = (

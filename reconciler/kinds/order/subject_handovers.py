@@ -12,7 +12,7 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
-from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of
+from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of
 from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, meets

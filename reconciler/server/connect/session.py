@@ -12,8 +12,8 @@ from reconciler.server.connect.connection import close, connect
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.unreachable import ended
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.line import Line
 from reconciler.server.wire.pipeline import Window
+from reconciler.server.wire.shared_connection import Line
 
 
 @asynccontextmanager

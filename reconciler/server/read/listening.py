@@ -17,7 +17,7 @@ from pydantic_core import from_json
 from reconciler.changes.kind import Raw
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.pages import PAGES
-from reconciler.server.read.reach import ADVISORIES, HEARD
+from reconciler.server.read.permission_subjects import ADVISORIES, HEARD
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.audit import SUBJECT, AuditedClient, Event, client_of, event
 

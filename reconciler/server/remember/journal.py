@@ -16,9 +16,9 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.wire import Entry
-from reconciler.server.read import settled
+from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry, names
-from reconciler.server.remember import room
+from reconciler.server.remember import capacity as room
 from reconciler.server.wire.api import JetStream, NoAnswer, Put, Refusal, Stored
 
 Stamped = tuple[Entry, str] | Refusal | NoAnswer | None

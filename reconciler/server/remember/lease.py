@@ -18,7 +18,7 @@ from reconciler.memory.lease import Found, Free, Held, Holder, Ours, encode_hold
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import BUCKET
 from reconciler.server.read.read_kv import entry
-from reconciler.server.remember.room import STORES_NOTHING, VANISHES, way_out
+from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out
 from reconciler.server.wire.api import NO_STREAM, Conflict, JetStream, NoAnswer, Put, Refusal, Silence, Stored, passes
 from reconciler.server.wire.pipeline import ForNow
 

@@ -11,7 +11,7 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire import Call, Entry, Step
 from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
-from reconciler.server.run.stale import Acknowledged
+from reconciler.server.run.stale_answers import Acknowledged
 from reconciler.server.wire.api import NO_CONSUMER, NO_STREAM, Answer, JetStream, Refusal
 
 

@@ -10,7 +10,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire import Call, Step
 from reconciler.model.written import written
-from reconciler.server.remember.room import FULL_DISK
+from reconciler.server.remember.capacity import FULL_DISK
 from reconciler.server.wire.api import NoAnswer, Refusal
 
 CORRECT = "Correct what the server names and plan again. The plan should have said so before: please report it."

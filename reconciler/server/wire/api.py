@@ -17,8 +17,8 @@ from nats.aio.client import Client
 from pydantic_core import from_json
 
 from reconciler.model.resource import Json
-from reconciler.server.wire.line import Line
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
+from reconciler.server.wire.shared_connection import Line
 
 TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
 """err_codes that may go away by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""

@@ -21,7 +21,7 @@ from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport, Transport
 
 from reconciler.model.permissions import as_checked_in_its_domain
-from reconciler.server.wire.line import Line
+from reconciler.server.wire.shared_connection import Line
 
 SWEEP = 0.05
 """Seconds between two looks at the deadlines."""

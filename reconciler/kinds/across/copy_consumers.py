@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.diff import Change
 from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
-from reconciler.kinds.across.afterwards import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.across.copies import AS_THE_COPY_SAYS, is_new
+from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of, copies, stream_name
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.origins import FED_FOR, is_fed_durably
 from reconciler.model.resource import Config

@@ -18,7 +18,7 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import beyond
 from reconciler.changes.rule import Verdict
 from reconciler.engine.identity import Seen, recreated
-from reconciler.journeys.saved.half_done import (
+from reconciler.journeys.saved.interrupted import (
     Begun,
     is_continued,
     is_other,

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reconciler.cli.drift.exposing import page, write_file
+from reconciler.cli.drift.metrics_page import page, write_file
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.journeys.drift.drift import Drift

@@ -20,8 +20,8 @@ from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step
 from reconciler.server.connect.whoami import holder
 from reconciler.server.remember import journal, ledger
+from reconciler.server.remember.capacity import make_room
 from reconciler.server.remember.lease import LeaseTerms, Unavailable, indispensable, leased, unavailable
-from reconciler.server.remember.room import make_room
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import Unless, always
 
