@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -63,6 +63,21 @@ class Replacement:
     """What `tidy` must find again."""
 
 
+class Bound(NamedTuple):
+    """How much of a kind one apply may delete or replace without a word about it in the file: so many of them, or such a share
+    of what is owned, whichever is more.
+
+    Small numbers are everyday work, and a share lets large topologies do theirs; beyond both, most often the path, the branch
+    or the account is wrong. `guards:` in the file raises a number, where a reviewer sees it.
+    """
+
+    floor: int
+    percent: int
+
+
+ANY = Bound(floor=1 << 31, percent=100)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """Everything the engine may ask about a kind. Adding a kind is one place and one registry line."""
@@ -70,6 +85,8 @@ class Kind:
     name: str
     family: str
     """First letters of its rule codes: ST, CO, KV, OB, SG, EG."""
+    title: str
+    """Its objects, as a heading: `KV buckets`."""
     place: FilePlace
     spec: type[Terms]
     fields: Mapping[str, FieldInfo]
@@ -85,6 +102,9 @@ class Kind:
     """What stands in a file for this live resource; nested sections are added by the caller."""
     primary: Callable[[Address], Raw]
     """The raw object whose existence is this resource's existence."""
+    backing: str | None = None
+    """How the name of the stream begins that each of them is, and that holds its messages; None: they are none."""
+    bound: Bound = ANY
     derived: Callable[[Address], Iterable[Raw]] = lambda _address: ()
     """Raw objects that belong to it beside that one."""
     rules: tuple[Rule, ...] = ()
@@ -116,13 +136,6 @@ class Kind:
     """Why nobody can say what is live at this address; None when the snapshot can."""
 
 
-class Bound(NamedTuple):
-    """How much of a kind may go at once: so many of them, or such a share of what is owned, whichever is more."""
-
-    floor: int
-    percent: int
-
-
 @dataclass(frozen=True, slots=True)
 class Registry:
     """The kinds we have, by name; edges are handed this instead of importing kinds."""
@@ -135,8 +148,6 @@ class Registry:
     opening: Callable[[Change, frozenset[str], View], Opening | None] = lambda _change, _gives, _view: None
     """The first of two stages of an update: what these of its fields give to others, and nothing taken yet. None: it
     cannot be made in two."""
-    bounds: Mapping[str, Bound] = field(default_factory=dict)
-    """By kind; one without may go in any number."""
     by_name: Mapping[str, Kind] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -152,6 +163,12 @@ class Registry:
         """Is there such a kind, and does it have so many names? A later version has others."""
         kind = self.by_name.get(address.kind)
         return kind is not None and len(address.names) == (2 if kind.place.within else 1)
+
+    def backed_by(self, stream: str) -> Iterator[Address]:
+        """Whatever a stream of this name may be."""
+        for kind in self.kinds:
+            if kind.backing is not None and stream.startswith(kind.backing):
+                yield Address.of(kind.name, stream.removeprefix(kind.backing))
 
     def within(self, parent: str | None) -> tuple[Kind, ...]:
         """Kinds whose sections stand directly under `parent` (None: at top level)."""

@@ -20,7 +20,7 @@ from reconciler.model.resource import Address
 from reconciler.model.topology import Guarded
 
 DESTROYING = (Action.DELETE, Action.REPLACE)
-ANY, NONE = Bound(floor=1 << 31, percent=100), Bound(floor=0, percent=0)
+NONE = Bound(floor=0, percent=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +47,11 @@ def tallies(world: World, registry: Registry, hidden: Collection[Address], topol
         change for address, change in world.changes.items()
         if change.action in DESTROYING and address not in hidden and _goes(change, registry.of(address), world)
     ]  # fmt: skip
-    return [_tally(kind, world, registry, owned[kind.name], going, today) for kind in registry.kinds]
+    return [_tally(kind, world, owned[kind.name], going, today) for kind in registry.kinds]
 
 
-def _tally(kind: Kind, world: World, registry: Registry, owned: int, going: Sequence[Change], today: date) -> Tally:
-    bound = registry.bounds.get(kind.name, ANY) if world.desired else NONE
+def _tally(kind: Kind, world: World, owned: int, going: Sequence[Change], today: date) -> Tally:
+    bound = kind.bound if world.desired else NONE
     counting = [one for one in world.guards if one.kind == kind.name and not _is_over(one, today)]
     return Tally(
         kind=kind.name,

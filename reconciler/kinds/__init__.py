@@ -6,7 +6,6 @@ from reconciler.kinds.buckets.kv_bucket import KV_BUCKET
 from reconciler.kinds.buckets.object_store import OBJECT_STORE
 from reconciler.kinds.consumer import CONSUMER
 from reconciler.kinds.elastic_group import ELASTIC_GROUP
-from reconciler.kinds.order.bounds import BOUNDS
 from reconciler.kinds.order.ordering import opening, ties
 from reconciler.kinds.static_group import STATIC_GROUP
 from reconciler.kinds.stream import STREAM
@@ -16,5 +15,4 @@ REGISTRY = Registry(
     across=across.RULES,
     order=ties,
     opening=opening,
-    bounds=BOUNDS,
 )

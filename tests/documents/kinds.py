@@ -88,7 +88,7 @@ def kind(name: str, family: str, place: FilePlace, spec: type[Terms]) -> Kind:
         raise AssertionError("documents ask a kind for its place and its spec, nothing else")
 
     return Kind(
-        name=name, family=family, place=place, spec=spec, fields={}, recognise=unasked, claims=unasked,
+        name=name, family=family, title=name, place=place, spec=spec, fields={}, recognise=unasked, claims=unasked,
         settle=unasked, steps=unasked, render=unasked, primary=unasked,
     )  # type: ignore[arg-type]  # fmt: skip
 

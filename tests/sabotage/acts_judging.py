@@ -245,8 +245,8 @@ CONSENT = (
     Act(
         name="files that declare nothing delete everything",
         file="reconciler/engine/guards.py",
-        before="bound = registry.bounds.get(kind.name, ANY) if world.desired else NONE",
-        after="bound = registry.bounds.get(kind.name, ANY) if world.desired else ANY",
+        before="bound = kind.bound if world.desired else NONE",
+        after="bound = kind.bound",
         seen_by=("tests/guards/test_mass_changes.py",),
     ),
     Act(

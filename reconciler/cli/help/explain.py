@@ -17,6 +17,8 @@ from reconciler.report.words.reference import book, other_page_text, page_text
 
 app = common.app()
 
+FAMILIES = {**{kind.family: kind.title for kind in REGISTRY.kinds}, "XX": "Across resources"}
+
 
 class PageFormat(StrEnum):
     TEXT = "text"
@@ -38,7 +40,7 @@ def explain(
     if everything and code is not None:
         raise common.Misused(f"--all explains everything; leave out {code}, or --all.")
     if format_ is PageFormat.MARKDOWN:
-        emit(book(rules))
+        emit(book(rules, FAMILIES))
     elif everything:
         others = [other_page_text(code, one, paper()) for code, one in PAGES.items()]
         say("\n".join([*(page_text(rule, paper()) for rule in rules), *others]))

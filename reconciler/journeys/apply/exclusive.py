@@ -13,6 +13,7 @@ from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.reached_streams import met
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.plan.preflight import forgetful, needs_memory
+from reconciler.kinds import REGISTRY
 from reconciler.memory.lease import Free, Holder, found, lease_key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
@@ -110,24 +111,13 @@ def others(plan: Plan, snapshot: Snapshot) -> list[str]:
     stream that copies from one of theirs or republishes into it."""
     entries = snapshot.entries.get(BUCKET, {})
     touched = {encode_key(address) for step in plan.steps for address in _touched(step)}
-    touched |= {encode_key(address) for name in met(plan.steps, snapshot) for address in backed_by(name)}
+    touched |= {encode_key(address) for name in met(plan.steps, snapshot) for address in REGISTRY.backed_by(name)}
     touched |= {encode_key(address) for address in plan.records}  # taken over without a step
     records = (decode_owned(entries[key]) for key in touched if key in entries and not entries[key].deleted)
     return sorted({one.topology for one in records if isinstance(one, Owned)} - {plan.topology})
 
 
-BACKING = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
-"""How the streams behind resources are called."""
-
-
 def _touched(step: Step) -> Iterator[Address]:
     yield Address.parse(step.address)
     if step.call not in (Call.ENTRY_PUT, Call.ENTRY_DELETE):
-        yield from backed_by(step.on[0])
-
-
-def backed_by(stream: str) -> Iterator[Address]:
-    """Whatever a stream of this name may belong to."""
-    for kind, prefix in BACKING.items():
-        if stream.startswith(prefix):
-            yield Address(kind, (stream.removeprefix(prefix),))
+        yield from REGISTRY.backed_by(step.on[0])

@@ -21,8 +21,6 @@ from reconciler.model.diagnostic import Diagnostic, ordered
 from reconciler.model.resource import Address
 from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
 
-BUCKETS = {"KV_": "kv_bucket", "OBJ_": "object_store"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
@@ -50,10 +48,7 @@ def _addresses(one: ForeignObject) -> Iterator[Address]:
     if len(one.on) == 2:
         yield Address("consumer", one.on)
         return
-    yield Address("stream", one.on)
-    for prefix, kind in BUCKETS.items():
-        if one.on[0].startswith(prefix):
-            yield Address.of(kind, one.on[0].removeprefix(prefix))
+    yield from REGISTRY.backed_by(one.on[0])
 
 
 def _sound(read: Findings) -> Iterator[ForeignObject]:
@@ -71,7 +66,7 @@ def _sound(read: Findings) -> Iterator[ForeignObject]:
 
 
 def _wrong(one: ForeignObject) -> str | None:
-    if not all(one.on) or one.on[0] in BUCKETS:
+    if not all(one.on) or not all(address.name for address in REGISTRY.backed_by(one.on[0])):
         return "it has no name"
     try:
         Writer(_snapshot([one], {}), REGISTRY).sections()

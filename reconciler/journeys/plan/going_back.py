@@ -15,11 +15,10 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rule import Verdict
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.find.revision import Origin, origin
+from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 
-HOLDS = frozenset({"stream", "kv_bucket", "object_store"})
-"""Kinds that hold data."""
 BOUNDS = frozenset({"max_age", "max_msgs", "max_bytes", "max_msgs_per_subject", "ttl", "history"})
 """Fields beyond which something stored goes; absent, zero and below: no bound."""
 
@@ -62,7 +61,7 @@ def _why(verdict: Verdict) -> str:
 
 def _made_anew(change: PlannedChange, left: Sequence[str]) -> Diagnostic:
     """`left`: what the earlier files do not know, and stays; a consumer among them may be this one by another name."""
-    if change.address.split("/")[0] in HOLDS:
+    if REGISTRY[change.address.split("/")[0]].backing is not None:
         message = "is made anew and empty: what it held when it was deleted does not come back"
         return _said(change, "GB102", "made-anew", message, "restore a backup after applying, if there is one")
     message = "is made anew: where it stood when it was deleted is not remembered, so it starts where its file says"

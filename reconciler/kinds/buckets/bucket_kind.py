@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from reconciler.changes.kind import FilePlace, Kind, Raw
+from reconciler.changes.kind import Bound, FilePlace, Kind, Raw
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
@@ -23,13 +23,23 @@ def _with_own_defaults(shape: bucket.BucketShape, spec: type[Terms]) -> dict[str
 
 
 def bucket_kind(
-    shape: bucket.BucketShape, *, family: str, section: str, spec: type[Terms], rules: tuple[Rule, ...] = ()
+    shape: bucket.BucketShape,
+    *,
+    family: str,
+    title: str,
+    bound: Bound,
+    section: str,
+    spec: type[Terms],
+    rules: tuple[Rule, ...] = (),
 ) -> Kind:
     """The whole kind; `rules` are those of its own."""
     effects = bucket_effects(family, shape)
     return Kind(
         name=shape.kind,
         family=family,
+        title=title,
+        backing=shape.prefix,
+        bound=bound,
         place=FilePlace(section, names=bucket.NAME.pattern),
         spec=spec,
         fields=bucket.bucket_fields(shape) | _with_own_defaults(shape, spec),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from reconciler.changes.diff import Action, Change
+from reconciler.changes.kind import Bound
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_kind import bucket_kind
@@ -102,6 +103,8 @@ def history_out_of_range(change: Change, _view: View) -> Found:
 KV_BUCKET = bucket_kind(
     SHAPE,
     family="KV",
+    title="KV buckets",
+    bound=Bound(floor=5, percent=20),
     section="kv_buckets",
     spec=KVBucketSpec,
     rules=(

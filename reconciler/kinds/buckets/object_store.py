@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from reconciler.changes.kind import Bound
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_kind import bucket_kind
 from reconciler.kinds.fields.known import V2_10, Known
@@ -49,5 +50,11 @@ SHAPE = bucket.BucketShape(
 )
 
 OBJECT_STORE = bucket_kind(
-    SHAPE, family="OB", section="object_stores", spec=ObjectStoreSpec, rules=(seal_at_creation("OB"),)
+    SHAPE,
+    family="OB",
+    title="Object stores",
+    bound=Bound(floor=3, percent=20),
+    section="object_stores",
+    spec=ObjectStoreSpec,
+    rules=(seal_at_creation("OB"),),
 )

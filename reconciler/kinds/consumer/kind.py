@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.changes.kind import Context, FilePlace, Kind, Raw, declared_config
+from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.kinds.consumer import losses, position, replacement, starting
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
@@ -53,6 +53,8 @@ def _render(resource: Resource) -> Mapping[str, Json]:
 CONSUMER = Kind(
     name="consumer",
     family="CO",
+    title="Consumers",
+    bound=Bound(floor=20, percent=25),
     place=FilePlace("consumers", within="stream", names=NAME),
     spec=ConsumerSpec,
     fields=FIELD_INFOS,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.kind import Context, FilePlace, Kind, Raw, declared_config
+from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import View
 from reconciler.kinds.elastic_group import derived, movement, recreate, recreation, replicas, still_stored
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
@@ -183,6 +183,8 @@ def _remains(address: Address, snapshot: Snapshot) -> bool:
 ELASTIC_GROUP = Kind(
     name="elastic_group",
     family="EG",
+    title="Elastic groups",
+    bound=Bound(floor=5, percent=20),
     place=FilePlace("groups", within="stream", tag=("type", "elastic"), names=group_record.NAME.pattern),
     spec=ElasticGroupSpec,
     fields={**FIELDS, QUEUE: FieldInfo(left_out="in order"), replicas.REPLICAS: FieldInfo(unit="count", default=1)},

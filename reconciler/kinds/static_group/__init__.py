@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.kind import Context, FilePlace, Kind, Raw, declared_config
+from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.fields.felt import fixed
 from reconciler.kinds.fields.known import Known
@@ -111,6 +111,8 @@ def group_type_change(change: Change, view: View) -> Found:
 STATIC_GROUP = Kind(
     name="static_group",
     family="SG",
+    title="Static groups",
+    bound=Bound(floor=5, percent=20),
     place=FilePlace("groups", within="stream", tag=("type", "static"), names=group_record.NAME.pattern),
     spec=StaticGroupSpec,
     fields=FIELDS,

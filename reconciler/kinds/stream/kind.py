@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.changes.diff import Action, Change
-from reconciler.changes.kind import Context, FilePlace, Kind, Raw, declared_config
+from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import View
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.losses import questions
@@ -75,6 +75,9 @@ def _render(resource: Resource) -> Mapping[str, Json]:
 STREAM = Kind(
     name="stream",
     family="ST",
+    title="Streams",
+    backing="",
+    bound=Bound(floor=5, percent=20),
     place=FilePlace("streams", names=NAME),
     spec=StreamSpec,
     fields=FIELD_INFOS,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.rule import Rule
 from reconciler.model.pages import CHAPTERS, Page
 from reconciler.model.wire import SUPPORTED, Version
 from reconciler.report.words.paper import Paper
 
-FAMILIES = {
-    "ST": "Streams", "CO": "Consumers", "KV": "KV buckets", "OB": "Object stores", "SG": "Static groups",
-    "EG": "Elastic groups", "XX": "Across resources",
-}  # fmt: skip
 HUNDREDS = (
     "1xx fixed at creation, 2xx one-way or about neighbours, 3xx loses data or position, 4xx needs a server version, "
     "5xx invalid."
@@ -30,10 +26,10 @@ def other_page_text(code: str, other: Page, paper: Paper) -> str:
     return "\n".join(lines) + "\n"
 
 
-def book(rules: Sequence[Rule]) -> str:
-    """Every rule by family, then every other code by what it is about."""
+def book(rules: Sequence[Rule], families: Mapping[str, str]) -> str:
+    """Every rule by family, with their headings, then every other code by what it is about."""
     lines = ["# Rules and other codes", "", "Written by `reconciler explain --all --format markdown`.", "", HUNDREDS]
-    for family, title in FAMILIES.items():
+    for family, title in families.items():
         lines += ["", f"## {title} ({family})", "", *_table(rule for rule in rules if rule.code.startswith(family))]
         for rule in rules:
             if rule.code.startswith(family):
