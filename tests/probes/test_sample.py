@@ -16,4 +16,4 @@ def test_what_clients_feel_was_foretold(minor: str) -> None:
     tally = play(minor, SAMPLE, seed=3, of_one_scene=2)
     assert tally.is_true, "\n".join(tally.causes())
     assert tally.felt > SAMPLE / 3
-    assert len(tally.needed) > 3, "effects that nobody would miss"
+    assert len(tally.needed) > 1, "effects that nobody would miss"
