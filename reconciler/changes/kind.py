@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from reconciler.changes.diff import Change, Consequence
-from reconciler.changes.rule import Rule, View
+from reconciler.changes.rule import Rule, View, backed_by
 from reconciler.changes.stages import Opening, Tie
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
@@ -78,6 +78,11 @@ class Bound(NamedTuple):
 ANY = Bound(floor=1 << 31, percent=100)
 
 
+def copied(old: Address, new: Address, _live: Config) -> list[str]:
+    """Steps for what nobody knows more of."""
+    return [f"Declare {new.name} like {old.name}, and apply.", f"Let the clients of {old.name} use {new.name}."]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """Everything the engine may ask about a kind. Adding a kind is one place and one registry line."""
@@ -104,6 +109,12 @@ class Kind:
     """The raw object whose existence is this resource's existence."""
     backing: str | None = None
     """How the name of the stream begins that each of them is, and that holds its messages; None: they are none."""
+    as_stream: Callable[[Resource], Config] = lambda resource: resource.config
+    """The configuration of that stream."""
+    reserves: str = "max_bytes"
+    """The field by which it reserves room in the account."""
+    recipe: Callable[[Address, Address, Config], list[str]] = copied
+    """The steps that give what has the first name the second, which no server does, by its live configuration."""
     bound: Bound = ANY
     derived: Callable[[Address], Iterable[Raw]] = lambda _address: ()
     """Raw objects that belong to it beside that one."""
@@ -135,6 +146,16 @@ class Kind:
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None
     """Why nobody can say what is live at this address; None when the snapshot can."""
 
+    def stream(self, address: Address) -> str | None:
+        """The stream behind a resource; None where there is none of its own."""
+        raws = (self.primary(address), *self.derived(address))
+        return next((raw.on[0] for raw in raws if raw.type == "stream"), None)
+
+    def records(self, address: Address) -> str | None:
+        """The bucket that holds its record, where it has one."""
+        raw = self.primary(address)
+        return raw.on[0] if raw.type == "entry" else None
+
 
 @dataclass(frozen=True, slots=True)
 class Registry:
@@ -165,10 +186,7 @@ class Registry:
         return kind is not None and len(address.names) == (2 if kind.place.within else 1)
 
     def backed_by(self, stream: str) -> Iterator[Address]:
-        """Whatever a stream of this name may be."""
-        for kind in self.kinds:
-            if kind.backing is not None and stream.startswith(kind.backing):
-                yield Address.of(kind.name, stream.removeprefix(kind.backing))
+        return backed_by(stream, self.by_name)
 
     def within(self, parent: str | None) -> tuple[Kind, ...]:
         """Kinds whose sections stand directly under `parent` (None: at top level)."""

@@ -7,16 +7,16 @@ on what it finds, so that they cannot drift from the rule's own name.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from reconciler.changes.amount import Amount, Amounts, inexact, mosts
 from reconciler.changes.diff import Action, Change
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.records import Owned
-from reconciler.model.resource import Address, Json, Resource
+from reconciler.model.resource import Address, Config, Json, Resource
 from reconciler.model.wire import Facts, Snapshot, Target, Version
 
 
@@ -141,6 +141,28 @@ class Verdict:
         )
 
 
+class AboutKind(Protocol):
+    """What rules about several resources ask of a kind."""
+
+    @property
+    def backing(self) -> str | None: ...
+    @property
+    def reserves(self) -> str: ...
+    @property
+    def as_stream(self) -> Callable[[Resource], Config]: ...
+    @property
+    def recipe(self) -> Callable[[Address, Address, Config], list[str]]: ...
+    def stream(self, address: Address) -> str | None: ...
+    def records(self, address: Address) -> str | None: ...
+
+
+def backed_by(stream: str, kinds: Mapping[str, AboutKind]) -> Iterator[Address]:
+    """Whatever a stream of this name may be."""
+    for name, kind in kinds.items():
+        if kind.backing is not None and stream.startswith(kind.backing):
+            yield Address.of(name, stream.removeprefix(kind.backing))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class View:
     """Everything a rule may look at beside the change itself."""
@@ -158,6 +180,20 @@ class View:
     changes: Mapping[Address, Change] = field(default_factory=dict)
     ledger: Mapping[Address, Owned] = field(default_factory=dict)
     """Who owns what, whatever topology."""
+    kinds: Mapping[str, AboutKind] = field(default_factory=dict)
+
+    def stream_of(self, address: Address) -> str | None:
+        """The stream behind a resource; None where there is none of its own."""
+        kind = self.kinds.get(address.kind)
+        return kind.stream(address) if kind else None
+
+    def is_stream(self, address: Address) -> bool:
+        """Is it a stream, by whatever name?"""
+        kind = self.kinds.get(address.kind)
+        return kind is not None and kind.backing is not None
+
+    def backed_by(self, stream: str) -> Iterator[Address]:
+        return backed_by(stream, self.kinds)
 
     def children(self, parent: str, kind: str) -> list[Change]:
         """Changes of `kind` under the resource whose names begin with `parent`."""

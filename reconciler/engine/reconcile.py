@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Context, Kind, Raw, Registry, as_found
 from reconciler.changes.rebase import rebase
+from reconciler.changes.rule import View
 from reconciler.engine import identity, moves, unfinished
 from reconciler.engine import take_over as handover
 from reconciler.engine.misnamed import KnownNames, misnamed
@@ -39,6 +40,22 @@ class World:
     """Consent that the files give to many at once."""
     misnamed: tuple[Diagnostic, ...] = ()
     """Entries of the files that name nothing, and look like a slip."""
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+
+    def view(self, topology: str, snapshot: Snapshot, *, source: str | None = None, ledger_known: bool = True) -> View:
+        """What rules may look at. `source`: the repository the files come from."""
+        return View(
+            target=snapshot.target,
+            topology=topology,
+            source=source,
+            ledger_known=ledger_known,
+            snapshot=snapshot,
+            desired=self.desired,
+            live=self.live,
+            changes=self.changes,
+            ledger=self.ledger,
+            kinds=self.kinds,
+        )
 
 
 def recognised(
@@ -135,7 +152,7 @@ def reconcile(
     )
     return World(
         desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged, guards=topology.guards,
-        allow=topology.allow, misnamed=tuple(misnamed(topology, there, registry, today)),
+        allow=topology.allow, misnamed=tuple(misnamed(topology, there, registry, today)), kinds=registry.by_name,
     )  # fmt: skip
 
 

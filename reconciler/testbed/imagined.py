@@ -12,7 +12,6 @@ from datetime import date
 from typing import Any
 
 from reconciler.changes.plan import Plan
-from reconciler.changes.rule import View
 from reconciler.engine.bindings import BINDS, Bind, filled, filled_in
 from reconciler.engine.decide import Options, decide
 from reconciler.engine.misnamed import let_go
@@ -235,8 +234,5 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
 
 def _unjudged(topology: Topology, snapshot: Snapshot) -> Plan:
     world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
-    view = View(
-        target=snapshot.target, topology=topology.name, snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes,
-    )  # fmt: skip
+    view = world.view(topology.name, snapshot)
     return decide(world, view, REGISTRY, Options(today=date.min), already={})

@@ -94,10 +94,7 @@ def compared(case: Case, snapshot: Snapshot, folder: Path) -> Comparison:
         return Comparison(text, None, tuple(d for d in loaded.diagnostics if d.is_error), None)
     ledger = {case.at: Owned(topology=loaded.topology.name, fields={})} if case.removes else {}
     world = reconcile(loaded.topology, snapshot, ledger, REGISTRY, ledger_known=True, today=TODAY)
-    view = View(
-        target=snapshot.target, topology=loaded.topology.name, snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes,
-    )  # fmt: skip
+    view = world.view(loaded.topology.name, snapshot)
     return Comparison(text, loaded.topology, (), world, view)
 
 

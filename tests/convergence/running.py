@@ -15,7 +15,6 @@ from nats.aio.client import Client
 from reconciler.changes.diff import Action
 from reconciler.changes.events import Done, Finished
 from reconciler.changes.plan import Plan
-from reconciler.changes.rule import View
 from reconciler.documents.write.write import dump
 from reconciler.engine.decide import Options, decide
 from reconciler.engine.reconcile import reconcile
@@ -51,10 +50,7 @@ def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
     """What `workflow.plan` does, without a server to ask."""
     owned = remembered.read(snapshot, REGISTRY)
     world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
-    view = View(
-        target=snapshot.target, topology=wanted.name, snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes,
-    )  # fmt: skip
+    view = world.view(wanted.name, snapshot)
     return decide(world, view, REGISTRY, Options(today=TODAY, allow=CONSENTED))
 
 

@@ -164,10 +164,7 @@ def _declared(name: str, case: Case) -> Iterable[Declared]:
 def viewed(snapshot: Snapshot, declared: Sequence[Declared]) -> View:
     wanted = Topology(name="orders", resources=tuple(declared))
     world = reconcile(wanted, snapshot, {}, REGISTRY, ledger_known=True, today=date(2026, 6, 1))
-    return View(
-        target=snapshot.target, topology=wanted.name, snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes,
-    )  # fmt: skip
+    return world.view(wanted.name, snapshot)
 
 
 async def _send(js: JetStream, stream: str, view: View, snapshot: Snapshot) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.changes.rule import Reaction, View
+from reconciler.changes.rule import Reaction
 from reconciler.engine.judging import judged_all
 from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
@@ -58,7 +58,7 @@ def reactions(server: Server, wanted: dict[str, Body], code: str) -> dict[str, s
     snapshot = snapshot_of(server)
     desired = topology("streams", {Address.of("stream", name): body for name, body in wanted.items()})
     world = reconcile(desired, snapshot, {}, REGISTRY, ledger_known=True)
-    view = View(target=server.target, snapshot=snapshot, live=world.live, desired=world.desired, changes=world.changes)
+    view = world.view(desired.name, snapshot)
     found = judged_all(world, view, REGISTRY)
     return {
         address.name: {verdict.reaction for verdict in found.get(address, ()) if verdict.code == code}

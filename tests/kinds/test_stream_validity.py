@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import ValidationError
 
-from reconciler.changes.rule import Outcome, Reaction, Verdict, View
+from reconciler.changes.rule import Outcome, Reaction, Verdict
 from reconciler.engine.judging import judged_all
 from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
@@ -63,7 +63,7 @@ def judged(kind: str, wanted: Mapping[str, Body], made: Mapping[str, Body], targ
     snapshot = Snapshot(target=target, streams=streams)
     desired = topology("cases", {Address.of(kind, name): named(body, name) for name, body in wanted.items()})
     world = reconcile(desired, snapshot, {}, REGISTRY, ledger_known=True)
-    view = View(target=target, snapshot=snapshot, desired=world.desired, live=world.live, changes=world.changes)
+    view = world.view(desired.name, snapshot)
     verdicts, own = judged_all(world, view, REGISTRY), REGISTRY[kind].family
     found = {}
     for address, change in world.changes.items():

@@ -102,10 +102,7 @@ def done(steps: Iterable[object]) -> list[Need]:
 def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[object, View]:
     owned = remembered.read(snapshot, REGISTRY)
     world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
-    return world, View(
-        target=snapshot.target, topology=wanted.name, snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes,
-    )  # fmt: skip
+    return world, world.view(wanted.name, snapshot)
 
 
 def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:

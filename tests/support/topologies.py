@@ -178,6 +178,7 @@ def view_of(world: World, snapshot: Snapshot, **more: Any) -> View:
         live=world.live,
         changes=world.changes,
         ledger=world.ledger,
+        kinds=REGISTRY.by_name,
         **{"topology": NAME, **more},
     )
 

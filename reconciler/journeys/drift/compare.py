@@ -83,10 +83,7 @@ def _chosen(world: World, part: LookOptions) -> frozenset[Address] | None:
 
 
 def _view(topology: Topology, snapshot: Snapshot, world: World, known: bool, part: LookOptions) -> View:
-    return View(
-        target=snapshot.target, topology=topology.name, source=part.source, ledger_known=known, snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes, ledger=world.ledger,
-    )  # fmt: skip
+    return world.view(topology.name, snapshot, source=part.source, ledger_known=known)
 
 
 def _judged(found: Drift, world: World, view: View, registry: Registry) -> dict[Address, list[Verdict]]:

@@ -96,17 +96,7 @@ async def planned(
             take_over=options.take_over,
         )
     )
-    view = View(
-        target=snapshot.target,
-        topology=topology.name,
-        source=origin_.repository,
-        ledger_known=known,
-        snapshot=snapshot,
-        desired=world.desired,
-        live=world.live,
-        changes=world.changes,
-        ledger=world.ledger,
-    )
+    view = world.view(topology.name, snapshot, source=origin_.repository, ledger_known=known)
     view = replace(view, facts=await _facts(js, world, view, registry))
     made = decide(
         world,

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Outcome, Verdict, View
+from reconciler.changes.rule import Outcome, Verdict
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.engine.judging import judged_all
@@ -106,8 +106,6 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     snapshot = Snapshot(target=nowhere(topology, version))
     world = reconcile(topology, snapshot, {}, registry, ledger_known=True)
-    view = View(
-        target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes
-    )
+    view = world.view(topology.name, snapshot)
     for verdicts in judged_all(world, view, registry, needing=needing).values():
         yield from verdicts

@@ -12,7 +12,6 @@ from datetime import date
 
 from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import View
 from reconciler.engine.decide import Options, decide, questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.offline import Watched, unseen
@@ -106,10 +105,7 @@ def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
 def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
     records = remembered.read(snapshot, REGISTRY).records
     world = reconcile(head, snapshot, records, REGISTRY, ledger_known=True, today=today)
-    view = View(
-        target=snapshot.target, topology=head.name, snapshot=snapshot,
-        desired=world.desired, live=world.live, changes=world.changes,
-    )  # fmt: skip
+    view = world.view(head.name, snapshot)
     view = replace(view, facts=dict.fromkeys(questions(world, view, REGISTRY), Unanswered(NOBODY_ASKED)))
     watched = Watched(view)
     found = judged_all(*unseen(world, view), REGISTRY, judge=watched)

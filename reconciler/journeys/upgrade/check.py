@@ -75,7 +75,7 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
 
 def _view(snapshot: Snapshot, version: Version) -> View:
     target = replace(snapshot.target, version=version)
-    return View(target=target, snapshot=replace(snapshot, target=target))
+    return View(target=target, snapshot=replace(snapshot, target=target), kinds=REGISTRY.by_name)
 
 
 def _raw(snapshot: Snapshot) -> Iterator[tuple[Address, Mapping[str, Json]]]:
@@ -177,8 +177,6 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
 def _refused(topology: Topology, version: Version) -> list[UpgradeFinding]:
     snapshot = Snapshot(target=nowhere(topology, version))
     world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
-    view = View(
-        target=snapshot.target, topology=topology.name, snapshot=snapshot, desired=world.desired, changes=world.changes
-    )
+    view = world.view(topology.name, snapshot)
     found = judged_all(world, view, REGISTRY, needing=OFFLINE).values()
     return [finding(one, Fate.REFUSED) for verdicts_ in found for one in verdicts_ if one.outcome is Outcome.REFUSED]
