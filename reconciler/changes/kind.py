@@ -78,6 +78,9 @@ class Bound(NamedTuple):
 ANY = Bound(floor=1 << 31, percent=100)
 
 
+Recipe = Callable[[Address, Address, Config], list[str]]
+
+
 def copied(old: Address, new: Address, _live: Config) -> list[str]:
     """Steps for what nobody knows more of."""
     return [f"Declare {new.name} like {old.name}, and apply.", f"Let the clients of {old.name} use {new.name}."]
@@ -113,7 +116,7 @@ class Kind:
     """The configuration of that stream."""
     reserves: str = "max_bytes"
     """The field by which it reserves room in the account."""
-    recipe: Callable[[Address, Address, Config], list[str]] = copied
+    recipe: Recipe = copied
     """The steps that give what has the first name the second, which no server does, by its live configuration."""
     bound: Bound = ANY
     derived: Callable[[Address], Iterable[Raw]] = lambda _address: ()

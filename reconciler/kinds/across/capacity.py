@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.reservations import V2_12, StreamReservation, rooms
-from reconciler.kinds.across.streams_after import RECORDS, Afterwards, afterwards, stream_name
+from reconciler.kinds.across.streams_after import Afterwards, afterwards
 from reconciler.kinds.fields.account import account_limits
 from reconciler.kinds.fields.words import size, some
 from reconciler.model.resource import Config
@@ -17,7 +17,6 @@ LEDGER = "KV_reconciler"
 """Our own memory, which the first apply makes before anything else."""
 STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_memory", "memory_max_stream_bytes")}
 """The account's limit on all streams of a storage together, and on one."""
-BYTES = {"elastic_group": "max_buffered_bytes"}
 
 
 def _written(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:
@@ -29,11 +28,11 @@ def _written(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]
 
 
 def _names(change: Change, after: Afterwards, view: View) -> list[str]:
-    own = stream_name(change.address) or ""
-    is_group = change.address.kind in RECORDS
-    candidates = [own, f"KV_{RECORDS[change.address.kind]}"] if is_group else [own]
+    own = view.stream_of(change.address) or ""
+    records = view.kinds[change.address.kind].records(change.address)
+    candidates = [own, f"KV_{records}"] if records else [own]
     ours = [name for name in candidates if name in after.streams and after.made_by.get(name) is change]
-    return [name for name in ours if not (is_group and _is_live(name, view))]
+    return [name for name in ours if not (records and _is_live(name, view))]
 
 
 def _is_live(name: str, view: View) -> bool:
@@ -99,10 +98,10 @@ def unbounded_stream(change: Change, view: View) -> Iterator[Finding]:
     """
     for name, config, limits in _written(change, view):
         if limits.get("max_bytes_required") and not StreamReservation.of(config).reserves:
-            is_records = name != stream_name(change.address)
+            is_records = name != view.stream_of(change.address)
             yield Finding(
                 outcome=Outcome.REFUSED,
-                path="" if is_records else BYTES.get(change.address.kind, "max_bytes"),
+                path="" if is_records else view.kinds[change.address.kind].reserves,
                 message=f"this account demands max_bytes of every stream, and {name} has none",
                 fix=f"let an administrator create {name} with max_bytes first"
                 if is_records
@@ -124,7 +123,7 @@ def stream_above_account(change: Change, view: View) -> Iterator[Finding]:
         if 0 < most < need.reserves:
             yield Finding(
                 outcome=Outcome.REFUSED,
-                path=BYTES.get(change.address.kind, "max_bytes"),
+                path=view.kinds[change.address.kind].reserves,
                 message=f"stream {name} asks for {size(need.reserves)}; the account allows a {need.storage} stream {size(most)}",
                 fix="write less, or have the account's limit raised",
             )
@@ -151,7 +150,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
         if room.total > most:
             yield Finding(
                 outcome=Outcome.REFUSED,
-                path=BYTES.get(change.address.kind, "max_bytes"),
+                path=view.kinds[change.address.kind].reserves,
                 quantities={"bytes": room.total - most},
                 message=f"stream {name} needs {size(room.wanted)} of {need.storage}, others reserve {size(room.reserved)}, and the "
                 f"account may store {size(most)}",
@@ -160,7 +159,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
         elif view.target.version < V2_12 and not view.target.is_clustered and most < room.recovered and _grows(change):
             yield Finding(
                 outcome=Outcome.REFUSED,
-                path=BYTES.get(change.address.kind, "max_bytes"),
+                path=view.kinds[change.address.kind].reserves,
                 message=f"this leaves none of the {size(most)} the account may store, and at its next start this server would "
                 "lose the streams that have no max_bytes",
                 fix="leave a byte, or give every stream a max_bytes",
@@ -187,7 +186,7 @@ def no_tier(change: Change, view: View) -> Iterator[Finding]:
             tiers = sorted(view.target.usage.get("tiers") or {})
             yield Finding(
                 outcome=Outcome.REFUSED,
-                path="num_replicas" if name == stream_name(change.address) else "",
+                path="num_replicas" if name == view.stream_of(change.address) else "",
                 message=f"the account has no tier R{replicas} for {name}, only {', '.join(tiers)}",
                 fix="use a number of replicas that the account has a tier for",
             )

@@ -7,18 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
-from reconciler.kinds.across.streams_after import PREFIXES, Copy, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.streams_after import Copy, afterwards, config_of, copies
 from reconciler.kinds.subjects.subjects import collide, name_problem
 from reconciler.model.resource import Address, Config
 
 WRITTEN = (Action.CREATE, Action.UPDATE)
 STANDING = (Action.KEEP, Action.ADOPT)
-STREAMS = tuple(PREFIXES)
 AS_THE_COPY_SAYS = "mirror", "sources"
-
-
-def is_stream(change: Change) -> bool:
-    return change.address.kind in PREFIXES
 
 
 def is_new(change: Change, *fields: str) -> bool:
@@ -36,9 +31,9 @@ def copy_cycle(change: Change, view: View) -> Found:
     Instead: let one of them not copy, or copy from the first stream of the chain only; of two ways to one origin, name the
     longer one first.
     """
-    if not is_stream(change):
+    if not view.is_stream(change.address):
         return None
-    name = stream_name(change.address) or ""
+    name = view.stream_of(change.address) or ""
     if (ring := met_again(name, afterwards(view).streams)) is None:
         return None
     return Finding(
@@ -95,9 +90,9 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: raise its `max_msg_size` to the origin's, or leave it out.
     """
-    if not is_stream(change):
+    if not view.is_stream(change.address):
         return
-    name, streams = stream_name(change.address) or "", afterwards(view).streams
+    name, streams = view.stream_of(change.address) or "", afterwards(view).streams
     for copy in too_small(name, streams):
         wanted = size(streams[copy.origin])
         yield Finding(
@@ -118,10 +113,10 @@ def origin_missing(change: Change, view: View) -> Iterator[Finding]:
     Instead: check the name; declare the stream with `external: true` where somebody else manages it; or write `external`
     into the copy where the origin is in another account or domain.
     """
-    if not is_stream(change) or not is_new(change, *AS_THE_COPY_SAYS):
+    if not view.is_stream(change.address) or not is_new(change, *AS_THE_COPY_SAYS):
         return
     streams = afterwards(view).streams
-    for copy in copies(stream_name(change.address) or "", config_of(change, view)):
+    for copy in copies(view.stream_of(change.address) or "", config_of(change, view)):
         if copy.origin in streams or any(map(name_problem, (copy.origin, *streams))):
             continue  # the right name of what cannot be called as it is, may be this one
         if (declared := view.desired.get(Address.of("stream", copy.origin))) and declared.external:
@@ -175,7 +170,7 @@ def deliver_prefix_overlap(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: choose a prefix that no origin's subjects cover.
     """
-    if not is_stream(change):
+    if not view.is_stream(change.address):
         return
     config, streams = config_of(change, view), afterwards(view).streams
     theirs = [

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from reconciler.changes.diff import Change
 from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.copies import AS_THE_COPY_SAYS, is_new
-from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.streams_after import afterwards, config_of, copies
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.origins import FED_FOR, is_fed_durably
 from reconciler.model.resource import Config
 from reconciler.model.wire import Version
 
-COPYING = (*PREFIXES, "elastic_group")
 PENDING, IDLE = "max_ack_pending", "inactive_threshold"
 WAYS_OUT = {
     PENDING: f"take {PENDING} out of these consumer_limits, and write it into each consumer",
@@ -21,7 +20,7 @@ WAYS_OUT = {
 }
 
 
-@rule("XX228", "copy-not-fed", of=COPYING, needs=("neighbours",), reaction=Reaction.INERT)
+@rule("XX228", "copy-not-fed", needs=("neighbours",), reaction=Reaction.INERT)
 def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     """The `consumer_limits` of an origin forbid the consumer through which the server feeds this copy.
 
@@ -36,7 +35,7 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     if not is_new(change, *AS_THE_COPY_SAYS):
         return
     streams = afterwards(view).streams
-    for copy in copies(stream_name(change.address) or "", config_of(change, view)):
+    for copy in copies(view.stream_of(change.address) or "", config_of(change, view)):
         for field, value in _forbidding(streams.get(copy.origin, {}), view.target.version).items():
             yield Finding(
                 outcome=Outcome.WARNS,

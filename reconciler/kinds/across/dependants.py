@@ -16,7 +16,7 @@ from reconciler.kinds.across.readers import (
     stored_afterwards,
     stored_now,
 )
-from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.streams_after import afterwards, config_of, copies
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.effects.readers import going_unread
 from reconciler.kinds.effects.surplus import state_of
@@ -46,7 +46,7 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: remove or redirect them first, in this plan or by their owners; or allow XX231 for this run.
     """
-    if (name := stream_name(change.address)) is None:
+    if (name := view.stream_of(change.address)) is None:
         return
     if change.address.kind == "stream" and view.snapshot and (why := view.snapshot.unknown_bucket(STATIC_BUCKET)):
         yield _groups_unread(why, change)
@@ -128,9 +128,9 @@ def readers_left_dry(change: Change, view: View) -> Found:
 
     Instead: keep the subject, change those filters in the same plan, or let their owners change them first.
     """
-    if change.address.kind not in PREFIXES or not change.touches(*SHAPES_SUBJECTS):
+    if not view.is_stream(change.address) or not change.touches(*SHAPES_SUBJECTS):
         return None
-    own_name = stream_name(change.address) or ""
+    own_name = view.stream_of(change.address) or ""
     each = [_left_dry(name, view) for name in (own_name, *_passing_on(own_name, view))]
     dry, less = ([one for found in each for one in found[index]] for index in range(2))
     if not dry and not less:
@@ -185,7 +185,7 @@ def _passing_on(origin: str, view: View) -> Iterator[str]:
         own = view.changes.get(address) if address else None
         if (
             address
-            and address.kind in PREFIXES
+            and view.is_stream(address)
             and own
             and not own.touches(*SHAPES_SUBJECTS)
             and not view.others([address])
@@ -237,8 +237,8 @@ def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
     elif address.kind == "static_group" and is_create:
         for index, one in enumerate(change.becomes("filters") or ()):
             yield f"filters[{index}]", f"*.{one}", address.stream
-    elif address.kind in PREFIXES and (is_create or change.touches("mirror", "sources")):
-        for copy in copies(stream_name(address) or "", config_of(change, view)):
+    elif view.is_stream(address) and (is_create or change.touches("mirror", "sources")):
+        for copy in copies(view.stream_of(address) or "", config_of(change, view)):
             if copy.said.get("filter_subject"):
                 yield f"{copy.path}.filter_subject", copy.said["filter_subject"], copy.origin
             for index, transform in enumerate(copy.said.get("subject_transforms") or ()):

@@ -9,14 +9,12 @@ from reconciler.changes.diff import Change
 from reconciler.changes.rule import Finding, Outcome, Reaction, View, rule
 from reconciler.kinds.across.copies import STANDING, WRITTEN, is_new, met_again, size, too_small, way
 from reconciler.kinds.across.readers import downstream
-from reconciler.kinds.across.streams_after import PREFIXES, afterwards, live_streams, stream_name
+from reconciler.kinds.across.streams_after import afterwards, live_streams
 from reconciler.kinds.effects.dependants import streams
 from reconciler.model.resource import Config
 
-STREAMS = tuple(PREFIXES)
 
-
-@rule("XX204", "doomed-copy", on=(*WRITTEN, *STANDING), of=STREAMS, needs=("neighbours",), reaction=Reaction.DOOMS)
+@rule("XX204", "doomed-copy", on=(*WRITTEN, *STANDING), needs=("neighbours",), reaction=Reaction.DOOMS)
 def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
     """Another stream copies this one, and the server would refuse that stream as it stands: a cycle that only a filter keeps
     apart, or a `max_msg_size` below the one of its origin.
@@ -26,7 +24,7 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: change the copying stream first, or leave this one as it is.
     """
-    name = stream_name(change.address) or ""
+    name = view.stream_of(change.address) or ""
     if change.action in STANDING:
         if (wrong := _wrong(name, view)) and not _is_made_wrong(name, view):
             yield Finding(

@@ -9,7 +9,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.readers import stored_afterwards
 from reconciler.kinds.across.stored import is_clear, narrowed
-from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of, copies, stream_name
+from reconciler.kinds.across.streams_after import afterwards, config_of, copies
 from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.effects.dependants import streams
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -30,9 +30,9 @@ def republish_loop(change: Change, view: View) -> Found:
 
     Instead: republish to subjects that no stream on the way captures.
     """
-    if change.address.kind not in PREFIXES or not (change.action is Action.CREATE or change.touches(*SHAPES_FLOW)):
+    if not view.is_stream(change.address) or not (change.action is Action.CREATE or change.touches(*SHAPES_FLOW)):
         return None
-    name = stream_name(change.address) or ""
+    name = view.stream_of(change.address) or ""
     way = next((way for way in _loops(view) if name in way), None)
     if way is None:
         return None
@@ -125,7 +125,7 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
         return
     if not is_clear(config):
         return
-    name, src = stream_name(change.address) or "", transform.get("src") or ">"
+    name, src = view.stream_of(change.address) or "", transform.get("src") or ">"
     if not any(copies(name, config)) and not any(collide(one, src) for one in config.get("subjects") or ()):
         yield Finding(
             outcome=Outcome.WARNS,
@@ -156,7 +156,7 @@ def unreadable_bucket_source(change: Change, view: View) -> Iterator[Finding]:
     """
     if change.address.kind != "kv_bucket" or not (change.action is Action.CREATE or change.touches("sources")):
         return
-    name, own = stream_name(change.address) or "", f"$KV.{change.address.name}.>"
+    name, own = view.stream_of(change.address) or "", f"$KV.{change.address.name}.>"
     for copy in copies(name, config_of(change, view)):
         arriving = stored_afterwards(view).copied(copy)
         if not copy.is_mirror and arriving and not any(collide(one, own) for one in arriving):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
 from reconciler.kinds.across.stored import StoredSubjects
-from reconciler.kinds.across.streams_after import GONE, PREFIXES, Copy, afterwards, live_streams
+from reconciler.kinds.across.streams_after import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.effects.dependants import consumers, streams
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.resource import Address, Config
@@ -71,8 +71,7 @@ def _owner(stream: str, view: View) -> str | None:
     """The other topology that a stream is of, as whatever kind."""
     if group := elastic_groups(view).get(stream):
         return view.owner_of(group.kind, *group.names)
-    kinds = (kind for kind, prefix in PREFIXES.items() if stream.startswith(prefix))
-    return next(filter(None, (view.owner_of(kind, stream.removeprefix(PREFIXES[kind])) for kind in kinds)), None)
+    return next(filter(None, (view.owner_of(one.kind, *one.names) for one in view.backed_by(stream))), None)
 
 
 def _called(copy: Copy, view: View) -> str:

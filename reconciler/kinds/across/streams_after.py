@@ -11,13 +11,9 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
-from reconciler.kinds.group_records.group_record import BUCKET_SHAPE, ELASTIC_BUCKET, STATIC_BUCKET
+from reconciler.kinds.group_records.group_record import BUCKET_SHAPE
 from reconciler.model.resource import Address, Config, Json, Resource
 
-PREFIXES = {"stream": "", "kv_bucket": "KV_", "object_store": "OBJ_"}
-"""Kinds that are a stream, and how its name begins."""
-OWN_NAMES = {"max_value_size": "max_msg_size", "ttl": "max_age", "history": "max_msgs_per_subject"}
-RECORDS = {"static_group": STATIC_BUCKET, "elastic_group": ELASTIC_BUCKET}
 GONE = (Action.DELETE, Action.ABSENT)
 
 
@@ -53,13 +49,6 @@ class Afterwards:
     """Who copies a stream, by the origin's name."""
 
 
-def stream_name(address: Address) -> str | None:
-    """The stream behind a resource; None where there is none of its own."""
-    if address.kind in PREFIXES:
-        return PREFIXES[address.kind] + address.name
-    return "-".join(address.names) if address.kind == "elastic_group" else None
-
-
 def copies(name: str, config: Config) -> Iterator[Copy]:
     """What a stream copies from this very account."""
     mirror = config.get("mirror")
@@ -82,7 +71,7 @@ def afterwards(view: View) -> Afterwards:
     streams = dict(live_streams(view))
     made_by: dict[str, Change] = {}
     for address, change in view.changes.items():
-        if (name := stream_name(address)) is None:
+        if (name := view.stream_of(address)) is None:
             continue
         made_by[name] = change
         if change.action in GONE:
@@ -101,7 +90,7 @@ def afterwards(view: View) -> Afterwards:
 
 def config_of(change: Change, view: View) -> Config:
     """The stream behind this change, as it will be."""
-    name = stream_name(change.address)
+    name = view.stream_of(change.address)
     return afterwards(view).streams.get(name, {}) if name else {}
 
 
@@ -110,19 +99,9 @@ def _config(change: Change, view: View) -> Config | None:
     desired = change.desired
     if desired is None or desired.external:
         return None
-    if change.address.kind == "stream":
-        return desired.config
     if change.address.kind == "elastic_group":
         return _queue(desired, view) if change.action is Action.CREATE or change.was("queue_stream") else None
-    config = {OWN_NAMES.get(key, key): value for key, value in desired.config.items()}
-    config.setdefault("allow_direct", True)
-    return config if config.get("mirror") else {**config, "subjects": _subjects(change.address)}
-
-
-def _subjects(address: Address) -> list[str]:
-    if address.kind == "kv_bucket":
-        return [f"$KV.{address.name}.>"]
-    return [f"$O.{address.name}.C.>", f"$O.{address.name}.M.>"]
+    return view.kinds[change.address.kind].as_stream(desired)
 
 
 def _queue(group: Resource, view: View) -> Config:
@@ -144,5 +123,5 @@ def _queue(group: Resource, view: View) -> Config:
 def _buckets_of_records(view: View) -> Iterator[tuple[str, Change]]:
     """Made with the first group of a type."""
     for address, change in view.changes.items():
-        if address.kind in RECORDS and change.action is Action.CREATE:
-            yield f"KV_{RECORDS[address.kind]}", change
+        if change.action is Action.CREATE and (bucket := view.kinds[address.kind].records(address)):
+            yield f"KV_{bucket}", change

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Outcome, View, rule
-from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of, stream_name
+from reconciler.kinds.across.streams_after import afterwards, config_of
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, storable
 
@@ -21,11 +21,11 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: narrow one of them, or let one source the other.
     """
-    if change.address.kind not in PREFIXES or not (
+    if not view.is_stream(change.address) or not (
         change.action is Action.CREATE or change.touches("subjects", "mirror")
     ):
         return
-    name = stream_name(change.address)
+    name = view.stream_of(change.address)
     for index, subject in storable(config_of(change, view)).items():
         for other, theirs in captured(view).near(subject):
             if other != name and collide(subject, theirs):

@@ -181,9 +181,8 @@ def render(_shape: BucketShape, resource: Resource) -> Mapping[str, Json]:
 def lends(shape: BucketShape, declared: Declared) -> Mapping[str, Config]:
     """A mirror answers direct reads where its origin does."""
     said = getattr(declared.spec, "allow_direct", None)
-    return {
-        shape.stream(declared.address.name): {"allow_direct": shape.defaults["allow_direct"] if said is None else said}
-    }
+    by_default = shape.defaults.get("allow_direct", False)
+    return {shape.stream(declared.address.name): {"allow_direct": by_default if said is None else said}}
 
 
 AS_NEEDED = "as the bucket needs it"

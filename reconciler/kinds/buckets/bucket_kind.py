@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from reconciler.changes.kind import Bound, FilePlace, Kind, Raw
+from reconciler.changes.kind import Bound, FilePlace, Kind, Raw, Recipe, copied
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
@@ -29,6 +29,7 @@ def bucket_kind(
     title: str,
     bound: Bound,
     section: str,
+    recipe: Recipe = copied,
     spec: type[Terms],
     rules: tuple[Rule, ...] = (),
 ) -> Kind:
@@ -39,7 +40,9 @@ def bucket_kind(
         family=family,
         title=title,
         backing=shape.prefix,
+        as_stream=partial(bucket.stream_body, shape),
         bound=bound,
+        recipe=recipe,
         place=FilePlace(section, names=bucket.NAME.pattern),
         spec=spec,
         fields=bucket.bucket_fields(shape) | _with_own_defaults(shape, spec),

@@ -8,6 +8,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound
 from reconciler.changes.rule import Finding, Found, Outcome, View, rule
 from reconciler.kinds.buckets import bucket
+from reconciler.kinds.buckets.another_name import bucket_recipe
 from reconciler.kinds.buckets.bucket_kind import bucket_kind
 from reconciler.kinds.buckets.bucket_rules import bucket_checks
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
@@ -104,6 +105,7 @@ KV_BUCKET = bucket_kind(
     SHAPE,
     family="KV",
     title="KV buckets",
+    recipe=bucket_recipe,
     bound=Bound(floor=5, percent=20),
     section="kv_buckets",
     spec=KVBucketSpec,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.kinds.consumer import losses, position, replacement, starting
+from reconciler.kinds.consumer.another_stream import recipe
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import steps
@@ -54,6 +55,7 @@ CONSUMER = Kind(
     name="consumer",
     family="CO",
     title="Consumers",
+    recipe=recipe,
     bound=Bound(floor=20, percent=25),
     place=FilePlace("consumers", within="stream", names=NAME),
     spec=ConsumerSpec,

@@ -15,14 +15,13 @@ Consumers = Mapping[str, Mapping[str, Json]]
 
 def streams(names: Iterable[str], view: View) -> list[Address]:
     """Of streams by their own names: those of buckets, stores and elastic groups are known as these."""
-    return [known for name in names if (known := next(filter(_known(view).__contains__, _candidates(name)), None))]
+    return [
+        known for name in names if (known := next(filter(_known(view).__contains__, _candidates(name, view)), None))
+    ]
 
 
-def _candidates(name: str) -> Iterator[Address]:
-    yield Address.of("stream", name)
-    for kind, prefix in (("kv_bucket", "KV_"), ("object_store", "OBJ_")):
-        if name.startswith(prefix):
-            yield Address.of(kind, name.removeprefix(prefix))
+def _candidates(name: str, view: View) -> Iterator[Address]:
+    yield from view.backed_by(name)
     for index, letter in enumerate(name):
         if letter == "-":
             yield Address.of("elastic_group", name[:index], name[index + 1 :])
@@ -51,7 +50,7 @@ def _consumer(stream: str, name: str, view: View) -> Address | None:
 def _is_of_a_bucket(stream: str, consumer: str, view: View) -> bool:
     """One that lasts. Kinds know nothing of consumers of buckets, where most come and go."""
     info = view.snapshot.consumers.get(stream, {}).get(consumer) if view.snapshot else None
-    is_bucket = any(one.kind in ("kv_bucket", "object_store") for one in streams([stream], view))
+    is_bucket = any(one.kind != "stream" and view.is_stream(one) for one in streams([stream], view))
     return is_bucket and info is not None and bool(info["config"].get("durable_name"))
 
 

@@ -16,6 +16,7 @@ from reconciler.kinds.elastic_group.members import members_back, members_gone
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.group_records import group_record, group_steps
+from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_spec import (
     FIELDS,
     OURS,
@@ -184,6 +185,8 @@ ELASTIC_GROUP = Kind(
     name="elastic_group",
     family="EG",
     title="Elastic groups",
+    recipe=recipe,
+    reserves="max_buffered_bytes",
     bound=Bound(floor=5, percent=20),
     place=FilePlace("groups", within="stream", tag=("type", "elastic"), names=group_record.NAME.pattern),
     spec=ElasticGroupSpec,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie, patched
-from reconciler.kinds.across.streams_after import PREFIXES, config_of, copies, live_streams, stream_name
+from reconciler.kinds.across.streams_after import config_of, copies, live_streams
 from reconciler.kinds.order.subject_handovers import parked
 from reconciler.kinds.stream_config.stream_config import canonical, settle
 from reconciler.model.resource import Config
@@ -23,9 +23,9 @@ Origins = Mapping[str, set[str]]
 def ties(view: View) -> Iterator[Tie]:
     """(who lets go, whoever copies from there) where anything on the way is copied anew."""
     writing = {
-        _name(change): change
+        view.stream_of(change.address) or "": change
         for change in view.changes.values()
-        if change.action.writes and change.address.kind in PREFIXES
+        if change.action.writes and view.is_stream(change.address)
     }
     held: Origins = {name: _origins(_raw(change)) for name, change in writing.items()}
     wanted: Origins = {name: _wanted(change, view) for name, change in writing.items()}
@@ -40,10 +40,6 @@ def ties(view: View) -> Iterator[Tie]:
         if change.action is not Action.DELETE and upstream & taking:
             for giver in sorted(upstream & giving - {name}):
                 yield Tie(writing[giver].address, change.address, gives=_field(writing[giver]))
-
-
-def _name(change: Change) -> str:
-    return stream_name(change.address) or ""
 
 
 def _raw(change: Change) -> Config:
@@ -86,7 +82,7 @@ def _let_go(change: Change, view: View) -> Opening | None:
     return Opening(
         fields={**fields, **_filled_in(config, fields, view)},
         cost=(int(bool(subjects)), 0),
-        effect=f"cease to copy {', '.join(lost)} on stream {_name(change)}, so that another stream can copy it",
+        effect=f"cease to copy {', '.join(lost)} on stream {view.stream_of(change.address)}, so that another stream can copy it",
     )
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import View
 from reconciler.changes.stages import Opening, Tie
-from reconciler.kinds.across.streams_after import PREFIXES, afterwards, config_of
+from reconciler.kinds.across.streams_after import afterwards, config_of
 from reconciler.kinds.subjects.parking import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, meets
@@ -21,7 +21,7 @@ from reconciler.model.resource import Address
 
 def ties(view: View) -> Iterator[Tie]:
     """(who lets go, who takes) for every subject that moves between streams of one plan."""
-    moving = [change for change in view.changes.values() if change.action.writes and change.address.kind in PREFIXES]
+    moving = [change for change in view.changes.values() if change.action.writes and view.is_stream(change.address)]
     givers, index = {str(change.address): change.address for change in moving}, SubjectIndex()
     for change in moving:
         for subject in before(change) - after(change, view):

@@ -17,6 +17,7 @@ from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
+from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_spec import FIELDS, OURS, GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.group_records.group_start import beginning
 from reconciler.kinds.stream_config import calls
@@ -112,6 +113,7 @@ STATIC_GROUP = Kind(
     name="static_group",
     family="SG",
     title="Static groups",
+    recipe=recipe,
     bound=Bound(floor=5, percent=20),
     place=FilePlace("groups", within="stream", tag=("type", "static"), names=group_record.NAME.pattern),
     spec=StaticGroupSpec,

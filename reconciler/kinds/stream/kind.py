@@ -8,6 +8,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import View
 from reconciler.kinds.fields.texts import NAME
+from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.losses import questions
 from reconciler.kinds.stream.rules import EFFECTS, RULES
 from reconciler.kinds.stream_config import calls
@@ -76,6 +77,7 @@ STREAM = Kind(
     name="stream",
     family="ST",
     title="Streams",
+    recipe=recipe,
     backing="",
     bound=Bound(floor=5, percent=20),
     place=FilePlace("streams", names=NAME),
