@@ -109,6 +109,11 @@ class Finished:
     """Resources that were live as declared and are remembered as ours from now on."""
 
     @property
+    def went_wrong(self) -> tuple[Failed | InDoubt, ...]:
+        """The steps that have a reason why they are not done, or may not be."""
+        return (*self.failed, *self.in_doubt)
+
+    @property
     def is_success(self) -> bool:
         unfinished = self.failed or self.in_doubt or self.skipped or self.not_started or self.left_alone
         return self.stopped is None and not unfinished

@@ -134,7 +134,7 @@ def steps(finished: Finished) -> dict[str, Json]:
         "skipped": {because: _by_call([one for one in finished.skipped if one.because == because])
                     for because in dict.fromkeys(one.because for one in finished.skipped)},
         "not_started": _by_call(finished.not_started),
-        "unfinished": _addresses((*finished.failed, *finished.in_doubt, *finished.skipped, *finished.not_started)),
+        "unfinished": _addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
         "warnings": [_diagnostic(one) for one in finished.warnings],
     }  # fmt: skip
     return {name: what for name, what in told.items() if what}

@@ -35,7 +35,7 @@ def edited(kind: str, base: Body | None = None, *, live: Sequence[Live] = (), **
     return Case(at=Address.of(kind, "@b"), body=edit, live=(*live, Live(on=(name,), body=raw)), edits=True)
 
 
-def strayed(kind: str, body: Body = MEMORY, **raw: Any) -> Case:
+def strayed(kind: str, body: Body = MEMORY, /, **raw: Any) -> Case:
     """Declared plainly, beside a live one that somebody set otherwise."""
     name, shape = SHAPES[kind]
     return Case(at=Address.of(kind, "@b"), body=body, live=(Live(on=(name,), body={**shape, **raw}),))
@@ -45,10 +45,13 @@ def either(kind: str, *bodies: Body, live: Sequence[Live] = ()) -> list[Case]:
     return [case for body in bodies for case in (new(kind, live=live, **body), edited(kind, live=live, **body))]
 
 
-BOTH = tuple(
-    row(f"{kind}, {what}", code, refused, allowed, since=since, until=until)
-    for kind in SHAPES
-    for what, code, refused, allowed, since, until in (
+Line = tuple[str, int | Sequence[int], Sequence[Case], Sequence[Case], tuple[int, ...], tuple[int, ...]]
+"""What it is about, the server's answer, refused, allowed, since, until."""
+
+
+def _both(kind: str) -> tuple[Line, ...]:
+    """What holds for buckets and object stores alike."""
+    return (
         ("storage", 10052, [edited(kind, storage="file")], [edited(kind, ttl=H)], (), ()),
         (
             "age",
@@ -125,6 +128,12 @@ BOTH = tuple(
         ),
         ("replicas later", 10074, [edited(kind, num_replicas=3)], [edited(kind, max_bytes=1000)], (2, 14), ()),
     )
+
+
+BOTH = tuple(
+    row(f"{kind}, {what}", code, refused, allowed, since=since, until=until)
+    for kind in SHAPES
+    for what, code, refused, allowed, since, until in _both(kind)
 )
 
 ROWS = (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.agreement.case import Body
 from tests.agreement.row import M, S, consumed, neighbour, reconsumed, row
 
-PUSH = {"deliver_subject": "to.@"}
-PINNED = {"priority_policy": "pinned_client", "priority_groups": ["a"]}
-OVERFLOW = {"priority_policy": "overflow", "priority_groups": ["a"]}
-PRIORITIZED = {"priority_policy": "prioritized", "priority_groups": ["a"]}
-QUEUE = {"retention": "workqueue"}
+PUSH: Body = {"deliver_subject": "to.@"}
+PINNED: Body = {"priority_policy": "pinned_client", "priority_groups": ["a"]}
+OVERFLOW: Body = {"priority_policy": "overflow", "priority_groups": ["a"]}
+PRIORITIZED: Body = {"priority_policy": "prioritized", "priority_groups": ["a"]}
+QUEUE: Body = {"retention": "workqueue"}
 
 ROWS = (
     *(

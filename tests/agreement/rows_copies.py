@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.agreement.row import H, created, either, origin, row, updated
 
 SUBJECTS = {"subjects": ["@.a", "@.b.*"]}
@@ -20,6 +22,16 @@ def sourced(**body: object) -> dict[str, object]:
     return {"sources": [{"name": "@O", **body}], **SUBJECTS}
 
 
+FORBIDDEN_TO_MIRRORS: tuple[tuple[str, Any, int, tuple[int, ...]], ...] = (
+    ("first_seq", 5, 10143, ()),
+    ("subjects", ["@.a"], 10034, ()),
+    ("sources", [{"name": "@O"}], 10031, ()),
+    ("allow_msg_counter", True, 10173, (2, 12)),
+    ("allow_atomic", True, 10198, (2, 12)),
+    ("allow_batched", True, 10209, (2, 14)),
+    ("allow_msg_schedules", True, 10186, (2, 12)),
+)
+
 ROWS = (
     *(
         row(
@@ -29,15 +41,7 @@ ROWS = (
             [created(mirror=mirror(), live=[PLAIN]), updated({"mirror": mirror()}, live=[PLAIN], max_age=H)],
             since=since,
         )
-        for field, value, code, since in (
-            ("first_seq", 5, 10143, ()),
-            ("subjects", ["@.a"], 10034, ()),
-            ("sources", [{"name": "@O"}], 10031, ()),
-            ("allow_msg_counter", True, 10173, (2, 12)),
-            ("allow_atomic", True, 10198, (2, 12)),
-            ("allow_batched", True, 10209, (2, 14)),
-            ("allow_msg_schedules", True, 10186, (2, 12)),
-        )
+        for field, value, code, since in FORBIDDEN_TO_MIRRORS
     ),
     row(
         "1.2/11 mirror filter and transforms",

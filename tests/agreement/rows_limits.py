@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.agreement.case import Body
 from tests.agreement.row import M, S, both, consumed, neighbour, reconsumed, row
 
-PUSH = {"deliver_subject": "to.@"}
-QUEUE = {"retention": "workqueue"}
+PUSH: Body = {"deliver_subject": "to.@"}
+QUEUE: Body = {"retention": "workqueue"}
 
 ROWS = (
     row(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tests.agreement.case import Body
 from tests.agreement.row import MS, S, both, consumed, reconsumed, row
 
-PUSH = {"deliver_subject": "to.@"}
+PUSH: Body = {"deliver_subject": "to.@"}
 
 ROWS = (
     row("2.2 pull with rate limit", 10086, both({"rate_limit_bps": 1000}), [consumed(rate_limit_bps=1000, **PUSH)]),
@@ -78,8 +79,8 @@ ROWS = (
         row(
             f"2.2 flow control acks, {what}",
             code,
-            [consumed(ack_policy="flow_control", **PUSH, **bad)],
-            [consumed(ack_policy="flow_control", **PUSH, **good)],
+            [consumed(ack_policy="flow_control", **{**PUSH, **bad})],
+            [consumed(ack_policy="flow_control", **{**PUSH, **good})],
             since=(2, 14),
             allowed_since=(2, 14),
         )

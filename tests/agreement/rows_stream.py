@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.agreement.case import Body
 from tests.agreement.row import MS, H, M, S, created, either, origin, row, updated
 
 LONG = "x" * 4097
-SUBJECTS = {"subjects": ["@.a", "@.b.*"]}
+SUBJECTS: Body = {"subjects": ["@.a", "@.b.*"]}
 PLAIN = origin("@O", subjects=["@.o.>"])
 WIDE = {"a": "x" * 131_100}
 
@@ -80,7 +81,7 @@ ROWS = (
         "1.2/6 counter with what it cannot count",
         10052,
         [
-            created(allow_msg_counter=True, **SUBJECTS, **more)
+            created(allow_msg_counter=True, **{**SUBJECTS, **more})
             for more in (
                 {"discard": "new"},
                 {"allow_msg_ttl": True},

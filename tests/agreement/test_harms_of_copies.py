@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_a_copy_of_nothing_is_taken_and_stays_empty(account: Account) -> None:
 def test_an_origin_whose_limits_forbid_it_feeds_no_copy(
     account: Account, limits: dict[str, int], refusal: int, retention: str
 ) -> None:
-    copying = ({"mirror": {"name": "O"}}, {"sources": [{"name": "O"}]})
+    copying: tuple[dict[str, Any], ...] = ({"mirror": {"name": "O"}}, {"sources": [{"name": "O"}]})
 
     async def work(js: JetStream) -> set[tuple[int, object]]:
         await make_stream(js, "O", subjects=["o"], retention=retention, consumer_limits=limits)
@@ -345,10 +346,10 @@ def test_the_members_positions_go_with_a_static_group(account: Account, tmp_path
 
 @shows("ST546")
 def test_the_duplicate_window_of_a_mirror_is_forgotten_at_the_next_start() -> None:
-    async def make(js: JetStream) -> object:
+    async def make(js: JetStream) -> Any:
         return (await make_stream(js, "M", mirror={"name": "O"}, duplicate_window=60 * 10**9))["config"]
 
-    async def look(js: JetStream) -> object:
+    async def look(js: JetStream) -> Any:
         return done(await js.read("STREAM.INFO.M"))["config"]
 
     with running("2.11") as server:

@@ -21,7 +21,7 @@ from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 
-async def send(js: JetStream, subject: str, data: bytes = b"x", **headers: str) -> int:
+async def send(js: JetStream, subject: str, data: bytes = b"x", /, **headers: str) -> int:
     """The err_code of a publish; 0 where it is stored."""
     nc = js.pipeline.nc
     said = await nc.request(subject, data, timeout=20, headers=headers or None)

@@ -42,7 +42,7 @@ each worker, never all of them."""
 
 def main() -> None:
     """On two cores, whatever the machine has; what is started from here inherits them."""
-    if hasattr(os, "sched_setaffinity"):
+    if sys.platform == "linux":
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     sizes = [int(size) for size in sys.argv[1:]] or [10, 100, 1_000]
     with tempfile.TemporaryDirectory() as scratch:

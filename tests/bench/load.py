@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml.cyaml import CParser
+from ruamel.yaml.cyaml import CParser  # type: ignore[attr-defined]  # it does not say what it exports
 from ruamel.yaml.events import StreamEndEvent
 
 from reconciler.documents.read.load import Loaded, load

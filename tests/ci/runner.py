@@ -80,7 +80,8 @@ class Runner:
         return 0
 
     def _wanted(self, step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
-        if (said := step.get("if")) is None:
+        said: str | None = step.get("if")
+        if said is None:
             return True
         name, equals, wanted = said.partition(" == ")
         assert equals, f"`{said}` is more than this runner knows"

@@ -34,7 +34,7 @@ def report(shell: Shell, name: str) -> str:
     return (shell.folder / f"{name}.out").read_text(encoding="utf-8")
 
 
-def annotations(text: str) -> list[str]:
+def github_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("::")]
 
 
@@ -50,7 +50,7 @@ def test_a_refusal_is_in_every_report_and_still_exits_4(shell: Shell, account: A
     shell.write(SMALL.replace("subjects: [a]", "subjects: [a]\n    storage: memory"))
     ran = shell("plan", file, "--format", "github", *EVERY, *target(account))
     assert ran.code == 4
-    assert annotations(ran.out)[0].startswith("::error file=topology.yaml,line=6,col=14,")
+    assert github_lines(ran.out)[0].startswith("::error file=topology.yaml,line=6,col=14,")
     assert [name for name in ALL if "ST101" not in report(shell, name)] == []
 
 
@@ -58,7 +58,7 @@ def test_wrong_files_are_reported_before_any_server_is_asked(shell: Shell) -> No
     ran = shell("plan", shell.write(WRONG), "--format", "github", *EVERY, "--server", "127.0.0.1:1")
     assert ran.code == 1
     assert "did you mean `subjects`?" in ran.err
-    assert annotations(ran.out)[0].startswith("::error file=topology.yaml,line=4,col=7,")
+    assert github_lines(ran.out)[0].startswith("::error file=topology.yaml,line=4,col=7,")
     assert report(shell, "markdown").startswith("<!-- reconciler:plan:t -->\n")
     assert [name for name in ALL if "ST501" not in report(shell, name)] == []
 
@@ -129,7 +129,7 @@ def test_paths_are_those_of_the_repository(shell: Shell) -> None:
     (shell.folder / "infra" / "nats").mkdir(parents=True)
     shell.write(WRONG, "infra/nats/t.yaml")
     ran = Shell(shell.folder / "infra")("validate", "nats/t.yaml", "--format", "github")
-    assert annotations(ran.out)[0].startswith("::error file=infra/nats/t.yaml,line=4,col=7,")
+    assert github_lines(ran.out)[0].startswith("::error file=infra/nats/t.yaml,line=4,col=7,")
 
 
 def test_a_report_that_cannot_be_written_fails_after_everything_else_is_said(shell: Shell) -> None:

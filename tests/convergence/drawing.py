@@ -56,7 +56,10 @@ class Case:
 
 
 def topology(
-    name: str, wishes: Wishes, removed: tuple[Address, ...] = (), forget: tuple[Address, ...] = ()
+    name: str,
+    wishes: Mapping[Address, Mapping[str, Any]],
+    removed: tuple[Address, ...] = (),
+    forget: tuple[Address, ...] = (),
 ) -> Topology:
     return Topology(
         name=name,
@@ -173,7 +176,7 @@ def _changed(draw: st.DrawFn, body: Body, kind: str, version: Version) -> Body:
 HARDLY_CHANGE = ("storage", "deliver_policy", "opt_start_seq", "opt_start_time", "deliver_subject")
 
 
-MEMBERS = st.sampled_from(
+MEMBERS: st.SearchStrategy[Body] = st.sampled_from(
     [
         {},
         {"members": ["m1"]},
@@ -192,7 +195,7 @@ def static_groups(draw: st.DrawFn) -> Body:
 
 @st.composite
 def elastic_groups(draw: st.DrawFn, version: Version) -> Body:
-    whole = [{}, {"partitioning_filters": [{"filter": "{name}.>"}]}] if version >= (2, 12) else []
+    whole: list[Body] = [{}, {"partitioning_filters": [{"filter": "{name}.>"}]}] if version >= (2, 12) else []
     filters = draw(
         st.sampled_from(
             [

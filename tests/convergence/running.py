@@ -195,7 +195,7 @@ def converges(real: Real, wanted: Topology, findings: Findings) -> Iterator[tupl
         excused.add(failed.step.address)
         if not real.unforeseeable or real.unforeseeable not in failed.reason.message:
             yield failed.step.address, f"{failed.step.id}: {failed.reason.message}"
-    if not (finished.failed or finished.in_doubt):
+    if not finished.went_wrong:
         yield from ((one.step.address, f"skipped for nothing: {one.because}") for one in finished.skipped)
     for doubtful in finished.in_doubt:
         yield doubtful.step.address, f"in doubt: {doubtful.reason.message}"
@@ -220,19 +220,20 @@ def unlike_the_fake(made: Planned, finished: Finished, after: Snapshot) -> Itera
 
 def held(snapshot: Snapshot) -> dict[tuple[str, ...], Any]:
     """Everything in a snapshot by what steps call it, canonical."""
-    streams = {(name,): stream_config.canonical(info["config"]) for name, info in snapshot.streams.items()}
-    consumers = {
+    found: dict[tuple[str, ...], Any] = {}
+    found |= {(name,): stream_config.canonical(info["config"]) for name, info in snapshot.streams.items()}
+    found |= {
         (stream, name): consumer_config.canonical(info["config"])
         for stream, own in snapshot.consumers.items()
         for name, info in own.items()
     }
-    entries = {
+    found |= {
         (bucket, key): entry.value
         for bucket, own in snapshot.entries.items()
         for key, entry in own.items()
         if not entry.deleted
     }
-    return {**streams, **consumers, **entries}
+    return found
 
 
 def run_batch(real: Real, batch: list[Case], findings: Findings) -> None:

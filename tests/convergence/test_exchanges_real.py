@@ -9,10 +9,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from reconciler.changes.events import Finished
+from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.exchanges import copy_exchanges, filter_exchanges, interest_exchanges, subject_exchanges
 from tests.convergence.running import Real, remaining
+from tests.primitives.bodies import Body
 from tests.support.accounts import Account
 from tests.support.topologies import read
 from tests.support.versions import in_turn, on_every_version
@@ -24,8 +26,8 @@ def drawn(
     exchanges: Callable[[int], st.SearchStrategy[tuple[Wishes, Wishes]]], start: int
 ) -> tuple[Topology, Topology]:
     """Many exchanges as one topology before and one after."""
-    first: Wishes = {}
-    then: Wishes = {}
+    first: dict[Address, Body] = {}
+    then: dict[Address, Body] = {}
 
     @seed(start)
     @settings(max_examples=TOGETHER, database=None, deadline=None, phases=[Phase.generate],
@@ -43,7 +45,7 @@ def drawn(
 def carried_out(real: Real, wanted: Topology, steps: int | None = None) -> Finished:
     """Applied, or cut off after so many steps."""
     finished = real.apply(real.plan(wanted), steps)
-    assert [(one.step.id, one.reason.message) for one in (*finished.failed, *finished.in_doubt)] == []
+    assert [(one.step.id, one.reason.message) for one in finished.went_wrong] == []
     assert finished.is_success or steps is not None, finished
     return finished
 

@@ -23,7 +23,7 @@ KEPT = "streams: {S: {subjects: [s.>]}}\n"
 
 def told(scene: Scene) -> list[tuple[str, str, str | None]]:
     return [
-        (one.severity.value, one.message, one.span and f"{one.span.line}:{one.span.column}")
+        (one.severity.value, one.message, f"{one.span.line}:{one.span.column}" if one.span else None)
         for one in scene.plan().diagnostics
         if one.code == "XX916"
     ]

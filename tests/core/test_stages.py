@@ -159,7 +159,8 @@ def test_who_exchanges_and_is_made_anew_gives_by_an_update_first(
     assert steps(plan)["update consumer/S/a, first stage"].set == meanwhile
     assert "update consumer/S/a, first stage" in before(plan, "delete consumer/S/b")
     assert "end the replacement of consumer/S/b" in before(plan, "delete consumer/S/a")
-    assert steps(plan)["delete consumer/S/a"].before.items() >= meanwhile.items()
+    was = steps(plan)["delete consumer/S/a"].before
+    assert was is not None and was.items() >= meanwhile.items()
 
 
 def test_a_placeholder_wants_what_its_consumer_took_in_the_first_stage(compare: Compare) -> None:

@@ -113,7 +113,7 @@ class Drill:
         planned = await plan(wanted, self.js, OPTIONS)
         async for event in apply(planned, self.js):
             if isinstance(event, Finished) and not event.is_success:
-                outcome.wrong += [f"NOT APPLIED: {one.reason.message}" for one in (*event.failed, *event.in_doubt)]
+                outcome.wrong += [f"NOT APPLIED: {one.reason.message}" for one in event.went_wrong]
         outcome.wrong += [f"BLOCKED: {c.address} {c.verdicts}" for c in planned.plan.changes if c.is_blocked]
         return planned.plan
 

@@ -57,7 +57,7 @@ class Live:
 
     async def _make(self, objects: list[Drawn]) -> list[Drawn]:
         usual = {f"KV_{name}": {"subjects": [f"$KV.{name}.>"], **GROUP_BUCKET} for name in GROUPS}
-        for name, body in (NEIGHBOURS | usual).items():
+        for name, body in {**NEIGHBOURS, **usual}.items():
             await self.js.write(f"STREAM.CREATE.{name}", {"name": name, "storage": "memory", **body})
         made: list[Drawn] = []
         for stage in ([one for one in objects if not one.parent], [one for one in objects if one.parent]):
@@ -79,7 +79,8 @@ class Live:
         return isinstance(await self.js.write(f"CONSUMER.CREATE.{stream}.{name}", body), Mapping)
 
     async def _put(self, on: On, record: Body) -> bool:
-        said = await self.js.put_entry(*on, as_stored(record).encode(), expected_revision=None)
+        bucket, key = on
+        said = await self.js.put_entry(bucket, key, as_stored(record).encode(), expected_revision=None)
         return hasattr(said, "revision")
 
     def touch(self, wanted: Mapping[On, Body]) -> None:

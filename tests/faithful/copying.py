@@ -141,7 +141,7 @@ def copy(original: Live, duplicate: Live, objects: Sequence[Drawn], folder: Path
     refused = {one.address: one.verdicts for one in plan.changes if one.is_blocked}
     for verdicts in refused.values():
         tally.refused.update({next((one.code for one in verdicts if one.blocks), "follows from another"): 1})
-    failed = [f"{one.step.address}: {one.reason.message}" for one in (*finished.failed, *finished.in_doubt)]
+    failed = [f"{one.step.address}: {one.reason.message}" for one in finished.went_wrong]
     tally.lost += [one for one in failed if one.split(": ")[0] not in refused]
     there, copied = configurations(original.snapshot()), configurations(duplicate.snapshot())
     excused = {raw for address in refused for raw in _raws(address)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.model.wire import Version
+from reconciler.server.wire.api import Answer, Put
 from tests.faithful.accounts import Live
 from tests.faithful.drawing import GROUP_BUCKET, as_stored
 from tests.primitives.bodies import MS, Body
@@ -41,7 +42,7 @@ def _consumer(stream: str, name: str, *, action: str = "CREATE", **body: object)
 
 PUSH = {"deliver_subject": "deliver.here", "ack_policy": "none"}
 QUEUE = {"retention": "workqueue"}
-PINS = {"priority_policy": "pinned_client", "priority_groups": ["a", "b"]}
+PINS: Body = {"priority_policy": "pinned_client", "priority_groups": ["a", "b"]}
 MARKERS = {"allow_msg_ttl": True, "subject_delete_marker_ttl": 1000 * MS, "allow_rollup_hdrs": True}
 OLD = (Version(0, 0), Version(2, 12))
 SINCE_2_12 = (Version(2, 12), Version(999, 0))
@@ -117,6 +118,7 @@ async def _brought_about(live: Live, one: Standing) -> list[str]:
         body = {"name": f"KV_{bucket}", "storage": "memory", "subjects": [f"$KV.{bucket}.>"], **GROUP_BUCKET}
         await live.js.write(f"STREAM.CREATE.KV_{bucket}", body)
     for asked, config in one.requests:
+        said: Answer | Put
         if asked.startswith("PUT."):
             _, bucket, key = asked.split(".", 2)
             said = await live.js.put_entry(bucket, key, as_stored(config).encode(), expected_revision=None)

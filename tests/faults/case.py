@@ -385,7 +385,7 @@ class Playing:
                 f"BLOCKED: {[(one.address, [v.message for v in one.verdicts]) for one in blocked]}"
             )
         finished = await self._apply(planned)
-        for one in (*finished.failed, *finished.in_doubt):
+        for one in finished.went_wrong:
             self.outcome.wrong.append(f"NOT APPLIED: {one.step.id}: {one.reason.message}")
 
     def _judge_the_edit(self, planned: Planned) -> None:

@@ -48,7 +48,7 @@ def growing() -> list[Row]:
 
 def gone() -> list[Row]:
     """What some look no longer sees, or cannot tell."""
-    full = {"max_bytes": 2_000}
+    full: dict[str, Any] = {"max_bytes": 2_000}
     seen = [account(0, 0), stream("STAYS", 1, 1_900, **full), stream("GONE", 1, 1_900, **full)]
     stays = stream("STAYS", 1, 1_950, **full)
     hidden = {"row": "unknown", "scope": "stream/GONE", "error": "its leader did not answer"}

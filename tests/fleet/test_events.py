@@ -38,12 +38,15 @@ class Told:
 
 
 def _frame(spark: SparkSession, told: dict[str, list[Message]]) -> DataFrame:
-    columns = [(minor, "EVENTS", one.sequence, None, one.subject, {}, one.data, None)
-               for minor, messages in told.items() for one in messages]  # fmt: skip
+    columns = [_row(minor, one.sequence, one.subject, one.data) for minor, all_ in told.items() for one in all_]
     twice = [*columns, *columns]  # as two streams capture the same
-    strange = [("2.15", "EVENTS", 0, None, "s", {}, data, None) for data in (b"", b"\xff", b"[]", b'{"type": 5}', None)]
-    requests = [("hub", "EVENTS", n, None, "s", {}, _audited(n, *said), None) for n, said in enumerate(REQUESTS)]
+    strange = [_row("2.15", 0, "s", data) for data in (b"", b"\xff", b"[]", b'{"type": 5}', None)]
+    requests = [_row("hub", n, "s", _audited(n, *said)) for n, said in enumerate(REQUESTS)]
     return spark.createDataFrame([*twice, *strange, *requests], MESSAGES)
+
+
+def _row(target: str, sequence: int, subject: str, data: bytes | None) -> tuple[Any, ...]:
+    return (target, "EVENTS", sequence, None, subject, {}, data, None)
 
 
 REQUESTS: list[tuple[str, dict[str, Any]]] = [

@@ -42,10 +42,11 @@ def test_every_partition_has_its_row_and_what_matched_nothing_has_one_too() -> N
     rows = batch(("eu\nORDERS", "orders.ann.new", 3, None), ("eu\nORDERS", "audit.ann", 4, None))
     name = "orders.*.* by 1"
     at = partition("orders.ann.new", "orders.*.*", 3, [1])
-    assert counted([rows], (BY_CUSTOMER,), (3,)) == {
+    wanted: dict[tuple[Any, ...], int] = {
         ("eu", "ORDERS", name, 3, None): 4,
         **{("eu", "ORDERS", name, 3, number): 3 * (number == at) for number in range(3)},
     }
+    assert counted([rows], (BY_CUSTOMER,), (3,)) == wanted
 
 
 def test_subjects_of_several_places_in_one_batch_are_kept_apart() -> None:

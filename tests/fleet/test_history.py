@@ -316,7 +316,8 @@ def _as_it_was(random: Random, looks: list[list[Row]]) -> list[list[Row]]:
         case "gap":
             return [one for one in in_order if random.random() < 0.6]
         case "otherwise":
-            other = random.choice([{"at": night(3)}, {"quantities": {"changed": 9}}])
+            others: list[Row] = [{"at": night(3)}, {"quantities": {"changed": 9}}]
+            other = random.choice(others)
             return [[one[0] | other] if random.random() < 0.3 else one for one in in_order]
         case _:
             return []

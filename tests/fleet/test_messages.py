@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQueryException
 
 from reconciler.fleet.accounts.source import live
 from reconciler.fleet.tables.tables import MESSAGES

@@ -37,7 +37,8 @@ def test_parts_of_one_target_go_to_different_tasks() -> None:
 
 def test_no_more_tasks_than_there_is_to_read_nor_none() -> None:
     assert len(list(dealt(list(split(target(), 0)), 8))) == 1
-    assert [names(some) for some, _ in dealt([], 8)] == [[]]
+    nothing: list[TargetPart] = []
+    assert [names(some) for some, _ in dealt(nothing, 8)] == [[]]
 
 
 def test_requests_of_all_tasks_together_are_bounded() -> None:

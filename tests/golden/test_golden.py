@@ -15,7 +15,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.changes.plan import Plan
-from reconciler.model.wire import SubjectCounts
+from reconciler.model.wire import Question, SubjectCounts
 from reconciler.report.codec.json import plan_json
 from reconciler.report.codec.plan_reading import plan_from_json
 from reconciler.report.text import plan_text
@@ -47,8 +47,10 @@ def planned(name: str, folder: Path) -> Plan:
     at = target(said.get("server", "2.12.8"), cluster=said.get("cluster"), peers=said.get("peers", 1))
     snapshot = overlaid(account(live, at), said.get("raw", {}))
     owned = {a: r for a, r in ledger_of(live, snapshot).items() if str(a) not in said.get("not_owned", ())}
-    queued = {SubjectCounts(stream=stream, filter=">"): counts for stream, counts in said.get("queued", {}).items()}
-    answers = {**queued, **facts(said.get("facts", ()))}
+    answers: dict[Question, Any] = {
+        SubjectCounts(stream=stream, filter=">"): counts for stream, counts in said.get("queued", {}).items()
+    }
+    answers |= facts(said.get("facts", ()))
     desired = from_files(repeated(source / "desired.yaml", folder, times))
     scene = Scene(desired=desired, snapshot=snapshot, ledger=owned, facts=answers)
     groups = sum(address.kind.endswith("_group") for address in scene.world().live)

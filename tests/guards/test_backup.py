@@ -9,8 +9,9 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry
 from reconciler.server.read.snapshot import torn
 from reconciler.server.remember.lease import LeaseTerms
-from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.api import JetStream, NoAnswer, Refusal
 from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.guards.restoring import messages, restore
@@ -91,8 +92,8 @@ def test_a_backup_brings_every_message_and_position_back(
     assert listed(tmp_path / "kept" / "S") == ["backup.json", "stream.tar.s2"]
 
 
-async def info(js: JetStream) -> dict[str, dict[str, int]]:
-    return dict(done(await js.read("CONSUMER.INFO.S.c")))
+async def info(js: JetStream) -> Mapping[str, Any]:
+    return done(await js.read("CONSUMER.INFO.S.c"))
 
 
 if NATS:  # optional: the same is shown above over the API
@@ -183,7 +184,9 @@ def test_it_is_taken_when_nobody_else_may_change_anything(someone: Someone, tmp_
     seen: list[object] = []
 
     async def looks(_planned: Planned, js: JetStream) -> None:
-        seen.append(found(await entry(js, BUCKET, lease_key("t")), "t"))
+        stored = await entry(js, BUCKET, lease_key("t"))
+        assert not isinstance(stored, Refusal | NoAnswer), stored
+        seen.append(found(stored, "t"))
         raise CannotContinue
 
     async def applied(js: JetStream) -> None:

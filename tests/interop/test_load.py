@@ -8,6 +8,7 @@ import itertools
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +46,10 @@ def test_one_five_two_members_under_load_keep_the_order_and_lose_nothing(
     someone: Someone, account: Account, members: Members
 ) -> None:
     five = ("m1", "m2", "m3", "m4", "m5")
+
+    def are_five(start: int, got: list[Got]) -> bool:
+        return names_in(got[start:]) == {*five}
+
     someone.applied(of("m1", at=account))
     members.join("elastic", "JOBS", "g", *five, *five, sleep="5ms")
     with Load(account) as load:
@@ -52,7 +57,7 @@ def test_one_five_two_members_under_load_keep_the_order_and_lose_nothing(
         for _ in range(5 if FULL else 1):
             start = len(members.got())
             someone.applied(of(*five, at=account))
-            members.wait_for(lambda got, start=start: names_in(got[start:]) == {*five}, "consuming with five")
+            members.wait_for(partial(are_five, start), "consuming with five")
             someone.applied(of("m1", "m2", at=account))
             members.wait_for(lambda _: consumers(someone) == ["m1", "m2"], "leaving of three members")
             members.wait_for_more(50, "consuming with two members")
@@ -167,8 +172,9 @@ def test_no_update_is_lost_while_the_reference_adds_members_and_we_edit(
         tmp_path / someone.write(of("a", *"bcd"[:number], at=account), f"edit{number}.yaml") for number in (1, 2, 3)
     ]
 
-    async def edit(js: JetStream) -> tuple[list[Stored], dict[int, Step]]:
-        stored, ours, files = await follow(js), {}, itertools.cycle(edits)
+    async def edit(js: JetStream) -> tuple[list[Stored], dict[int | None, Step]]:
+        stored, files = await follow(js), itertools.cycle(edits)
+        ours: dict[int | None, Step] = {}
         async with asyncio.timeout(60):
             while len(ours) < 8:
                 planned = await plan(from_files(next(files)), js)

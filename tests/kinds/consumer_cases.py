@@ -8,8 +8,8 @@ from typing import Any
 from tests.kinds.judging import Case
 from tests.primitives.bodies import MS, S
 
-EXPLICIT = {"ack_policy": "explicit"}
-PUSH = {"deliver_subject": "deliver.{name}"}
+EXPLICIT: dict[str, Any] = {"ack_policy": "explicit"}
+PUSH: dict[str, Any] = {"deliver_subject": "deliver.{name}"}
 PINNED = {"priority_policy": "pinned_client", "priority_groups": ["jobs"]}
 OVERFLOW = {"priority_policy": "overflow", "priority_groups": ["jobs"]}
 FLOW = {"ack_policy": "flow_control", **PUSH}

@@ -43,7 +43,7 @@ def edits(name: str, body: Body, *live: Live, room: str = "shared", kind: str = 
     return Case(at=Address.of(kind, f"@{name}"), body=body, live=live, edits=True, room=room)
 
 
-def of(name: str, filter_subject: str = "", **more: Any) -> dict[str, Any]:
+def of(name: str, filter_subject: str = "", /, **more: Any) -> dict[str, Any]:
     """A source or mirror of a stream of the case."""
     return {"name": f"@{name}", **({"filter_subject": f"@{filter_subject}"} if filter_subject else {}), **more}
 
@@ -57,7 +57,7 @@ def copy_(*origins: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 A, B, C = sub("a"), sub("b"), sub("c")
-CYCLE = {"says": 10052, "ours": "XX203"}
+CYCLE: Mapping[str, Any] = {"says": 10052, "ours": "XX203"}
 EXTERNAL = {"external": {"api": "$JS.elsewhere.API"}}
 
 CYCLES = [

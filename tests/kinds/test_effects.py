@@ -13,12 +13,14 @@ from ruamel.yaml import YAML
 from reconciler.changes.effect import Way
 from reconciler.changes.kind import Kind
 from reconciler.engine.decide import questions
-from reconciler.kinds import ELASTIC_GROUP, REGISTRY, STATIC_GROUP
+from reconciler.kinds import REGISTRY
 from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
 from reconciler.kinds.buckets.object_store import SHAPE as OB
 from reconciler.kinds.consumer_config.consumer_config import FIELDS as CONSUMER_FIELDS
+from reconciler.kinds.elastic_group import ELASTIC_GROUP
 from reconciler.kinds.fields.felt import Felt
 from reconciler.kinds.fields.known import Known, known
+from reconciler.kinds.static_group import STATIC_GROUP
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.pages import page
 from reconciler.model.resource import Terms
@@ -260,7 +262,10 @@ def test_another_backoff_is_a_note_unless_it_waits_as_before(tmp_path: Path) -> 
 
 def test_direct_gets_that_a_mirror_goes_on_answering_are_a_note(tmp_path: Path) -> None:
     live = "streams: {S: {subjects: [s], allow_direct: true}}"
-    mirror = {"config": {"name": "M", "mirror": {"name": "S"}, "mirror_direct": True}, "state": {"messages": 3}}
+    mirror: dict[str, Any] = {
+        "config": {"name": "M", "mirror": {"name": "S"}, "mirror_direct": True},
+        "state": {"messages": 3},
+    }
     said = []
     for more in (
         {},

@@ -113,7 +113,7 @@ def test_what_could_not_be_read_is_not_judged_missing() -> None:
 
 def behind(lag: int, held: int, **config: Any) -> set[str]:
     """Codes of a queue that has still to take in so many messages of a source that holds so many."""
-    streams = {
+    streams: dict[str, dict[str, Any]] = {
         "S": {"config": {"max_age": 1, **config}, "state": {"messages": held, "last_seq": held}},
         "S-g": {"config": body("S", RECORD, {}), "state": {"messages": 0, "last_seq": 0}, "sources": [{"lag": lag}]},
     }

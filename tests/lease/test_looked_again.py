@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -243,7 +244,7 @@ def test_people_and_scripts_are_told_that_a_removal_was_refused(account: Account
         await asyncio.to_thread(someone.ask, lambda js: published(js, "a", 3))
         return Goes.ON
 
-    async def work() -> tuple[int | None, dict[str, object]]:
+    async def work() -> tuple[int | None, dict[str, Any]]:
         file = someone.write(HEADER + GONE)
         at = Point(Request("$KV.reconciler.lease.t", 1), Side.REQUEST)
         async with wire(lambda: account.server.port, at) as between:
@@ -255,7 +256,7 @@ def test_people_and_scripts_are_told_that_a_removal_was_refused(account: Account
         return running.returncode, json.loads(out)
 
     code, said = asyncio.run(work())
-    (failed,) = said["failed"]  # type: ignore[misc]
+    (failed,) = said["failed"]
     assert (code, said["exit_code"], failed["reason"]["code"]) == (4, 4, "AP202")
     assert "The plan said 0 messages (ST310), and by now it is 3" in failed["reason"]["message"]
 

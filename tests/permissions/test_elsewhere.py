@@ -53,7 +53,7 @@ def each_is_applied(wanted: dict[str, Topology], near: NatsServer, owner: User, 
     for name, one in wanted.items():
         finished = talk(User(near, name), partial(applied, wanted=one), **place)
         assert (finished.is_success, finished.warnings) == (True, ()), finished
-        again = talk(User(near, name), lambda js, one=one: plan(one, js, OPTIONS), **place)
+        again = talk(User(near, name), partial(plan, one, options=OPTIONS), **place)
         assert again.plan.is_empty, again.plan.steps
         talk(owner, some_messages)
 

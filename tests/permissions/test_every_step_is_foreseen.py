@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.changes.rule import View
 from reconciler.engine.decide import Options, decide, questions
-from reconciler.engine.reconcile import reconcile
+from reconciler.engine.reconcile import World, reconcile
 from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
@@ -25,8 +25,10 @@ from reconciler.model.wire import (
     MessagesFrom,
     MessagesSince,
     Oldest,
+    Peers,
     QueuedFrom,
     Snapshot,
+    Step,
     Target,
     Version,
 )
@@ -94,12 +96,12 @@ def test_what_a_queue_needs_without_any_consent_is_foreseen(tmp_path: Path, foun
     assert not lacking(done(steps), may(there.desired, Purpose.APPLY))
 
 
-def done(steps: Iterable[object]) -> list[Need]:
+def done(steps: Iterable[Step]) -> list[Need]:
     steps = list(steps)
-    return [*API.carrying_out(steps), *API.verifying(steps)]  # type: ignore[arg-type]
+    return [*API.carrying_out(steps), *API.verifying(steps)]
 
 
-def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[object, View]:
+def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[World, View]:
     owned = remembered.read(snapshot, REGISTRY)
     world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
     return world, world.view(wanted.name, snapshot)
@@ -107,11 +109,12 @@ def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[object, View]:
 
 def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
     world, view = view_of(wanted, snapshot)
-    for question in questions(world, view, REGISTRY):  # type: ignore[arg-type]
+    for question in questions(world, view, REGISTRY):
         if isinstance(question, QueuedFrom):
             yield from API.needs("asked", ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}"), stream=question.stream)
             yield from API.needs("asked", reach.MEASURE, stream=question.source)
         else:
+            assert not isinstance(question, Peers), "these servers do not know their peers"
             templates = (
                 reach.MEASURE
                 if isinstance(question, MessagesFrom | MessagesSince | Oldest | Largest)
@@ -120,9 +123,9 @@ def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
             yield from API.needs("asked", templates, stream=question.stream)
 
 
-def steps_without_consent(wanted: Topology, snapshot: Snapshot) -> list[object]:
+def steps_without_consent(wanted: Topology, snapshot: Snapshot) -> list[Step]:
     world, view = view_of(wanted, snapshot)
-    return list(decide(world, view, REGISTRY, Options(today=TODAY)).steps)  # type: ignore[arg-type]
+    return list(decide(world, view, REGISTRY, Options(today=TODAY)).steps)
 
 
 def test_every_call_says_what_it_asks() -> None:
@@ -150,7 +153,7 @@ def texts(path: Path) -> Iterator[str]:
     """Every piece of text in a module but its documentation, f-strings with their parts blanked."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.JoinedStr):
-            yield "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in node.values)
+            yield "".join(str(p.value) if isinstance(p, ast.Constant) else "{}" for p in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
             yield node.value
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import nats
@@ -50,9 +51,9 @@ def test_whoever_has_them_applies_everything_and_uses_all_of_them(tmp_path: Path
     bounded = {"first": needs(first), "then": needs(then)}
     with NatsServer(config=users(bounded) + "trace: true") as server:
         for name, wanted in (("first", first), ("then", then)):
-            finished = talk(User(server, name), lambda js, wanted=wanted: applied(js, wanted))
+            finished = talk(User(server, name), partial(applied, wanted=wanted))
             assert (finished.is_success, finished.warnings) == (True, ()), finished
-            again = talk(User(server, name), lambda js, wanted=wanted: plan(wanted, js, OPTIONS))
+            again = talk(User(server, name), partial(plan, wanted, options=OPTIONS))
             assert again.plan.is_empty, again.plan.steps
             talk(User(server, "admin"), some_messages)
         assert denied(server) == set()
@@ -93,10 +94,10 @@ def test_whoever_may_only_look_plans_like_an_admin(tmp_path: Path) -> None:
     with NatsServer(config=users({"first": needs(first, purpose), "then": needs(then, purpose)})) as server:
         admin = User(server, "admin")
         for name, wanted in (("first", first), ("then", then)):
-            seen = talk(User(server, name), lambda js, wanted=wanted: plan(wanted, js, OPTIONS))
-            full = talk(admin, lambda js, wanted=wanted: plan(wanted, js, OPTIONS))
+            seen = talk(User(server, name), partial(plan, wanted, options=OPTIONS))
+            full = talk(admin, partial(plan, wanted, options=OPTIONS))
             assert (seen.plan.steps, told_of(seen.plan)) == (full.plan.steps, told_of(full.plan))
-            talk(admin, lambda js, wanted=wanted: applied(js, wanted))
+            talk(admin, partial(applied, wanted=wanted))
             talk(admin, some_messages)
         assert denied(server) == set()
 

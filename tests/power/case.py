@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,13 +117,15 @@ def played(case: Case, folder: Path) -> Outcome:
     return outcome
 
 
-def _on_it(case: Case, folder: Path, outcome: Outcome, story: Callable[[NatsServer], Awaitable[None]]) -> None:
+def _on_it(
+    case: Case, folder: Path, outcome: Outcome, story: Callable[[NatsServer], Coroutine[Any, Any, None]]
+) -> None:
     """On a server that starts with this store."""
     home = folder / "again"
     composed(case, home)
     try:
         with NatsServer(case.recording.minor, home=home) as server:
-            asyncio.run(story(server))  # type: ignore[arg-type]
+            asyncio.run(story(server))
             server.kill()
     except Exception as error:  # noqa: BLE001 - one case that goes wrong must not end the others
         outcome.wrong.append(f"THE TEST ITSELF: {type(error).__name__} {error}")
@@ -200,7 +202,7 @@ class _Playing:
         """As a run does it that applies what does not depend on anything refused."""
         planned = await self._planned(options)
         finished = await carried_out(planned, self.js)
-        for one in (*finished.failed, *finished.in_doubt):
+        for one in finished.went_wrong:
             self.outcome.wrong.append(f"NOT APPLIED: {one.step.id}: {one.reason.message}")
 
     async def _settled(self) -> None:

@@ -128,8 +128,9 @@ class _Playing:
 
     async def _is_the_same_there(self, interest: Collection[str]) -> None:
         """What each of the three has on its own disk; of an interest stream only that it ends where the others do."""
-        loop, views = asyncio.get_running_loop(), {}
+        loop = asyncio.get_running_loop()
         deadline = loop.time() + PATIENCE
+        views: dict[str, Any] = {}
         while len(views) < len(self.cluster.nodes) or len({str(one) for one in views.values()}) > 1:
             if loop.time() > deadline:
                 self.healed.wrong.append(f"NOT THE SAME EVERYWHERE: {views}")

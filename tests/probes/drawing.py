@@ -25,7 +25,7 @@ SHORT = 300 * MS
 MINUTES = 120_000 * MS
 SOON, SHORTLY = "2098-01-01T00:00:00Z", 0.8
 """Stands for a pause that ends so many seconds after it was asked for, while the battery runs."""
-METADATA = ({}, {"team": "a"}, {"team": "b"})
+METADATA: tuple[dict[str, str], ...] = ({}, {"team": "a"}, {"team": "b"})
 LOTS = 1 << 20
 
 STREAM: Fields = {
@@ -197,7 +197,7 @@ class Case:
         body = kept | {name: value for name, value in self.after.items() if name in names}
         return replace(self, after=body, wishes={**self.wishes, self.address: body})
 
-    def _requests(self, body: Body, changed: Collection[str]) -> list[Change]:
+    def _requests(self, body: Body, changed: frozenset[str]) -> list[Change]:
         """As an apply sends them: an update leaves a pause as it is, and an old pin in force."""
         if self.request is None:
             return []

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from reconciler.changes.effect import Side
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.testbed.probes.record import Difference, is_relief, sides
-from tests.probes.drawing import HOUR, LOTS, SHORT, Case, first_wait
+from tests.probes.drawing import LOTS, SHORT, Case, first_wait
 from tests.probes.saying import Said
+from tests.probes.scenes import HOUR
 
 Excuse = Callable[[Case], bool]
 

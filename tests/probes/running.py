@@ -155,7 +155,7 @@ class Room:
                     await _carry_out(case, changed)
                     await asyncio.sleep(SETTLED)
                     if self._together is None:
-                        records = await asyncio.gather(calm.record(case), moved.record(case))
+                        records: Sequence[Record] = await asyncio.gather(calm.record(case), moved.record(case))
                 if self._together is not None:
                     await self._together.restarted()
                     records = await self._after_a_restart(case, times, control, changed)
@@ -163,7 +163,7 @@ class Room:
                 return NotTaken(case, str(refusal))
         return Judged(case=case, said=told, felt=differences(*records))
 
-    async def _after_a_restart(self, case: Case, times: float, *earlier: Client) -> list[Record]:
+    async def _after_a_restart(self, case: Case, times: float, *earlier: Client) -> Sequence[Record]:
         """Clients are connected anew, and hold what they held."""
         control, changed = (_emptied(account, times) for account in self._pair)
         async with control as one, changed as other:
@@ -230,10 +230,10 @@ async def _apply(client: Client, wishes: Mapping[Address, Body]) -> None:
         await js.close()
 
 
-async def _plan(client: Client, wishes: Mapping[object, object]) -> Plan:
+async def _plan(client: Client, wishes: Mapping[Address, Body]) -> Plan:
     js = await JetStream.open(client.nc)
     try:
-        return (await plan(topology("probes", wishes), js)).plan  # type: ignore[arg-type]
+        return (await plan(topology("probes", wishes), js)).plan
     finally:
         await js.close()
 

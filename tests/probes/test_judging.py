@@ -22,7 +22,6 @@ from tests.probes.drawing import (
     CONSUMER,
     COPY,
     GROUP,
-    HOUR,
     MIRROR,
     PUSHED,
     SHORT,
@@ -34,6 +33,7 @@ from tests.probes.drawing import (
 )
 from tests.probes.judging import WOLVES, Judged
 from tests.probes.saying import said
+from tests.probes.scenes import HOUR
 from tests.probes.tally import play
 from tests.support.binaries import NEWEST
 

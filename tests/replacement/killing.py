@@ -51,7 +51,12 @@ async def killing(port: int, marker: bytes, nth: int, kill: Callable[[], object]
 async def killed(folder: Path, account: Account, file: str, at: tuple[bytes, int], *, sent: bool) -> None:
     """An apply of this file, gone at the request with these bytes in it, the so-and-so-many-th."""
     running: list[Forked] = []
-    async with killing(account.server.port, *at, lambda: [one.kill() for one in running], sent=sent) as port:
+
+    def kill() -> None:
+        for one in running:
+            one.kill()
+
+    async with killing(account.server.port, *at, kill, sent=sent) as port:
         login = ("--server", f"nats://127.0.0.1:{port}", "--user", account.user, "--password", account.password)
         unhurried = environment(folder, RECONCILER_LEASE_TTL="60")  # nobody waits for it: see `unlock`
         running.append(forked("reconciler", "apply", file, "--yes", *login, folder=folder, environment=unhurried))

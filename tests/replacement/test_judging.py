@@ -120,7 +120,7 @@ def test_a_stream_that_becomes_one_of_interest_has_its_placeholder_as_well(tmp_p
     assert "A placeholder" in " ".join(c.message for one in plan.changes for c in one.consequences if one.address == AT)
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no acknowledgements": ({"first": "ack_policy: none", "then": "ack_policy: explicit"}, "nobody knows how far it got"),
     "last per subject": (
         {"first": "ack_policy: explicit, deliver_policy: last_per_subject, filter_subject: s.a",

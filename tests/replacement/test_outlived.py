@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 QUEUED = 10
+
+
+def _ends_at(sequence: int, info: Mapping[str, Any]) -> bool:
+    return bool(info["state"]["last_seq"] == sequence)
 
 
 class Source:
@@ -54,7 +59,7 @@ class Source:
         await self.until("S-g", lambda info: float(info["sources"][0].get("active", -1)) >= 0)
         for number in range(QUEUED):
             await self.js.pipeline.nc.request(f"s.{number % 3}", b"", timeout=20)
-            await self.until("S-g", lambda info, number=number: info["state"]["last_seq"] == number + 1)
+            await self.until("S-g", partial(_ends_at, number + 1))
 
     async def until(self, stream: str, what: Callable[[Any], bool]) -> None:
         async with asyncio.timeout(60):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from tests.support.jetstream import make_consumer, make_stream
 from tests.support.versions import on_every_version
 
 in_every_cluster = pytest.mark.parametrize("clustered_account", MINORS, indirect=True)
-STARTS = {
+STARTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
     "all": ({"deliver_policy": "all"}, 1),
     "new": ({"deliver_policy": "new"}, 11),
     "last": ({"deliver_policy": "last"}, 10),

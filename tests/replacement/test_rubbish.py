@@ -269,7 +269,7 @@ def test_no_more_chunks_of_a_run_are_read_than_there_can_be(said: object) -> Non
 @given(damaged({"format": 1, "run": "x", "user": "u", "pid": 4, "since": "then", "topology": "t"}))
 def test_whatever_stands_in_a_lease_holds_it(value: bytes) -> None:
     there = found(Entry(value, 3), "t", "mine")
-    assert str(there.holder) if hasattr(there, "holder") else False  # type: ignore[union-attr]
+    assert str(there.holder) if hasattr(there, "holder") else False
 
 
 @pytest.mark.parametrize("key", ["lease.", "lease", "lease.=C3", "lease.=41", "lease.a.b", "lease.a=2eb"])

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.groups.text import active_text, age, group_text, groups_text, place_text, ranges, spread_text
+from reconciler.journeys.groups.text import active_text, age, group_text, groups_text, place_text, spread_text
+from reconciler.report.document.partitions import ranges
 from reconciler.report.words.paper import Paper
 
 SECOND = 1_000_000_000

@@ -187,12 +187,12 @@ def test_findings_of_one_name_are_told_apart() -> None:
     assert names == ["XX501 unknown-key", "XX501 unknown-key #2"]
 
 
-def annotations(*changes: Any) -> list[str]:
+def github_lines(*changes: Any) -> list[str]:
     return FORMATS["github"](Document(topology="orders", plan=plan(*changes))).splitlines()
 
 
 def test_an_annotation_is_one_line_with_its_place_and_the_way_out() -> None:
-    line = annotations(policy_switch())[0]
+    line = github_lines(policy_switch())[0]
     assert line.startswith("::error file=streams/orders.yaml,line=21,col=26,endLine=21,endColumn=30,title=CO121 ")
     assert line.endswith("%0AInstead: declare a second consumer with the new policy and move the clients")
 
@@ -212,13 +212,13 @@ def test_properties_cannot_be_broken_out_of(trick: str) -> None:
 
 def test_the_worst_come_first_since_only_ten_are_shown() -> None:
     warned = update("stream/A", verdicts=(verdict("ST302", "x", Outcome.WARNS, "hm", "stream/A", span=at(1, 1)),))
-    kinds = [line.split()[0] for line in annotations(warned, limit_lowered(), policy_switch())[:-1]]
+    kinds = [line.split()[0] for line in github_lines(warned, limit_lowered(), policy_switch())[:-1]]
     titles = [
-        re.search("title=([A-Z0-9]+)", line) for line in annotations(warned, limit_lowered(), policy_switch())[:-1]
+        re.search("title=([A-Z0-9]+)", line) for line in github_lines(warned, limit_lowered(), policy_switch())[:-1]
     ]
     assert kinds == ["::error", "::error", "::warning"]
     assert [one[1] for one in titles if one] == ["CO121", "ST301", "ST302"]
 
 
 def test_the_last_line_says_the_sums() -> None:
-    assert annotations(create("stream/A"))[-1].endswith(": 1 create · 0 unchanged")
+    assert github_lines(create("stream/A"))[-1].endswith(": 1 create · 0 unchanged")

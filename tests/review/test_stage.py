@@ -60,13 +60,13 @@ def test_a_program_that_was_named_is_never_passed_over(name: str) -> None:
         installed({"NATS_SERVER_BIN": name})
 
 
-@pytest.mark.parametrize("named", [{"cluster": "a-(b)", "account": "ORDERS"}, {"cluster": "prod", "account": "$G"}])
-def test_a_stage_is_called_what_the_account_is(named: dict[str, str]) -> None:
+@pytest.mark.parametrize(("cluster", "account"), [("a-(b)", "ORDERS"), ("prod", "$G")])
+def test_a_stage_is_called_what_the_account_is(cluster: str, account: str) -> None:
     """Also the account of servers that have none, which no configuration may declare."""
-    cast = Cast(replace(CAST.target, **named), size=3)
+    cast = Cast(replace(CAST.target, cluster=cluster, account=account), size=3)
     with stage(cast, binary("2.15")) as built:
         target = asyncio.run(_seen(built)).target
-    assert (target.cluster, target.account) == (named["cluster"], named["account"])
+    assert (target.cluster, target.account) == (cluster, account)
 
 
 async def _seen(built: Stage) -> Snapshot:

@@ -12,7 +12,7 @@ ALIVE = (0, 5, 33, None)
 
 
 def told(file: str) -> list[dict[str, Any]]:
-    from mutmut.mutation.diff_apply import get_diff_for_mutant  # type: ignore[import-not-found]
+    from mutmut.mutation.diff_apply import get_diff_for_mutant
 
     said = Path("mutants") / f"{file}.meta"
     codes = json.loads(said.read_text(encoding="utf-8"))["exit_code_by_key"] if said.exists() else {}

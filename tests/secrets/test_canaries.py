@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -213,7 +214,7 @@ def _as(account: Account) -> ConnectOptions:
 def _options(session: Session) -> ConnectOptions:
     said = dict(zip(session.arguments[::2], session.arguments[1::2], strict=True))
     names = {"--server": "url", "--tlsca": "ca", "--tlscert": "cert", "--tlskey": "key"}
-    values = {names.get(flag, flag.removeprefix("--")): value for flag, value in said.items()}
+    values: dict[str, Any] = {names.get(flag, flag.removeprefix("--")): value for flag, value in said.items()}
     return resolve(Settings(**values), os.environ)
 
 

@@ -44,7 +44,7 @@ class Stepping(asyncio.SelectorEventLoop):
     then: Callable[[], object] = staticmethod(lambda: None)
 
     def _run_once(self) -> None:
-        super()._run_once()  # type: ignore[misc] - no public way to count
+        super()._run_once()  # type: ignore[misc]  # no public way to count
         self.steps += 1
         if self.steps == self.at:
             self.then()

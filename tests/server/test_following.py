@@ -36,7 +36,7 @@ async def taken(js: JetStream) -> Position:
 
 
 def extent(found: Onward | None) -> tuple[int, int, bool] | None:
-    return found and (found.after, found.to.sequence, found.is_anew)
+    return None if found is None else (found.after, found.to.sequence, found.is_anew)
 
 
 @on_every_version

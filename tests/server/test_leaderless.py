@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import nats
 import pytest
 
 from reconciler.server.read.read_kv import names
-from reconciler.server.wire.api import Answer, JetStream, Refusal
+from reconciler.server.wire.api import JetStream, Refusal
 from tests.support.clusters import Cluster, cluster
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
@@ -82,7 +83,7 @@ def _is_current(info: Mapping[str, object], name: str) -> bool:
     return any(one["name"] == name and one["current"] and not one.get("lag") for one in group["replicas"])
 
 
-async def _told(js: JetStream) -> Mapping[str, Answer]:
+async def _told(js: JetStream) -> Mapping[str, Any]:
     """What the copy says by itself, as soon as it says anything."""
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -90,9 +91,9 @@ async def _told(js: JetStream) -> Mapping[str, Answer]:
                 reply = await js.pipeline.nc.request("$JS.API.STREAM.INFO.KV_x", b'{"subjects_filter": ">"}', timeout=1)
             except nats.errors.TimeoutError:
                 continue
-            said = json.loads(reply.data)
+            said: Mapping[str, Any] = json.loads(reply.data)
             if "state" in said:
-                return said  # type: ignore[no-any-return]
+                return said
 
 
 async def _quiet(_error: Exception) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.support.jetstream import make_stream, talk
 from tests.support.servers import running
 from tests.support.topologies import TODAY, read
 
-CASES = {
+CASES: dict[str, dict[str, Any]] = {
     "R4": {"num_replicas": 4},
     "R5": {"num_replicas": 5},
     "R5 elsewhere": {"num_replicas": 5, "placement": {"cluster": "C2"}},

@@ -19,7 +19,7 @@ from tests.support.accounts import connect as connect_plainly
 from tests.support.jetstream import make_stream, talk
 
 MISSING = {"code": 404, "err_code": 10059, "description": "stream not found"}
-THREE = ({"cluster": {"replicas": [{}, {}]}},)
+THREE: tuple[dict[str, Any], ...] = ({"cluster": {"replicas": [{}, {}]}},)
 
 
 def refused(what: str, **more: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from tests.cli.running import Ran, Shell
 from tests.e2e.someone import Someone, login
 from tests.size.clocks import DAY, HOUR, with_clock
 from tests.support.accounts import Account
+from tests.support.jetstream import done
 
 OFF = {"5 h behind": -5 * HOUR, "5 h ahead": 5 * HOUR, "in 1986": -40 * 365 * DAY}
 
@@ -47,10 +48,10 @@ def test_a_removal_that_is_over_is_not_done_by_whose_clock_is_behind(someone: So
     file = someone.write(removed.format(day=day(-1)))
     ran = off_by(someone, -10 * DAY, "apply", file, "--yes")
     assert (ran.code, f"its removal was for the time until {day(-1)}" in ran.out) == (0, True)
-    assert "B" in someone.ask(lambda js: js.request("STREAM.NAMES"))["streams"]
+    assert "B" in done(someone.ask(lambda js: js.request("STREAM.NAMES")))["streams"]
     file = someone.write(removed.format(day=day(1)))
     assert off_by(someone, 10 * DAY, "apply", file, "--yes").code == 0
-    assert "B" not in someone.ask(lambda js: js.request("STREAM.NAMES"))["streams"]
+    assert "B" not in done(someone.ask(lambda js: js.request("STREAM.NAMES")))["streams"]
 
 
 def test_a_plan_is_applied_by_whose_clock_stands_before_it_was_made(someone: Someone) -> None:

@@ -149,7 +149,7 @@ def test_an_apply_whose_report_has_no_room_changes_nothing_and_says_so(someone: 
     code, said = limited(someone, 4096, "apply", someone.write(yaml(5)), "--yes", "--report", "json=report.json")
     assert code == 1
     assert said == f"Cannot write report.json: {FULL} Nothing was changed. Make room there, or name another place."
-    assert someone.ask(lambda js: js.request("STREAM.NAMES"))["total"] == 0
+    assert done(someone.ask(lambda js: js.request("STREAM.NAMES")))["total"] == 0
     report = json.loads((someone.shell.folder / "report.json").read_text())  # that it failed has room
     assert [one["code"] for one in report["diagnostics"]] == ["XX902"]
 
@@ -191,7 +191,7 @@ def test_a_backup_without_room_leaves_no_half_of_one_and_nothing_is_deleted(some
         f"Cannot write kept: {FULL} Nothing was changed. Make room there, or name another place.",
     )
     assert files_in(someone.shell.folder) == ["topology.yaml"]
-    assert someone.ask(lambda js: js.request("STREAM.INFO.A"))["state"]["messages"] == 20
+    assert done(someone.ask(lambda js: js.request("STREAM.INFO.A")))["state"]["messages"] == 20
 
 
 @pytest.mark.skipif(alone() is None, reason="nobody may mount a file system here, not even for himself")

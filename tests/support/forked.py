@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import reconciler
 
@@ -136,17 +136,17 @@ def _tell(line: int, *streams: int) -> None:
     os._exit(0)
 
 
-def _become(said: dict[str, object], streams: Sequence[int]) -> None:
+def _become(said: Mapping[str, Any], streams: Sequence[int]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.chdir(str(said["folder"]))
+    os.chdir(said["folder"])
     os.environ.clear()
     os.environ.update(said["environment"])
     time.tzset()
-    sys.argv = [str(said["module"]), *said["arguments"]]
-    runpy.run_module(str(said["module"]), run_name="__main__", alter_sys=True)
+    sys.argv = [said["module"], *said["arguments"]]
+    runpy.run_module(said["module"], run_name="__main__", alter_sys=True)
     sys.exit()
 
 

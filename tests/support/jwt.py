@@ -74,7 +74,7 @@ class Operator:
     @property
     def config(self) -> str:
         operator = self._key.sign(self._key.public, "O", {"type": "operator"})
-        jetstream = {**dict.fromkeys(_UNLIMITED, -1), "wildcards": True}
+        jetstream: dict[str, Any] = {**dict.fromkeys(_UNLIMITED, -1), "wildcards": True}
         system = {**jetstream, "mem_storage": 0, "disk_storage": 0}
         if self._tiers:
             jetstream = {**jetstream, **dict.fromkeys(_STORED, 0), "tiered_limits": self._tiers}

@@ -50,7 +50,7 @@ class NatsServer(Node):
     def version(self) -> str:
         return VERSIONS[self.minor]
 
-    def restart(self, minor: str | None = None) -> Self:  # type: ignore[override] - tests speak of versions
+    def restart(self, minor: str | None = None) -> Self:  # type: ignore[override]  # tests speak of versions
         """On the same store and port, with another version if one is named."""
         self.minor = minor or self.minor
         return super().restart(binary(self.minor))

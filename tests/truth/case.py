@@ -65,7 +65,8 @@ class Row(NamedTuple):
 def said(case: Case, plan: Plan) -> Iterator[tuple[str, Amount]]:
     """Each quantity of the codes in question, and of consequences as `code` says their names."""
     for change in plan.changes:
-        for one in (*change.verdicts, *change.consequences):
+        found: tuple[Verdict | Consequence, ...] = (*change.verdicts, *change.consequences)
+        for one in found:
             code = one.code if isinstance(one, Verdict) else consequence(one)
             for name, number in one.quantities.items() if code in case.codes else ():
                 yield f"{code} {name}", one.bounds.get(name, exactly(number))

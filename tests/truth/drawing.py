@@ -78,7 +78,7 @@ def base(draw: Draw, retentions: tuple[str, ...] = RETENTIONS, most: int = 3) ->
     return {"stream": stream, "messages": messages, "deleted": deleted, "work": work}
 
 
-def of(stream: Mapping[str, Any], name: str = "S", **more: Any) -> dict[str, Any]:
+def of(stream: Mapping[str, Any], name: str = "S", /, **more: Any) -> dict[str, Any]:
     return {"streams": {name: dict(stream)}, **more}
 
 

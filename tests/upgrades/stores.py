@@ -76,8 +76,8 @@ def filled(server: NatsServer, store: Store) -> Snapshot:
             await make_stream(js, name, **first)
             for body in updates:
                 done(await js.request(f"STREAM.UPDATE.{name}", {"name": name, **body}))
-        for name, body in {**store.consumers, "swallowed": {"deliver_subject": "to.swallowed"}}.items():
-            await make_consumer(js, "PLAIN", name, **body)
+        for name, config in {**store.consumers, "swallowed": {"deliver_subject": "to.swallowed"}}.items():
+            await make_consumer(js, "PLAIN", name, **config)
         wider = {"name": "PLAIN", "subjects": ["plain.>", "to.swallowed"]}
         done(await js.request("STREAM.UPDATE.PLAIN", wider))
         return await observe(js)

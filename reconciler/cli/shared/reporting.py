@@ -18,7 +18,7 @@ from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.formats import FORMATS
 
 if TYPE_CHECKING:
-    from reconciler.changes.events import Failed, Finished, InDoubt
+    from reconciler.changes.events import Finished
     from reconciler.model.diagnostic import Diagnostic
     from reconciler.report.document.document import Document
 
@@ -116,9 +116,8 @@ def carried_out(
     before: Document, finished: Finished, text: str, data: str, beside: Iterable[Diagnostic] = ()
 ) -> Document:
     """The report of a plan, with what became of it: the `text` for people, the `data` for tools."""
-    settled: tuple[Failed | InDoubt, ...] = (*finished.failed, *finished.in_doubt)
-    went_wrong = (replace(one.reason, address=one.step.address) for one in settled)
-    found = (*before.diagnostics, *beside, *finished.left_alone, *went_wrong, *finished.warnings)
+    reasons = (replace(one.reason, address=one.step.address) for one in finished.went_wrong)
+    found = (*before.diagnostics, *beside, *finished.left_alone, *reasons, *finished.warnings)
     return replace(before, diagnostics=found, outcome=text, own={"json": lambda _: data})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator
 from typing import Any, Self, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Beside:
         await self._loop.shutdown_asyncgens()
 
 
-def emitted(feed: Feed[T]) -> Iterator[T]:
+def emitted(feed: Feed[T]) -> Generator[T, None, None]:
     """With a loop of its own, which ends when whoever listens stops."""
     with Beside() as beside:
         yield from beside.each(feed)

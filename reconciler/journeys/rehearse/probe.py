@@ -232,8 +232,7 @@ class _Changed:
 
     @classmethod
     def of(cls, plan: Plan, finished: Finished, now: Snapshot) -> _Changed:
-        failed = {one.step.address: one.reason.message for one in finished.failed}
-        failed |= {one.step.address: one.reason.message for one in finished.in_doubt}
+        failed = {one.step.address: one.reason.message for one in finished.went_wrong}
         waiting = [one.step.address for one in finished.skipped] + [one.step.address for one in finished.not_started]
         failed = dict.fromkeys(waiting, WAITS) | failed
         undone = [
