@@ -315,6 +315,27 @@ QUANTITIES = (
         after="return exactly(0), unacknowledged",
         seen_by=("tests/replacement/test_judging.py",),
     ),
+    Act(
+        name="a queue that is made anew is said to begin with what other filters leave out",
+        file="reconciler/kinds/elastic_group/unmatched.py",
+        before="return exactly(max(0, queued - sum(staying))) if",
+        after="return exactly(0) if",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what was delivered for the last time is said to come again",
+        file="reconciler/kinds/consumer/effects.py",
+        before="Amount(max(0, there.least - _spent(moved)) if",
+        after="Amount(there.least if",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="messages of a work queue are said to lose their reader to nobody, although another one takes them",
+        file="reconciler/kinds/consumer/taking_over.py",
+        before="if any(collide(one, two) for one in left for two in theirs)",
+        after="if False",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)
