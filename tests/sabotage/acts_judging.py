@@ -336,6 +336,27 @@ QUANTITIES = (
         after="if False",
         seen_by=("tests/rules/test_rules.py",),
     ),
+    Act(
+        name="a source is said to copy all of its origin although its stream has lost its first messages",
+        file="reconciler/kinds/primitives/sources_begun.py",
+        before='state.get("first_seq", 0) > 1 and',
+        after='state.get("first_seq", 0) > 1 << 62 and',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a source that was there before is said to begin anew",
+        file="reconciler/kinds/primitives/sources_begun.py",
+        before='return Start(copied["seq"] + 1)',
+        after="return Start(1)",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what a source brings that was not there is not said",
+        file="reconciler/kinds/primitives/sources_begun.py",
+        before="return exactly(ahead) if start.is_known else Amount(0, ahead)",
+        after="return exactly(0)",
+        seen_by=("tests/quantities/test_sources.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

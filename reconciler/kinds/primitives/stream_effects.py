@@ -11,11 +11,13 @@ from reconciler.kinds.primitives.dependants import everybody, groups, streams
 from reconciler.kinds.primitives.felt import value_after
 from reconciler.kinds.primitives.foretold import Moved, foretold, note, notes_of
 from reconciler.kinds.primitives.known import V2_12
+from reconciler.kinds.primitives.origins import taken_subjects
+from reconciler.kinds.primitives.sources_begun import begun
 from reconciler.kinds.primitives.subjects import collide, is_subset
 from reconciler.kinds.primitives.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowered, state_of, stream_of
 from reconciler.kinds.primitives.times import ZERO, between
 from reconciler.kinds.primitives.transforms import outcome, transformed
-from reconciler.kinds.primitives.words import listed, size, some
+from reconciler.kinds.primitives.words import amount, listed, size, some
 from reconciler.model.resource import Address, Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire import Largest, SubjectCounts
@@ -502,6 +504,14 @@ def limits_to_come(moved: Moved) -> Iterable[Finding]:
         yield note(f"once a subject holds {some(most, 'message')}, each publish there removes its oldest")
 
 
+@notes_of(304)
+def copied_at_once(moved: Moved) -> Iterable[Finding]:
+    """A source that is added brings what its origin stores, and readers get it."""
+    for one in begun(moved.change, moved.view):
+        if (number := one.copies(taken_subjects(one.source))).most:
+            yield note(f"{amount(number, 'message')} that {one.origin} stores {_are(number.most)} copied at once")
+
+
 @notes_of(305)
 def copies_to_come(moved: Moved) -> Iterable[Finding]:
     """A source that is taken off is copied no more, also where nothing of it is left."""
@@ -523,5 +533,6 @@ FAMILIES = (
     stored_elsewhere,
     consumers_refused,
     limits_to_come,
+    copied_at_once,
     copies_to_come,
 )
