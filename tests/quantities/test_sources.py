@@ -15,7 +15,7 @@ from reconciler.changes.rule import Verdict
 from reconciler.server.wire.api import JetStream
 from reconciler.workflow.apply import apply
 from reconciler.workflow.plan import PlanOptions, plan
-from tests.quantities.losing import applied, publish, state
+from tests.quantities.losing import applied, publish, settled, state
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.topologies import read
@@ -105,3 +105,29 @@ def _said(verdict: Verdict | None, quantity: str) -> Amount:
     if verdict is None:
         return exactly(0)
     return verdict.bounds.get(quantity, exactly(verdict.quantities[quantity]))
+
+
+PART, ALL_OF_IT = "{name: Q, filter_subject: q.a}", "{name: Q}"
+DRAINING = {
+    "a new stream": (f"sources: [{PART}]", False, 4), "a new mirror": (f"mirror: {PART}", False, 4),
+    "a mirror of all of it": (f"mirror: {ALL_OF_IT}", False, 6), "a stream that is there": (f"sources: [{PART}]", True, 4),
+    "one that takes all": (f"sources: [{ALL_OF_IT}]", True, 6),
+}  # fmt: skip
+
+
+@on_every_version
+@pytest.mark.parametrize(("copy", "is_there", "goes"), DRAINING.values(), ids=DRAINING.keys())
+def test_what_is_copied_from_a_work_queue_leaves_it_as_said(
+    account: Account, tmp_path: Path, copy: str, is_there: bool, goes: int
+) -> None:
+    queue = "Q: {subjects: [q.>], retention: workqueue}"
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        there = f"streams: {{{queue}, ALL: {{subjects: [all]}}}}" if is_there else f"streams: {{{queue}}}"
+        await applied(js, tmp_path, there)
+        await publish(js, *["q.a", "q.b", "q.a"] * 2)
+        verdicts = await applied(js, tmp_path, f"streams: {{{queue}, ALL: {{{'subjects: [all], ' * is_there}{copy}}}}}")
+        said = verdicts["XX209"].quantities["messages"]
+        return said, 6 - await settled(js, "Q", 6 - said)
+
+    assert talk(account, work) == (goes, goes)

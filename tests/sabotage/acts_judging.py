@@ -357,6 +357,13 @@ QUANTITIES = (
         after="return exactly(0)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
+    Act(
+        name="a copy of a work queue is said to take nothing from it",
+        file="reconciler/kinds/primitives/sources_begun.py",
+        before="return (one for one in every if _is_queue(one.origin, view))",
+        after="return (one for one in every if not one.origin)",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -1,4 +1,5 @@
-"""Where a source begins that is added to a stream, or becomes another one: what it copies at once, and what it leaves out.
+"""Where a source begins that is added to a stream, or becomes another one, and a copy that is made: what it copies at once,
+and what it leaves out.
 
 A server takes up a source again behind its last copy that the stream still stores, whatever start is written. Any other
 one begins where it says, else with the first message of its origin. But where the stream has lost its own first messages, it
@@ -20,7 +21,7 @@ from reconciler.kinds.primitives.subjects import is_subset
 from reconciler.kinds.primitives.surplus import state_of, stream_of
 from reconciler.kinds.primitives.times import ZERO, moment
 from reconciler.kinds.primitives.transforms import outcome
-from reconciler.model.resource import Json
+from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import CopiedUpTo, MessagesFrom
 
 Source = Mapping[str, Json]
@@ -38,9 +39,9 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A source that was not there before, whose origin lies in this account."""
+    """A source, or a mirror, that was not there before, whose origin lies in this account."""
 
-    index: int
+    path: str
     source: Source
     change: Change
     view: View
@@ -163,16 +164,42 @@ def _from(origin: str, start: int | str, subjects: Sequence[str]) -> list[Messag
 
 
 def begun(change: Change, view: View) -> Iterator[Begun]:
-    """Where it copies through a consumer that somebody made, that one decides."""
+    """Those of a stream that is there."""
     if change.action is not Action.UPDATE or not change.touches("sources"):
         return
     before = {identity(one, view.target.version) for one in change.was("sources") or ()}
-    for index, source in enumerate(change.becomes("sources") or ()):
-        is_here = view.snapshot is not None and "external" not in source and source["name"] in view.snapshot.streams
-        if is_here and "consumer" not in source and identity(source, view.target.version) not in before:
-            yield Begun(index=index, source=source, change=change, view=view)
+    for one in _each(None, change.becomes("sources"), change, view):
+        is_there = view.snapshot is not None and one.origin in view.snapshot.streams
+        if is_there and identity(one.source, view.target.version) not in before:
+            yield one
+
+
+def drained(change: Change, view: View, config: Config) -> Iterator[Begun]:
+    """Those of a stream of this configuration, new or there, that begin to copy a work queue."""
+    is_new = change.action is Action.CREATE
+    every = _each(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
+    return (one for one in every if _is_queue(one.origin, view))
+
+
+def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View) -> Iterator[Begun]:
+    """Where it copies through a consumer that somebody made, that one decides."""
+    said = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
+    for path, source in said.items():
+        if "external" not in source and "consumer" not in source:
+            yield Begun(path=path, source=source, change=change, view=view)
+
+
+def _is_queue(stream: str, view: View) -> bool:
+    """As declared, or as it is live."""
+    declared = view.desired.get(Address.of("stream", stream))
+    info = view.snapshot.streams.get(stream, {}) if view.snapshot else {}
+    config = declared.config if declared and not declared.external else info.get("config") or {}
+    return config.get("retention") == "workqueue"
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
-    for one in begun(change, view):
+    asking = [*begun(change, view)]
+    if change.action is Action.CREATE and change.desired:
+        asking += drained(change, view, change.desired.config)
+    for one in asking:
         yield from one.questions()

@@ -184,7 +184,7 @@ def _left_out(change: Change, view: View) -> Iterator[Finding]:
         if (lost := one.left_out).most:
             yield Finding(
                 outcome=Outcome.WARNS,
-                path=f"sources[{one.index}].name",
+                path=f"{one.path}.name",
                 quantities={"left_out": lost},
                 affects=dependants.everybody(stream_of(change), view),
                 message=f"this stream no longer stores its first messages, and servers let a source begin no earlier than its "
