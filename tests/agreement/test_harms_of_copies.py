@@ -118,6 +118,30 @@ def test_direct_reads_of_a_mirror_are_as_its_origin_says(account: Account) -> No
     assert talk(account, work) == (False, False)
 
 
+@shows("XX209")
+@on_every_version
+@pytest.mark.parametrize(
+    ("copy", "left"),
+    [
+        ({"sources": [{"name": "Q"}]}, 0),
+        ({"sources": [{"name": "Q", "filter_subject": "q.1"}]}, 3),
+        ({"mirror": {"name": "Q", "filter_subject": "q.1"}}, 3),
+    ],
+)
+def test_a_work_queue_keeps_nothing_that_is_copied(account: Account, copy: dict[str, object], left: int) -> None:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "Q", subjects=["q.*"], retention="workqueue")
+        await publish(js, "q.1", "q.2", "q.1", "q.2", "q.1", "q.2")
+        await make_stream(js, "ALL", **copy)
+        await reaches(6 - left, js, "ALL")
+        async with asyncio.timeout(30):
+            while (found := await count(js, "Q")) > left:  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.05)
+        return found
+
+    assert talk(account, work) == left
+
+
 @shows("ST304", "KV304")
 @on_every_version
 @pytest.mark.parametrize(

@@ -99,7 +99,16 @@ def test_nouns_follow_their_number() -> None:
     assert [some(1, "message"), some(2, "message")] == ["1 message", "2 messages"]
 
 
-@pytest.mark.parametrize(("nanoseconds", "said"), [(180 * HOUR + 7, "7d12h"), (HOUR + 61 * 10**9, "1h1m"), (5, "5ns")])
+@pytest.mark.parametrize(
+    ("nanoseconds", "said"),
+    [
+        (180 * HOUR + 7, "7d12h"),
+        (HOUR + 61 * 10**9, "1h1m"),
+        (45_855_804_123, "45s"),
+        (855_804_123, "855ms"),
+        (5, "5ns"),
+    ],
+)
 def test_ages_are_told_in_two_units(nanoseconds: int, said: str) -> None:
     assert age(nanoseconds) == said
 

@@ -21,6 +21,7 @@ from reconciler.model.resource import Address
 from reconciler.model.topology import Moved, Topology
 from reconciler.model.wire import (
     Call,
+    CopiedUpTo,
     Largest,
     MessagesFrom,
     MessagesSince,
@@ -117,7 +118,7 @@ def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
             assert not isinstance(question, Peers), "these servers do not know their peers"
             templates = (
                 reach.MEASURE
-                if isinstance(question, MessagesFrom | MessagesSince | Oldest | Largest)
+                if isinstance(question, MessagesFrom | MessagesSince | Oldest | Largest | CopiedUpTo)
                 else ("STREAM.INFO.{stream}",)
             )
             yield from API.needs("asked", templates, stream=question.stream)

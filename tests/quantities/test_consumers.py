@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nats.aio.msg import Msg
 
+from reconciler.changes.amount import Amount
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take
 from tests.support.accounts import Account
@@ -20,6 +23,20 @@ async def update_consumer(js: JetStream, name: str, **config: Any) -> None:
     wanted = {"durable_name": name, "name": name, "ack_policy": "explicit", **config}
     body = {"stream_name": "S", "action": "update", "config": wanted}
     done(await js.request(f"CONSUMER.CREATE.S.{name}", body))
+
+
+async def pulled(js: JetStream, number: int, within: float = 20) -> list[Msg]:
+    """So many messages of the consumer c, or those that come in time."""
+    nc = js.pipeline.nc
+    inbox = nc.new_inbox()
+    found: list[Msg] = []
+    answers = await nc.subscribe(inbox)
+    body = json.dumps({"batch": number, "expires": int(within * 1e9)}).encode()
+    await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", body, reply=inbox)
+    while len(found) < number and (message := await answers.next_msg(timeout=within + 5)).reply:
+        found.append(message)
+    await answers.unsubscribe()
+    return found
 
 
 def text(retention: str, consumer: str) -> str:
@@ -187,3 +204,43 @@ def test_interest_retention_that_nobody_has_any_interest_in(account: Account, tm
         return predicted, 10 - await settled(js, "S", 10 - predicted)
 
     assert talk(account, work) == ((10, 10) if account.minor == "2.15" else (0, 0))
+
+
+@on_every_version
+def test_what_a_consumer_of_a_work_queue_leaves_goes_to_whom_the_plan_names(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[str, int]:
+        await make_stream(js, "S", subjects=["s.>"], retention="workqueue")
+        await make_consumer(js, "S", "a", filter_subject="s.a")
+        await publish(js, *MIXED)
+        await take(js, "S", "a", 2)
+        first = "streams: {S: {subjects: [s.>], retention: workqueue, consumers: {a: {ack_policy: explicit, filter_subject: s.a}}}}"
+        await applied(js, tmp_path, first)
+        both = "{S: {subjects: [s.>], retention: workqueue, consumers: {b: {ack_policy: explicit}}}}"
+        removed = f"streams: {both}\nremoved: [{{address: consumer/S/a, reason: b takes over}}]"
+        verdicts = await applied(js, tmp_path, removed)
+        return verdicts["CO310"].message, done(await js.request("CONSUMER.INFO.S.b"))["num_pending"]
+
+    assert talk(account, work) == ("3 messages not yet delivered lose their reader: b takes them", 8)
+
+
+@on_every_version
+def test_no_more_comes_again_than_may_still_be_delivered(account: Account, tmp_path: Path) -> None:
+    """Of four in flight, two were delivered as often as they will ever be."""
+
+    async def work(js: JetStream) -> tuple[Amount, int]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "c", ack_wait=60_000_000_000)
+        await publish(js, *["s.a"] * 2)
+        for message in await pulled(js, 2):
+            await js.pipeline.nc.publish(message.reply, b"-NAK")
+        assert {message.metadata.num_delivered for message in await pulled(js, 2)} == {2}
+        await publish(js, *["s.a"] * 2)
+        await pulled(js, 2)
+        verdicts = await planned(js, tmp_path, text("limits", ", ack_wait: 1ms, max_deliver: 2"))
+        await update_consumer(js, "c", ack_wait=100_000_000, max_deliver=2)
+        again = [message.metadata.num_delivered for message in await pulled(js, 2)]
+        assert again == [2, 2]
+        return verdicts["CO605"].bounds["redelivered"], len(again) + len(await pulled(js, 1, within=1))
+
+    said, came = talk(account, work)
+    assert said.least == came < said.most

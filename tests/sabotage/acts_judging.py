@@ -315,6 +315,55 @@ QUANTITIES = (
         after="return exactly(0), unacknowledged",
         seen_by=("tests/replacement/test_judging.py",),
     ),
+    Act(
+        name="a queue that is made anew is said to begin with what other filters leave out",
+        file="reconciler/kinds/elastic_group/unmatched.py",
+        before="return exactly(max(0, queued - sum(staying))) if",
+        after="return exactly(0) if",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what was delivered for the last time is said to come again",
+        file="reconciler/kinds/consumer/effects.py",
+        before="Amount(max(0, there.least - _spent(moved)) if",
+        after="Amount(there.least if",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="messages of a work queue are said to lose their reader to nobody, although another one takes them",
+        file="reconciler/kinds/consumer/taking_over.py",
+        before="if any(collide(one, two) for one in left for two in theirs)",
+        after="if False",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a source is said to copy all of its origin although its stream has lost its first messages",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before='state.get("first_seq", 0) > 1 and',
+        after='state.get("first_seq", 0) > 1 << 62 and',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a source that was there before is said to begin anew",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before='return Start(copied["seq"] + 1)',
+        after="return Start(1)",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what a source brings that was not there is not said",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before="return exactly(ahead) if start.is_known else Amount(0, ahead)",
+        after="return exactly(0)",
+        seen_by=("tests/quantities/test_sources.py",),
+    ),
+    Act(
+        name="a copy of a work queue is said to take nothing from it",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before="return (one for one in every if _is_queue(one.origin, view))",
+        after="return (one for one in every if not one.origin)",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -24,7 +24,11 @@ FILES = (
     *(f"reconciler/changes/{name}.py" for name in ("consent", "effect", "rebase")),
     "reconciler/model/selection.py",
     *(f"reconciler/engine/{name}.py" for name in ("guards", "identity", "take_over", "target_check")),
-    *(f"reconciler/core/{name}.py" for name in ("at_stake", "growth", "ignoring", "last_look", "saved", "standing")),
+    *(f"reconciler/changes/{name}.py" for name in ("at_stake", "recount")),
+    *(
+        f"reconciler/journeys/{name}.py"
+        for name in ("drift/ignore", "apply/last_look", "saved/saved", "saved/comparison")
+    ),
     "reconciler/kinds/subjects/partitions.py",
     "reconciler/kinds/effects/surplus.py",
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from random import Random
 from typing import Any
 
 import pytest
 
-from reconciler.model.wire import Largest, MessagesSince
+from reconciler.model.wire import CopiedUpTo, Largest, MessagesSince
+from reconciler.server.read import copied
 from reconciler.server.read.observe import ask
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import publish, times
@@ -73,3 +75,35 @@ def test_of_the_newest_messages_those_too_large_are_counted_as_the_server_measur
     assert refused == [False, False, True, True]
     assert (answer["read"], answer["larger"]) == (3, 2)
     assert answer["largest"] > 41
+
+
+@on_every_version
+@pytest.mark.parametrize(("read", "found"), [(256, {"seq": 5, "others": True}), (3, {"others": True})])
+def test_how_far_a_source_has_copied_is_told_by_the_copies_as_far_as_they_are_read(
+    account: Account, monkeypatch: pytest.MonkeyPatch, read: int, found: dict[str, Any]
+) -> None:
+    """Five copies came through the first source, and five of the same origin through another one later."""
+    monkeypatch.setattr(copied, "READ", read)
+    first, then = {"name": "O", "filter_subject": "o.a"}, {"name": "O", "filter_subject": "o.*"}
+
+    async def arrived(js: JetStream, number: int) -> None:
+        async with asyncio.timeout(20):
+            while done(await js.request("STREAM.INFO.ALL"))["state"]["messages"] < number:  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.05)
+
+    async def work(js: JetStream) -> list[Any]:
+        await make_stream(js, "O", subjects=["o.>"])
+        await make_stream(js, "ALL", sources=[first])
+        await publish(js, *["o.a"] * 5)
+        await arrived(js, 5)
+        config = done(await js.request("STREAM.INFO.ALL"))["config"]
+        done(await js.request("STREAM.UPDATE.ALL", {**config, "sources": [then]}))
+        await arrived(js, 10)
+        sources = [("O", "o.a", ">"), ("O", "o.*", ">"), ("O", "o.b", ">"), ("P", "o.*", ">")]
+        asked = [CopiedUpTo(stream="ALL", source=one, subjects=(one[1],)) for one in sources]
+        answers = await ask(js, asked)
+        return [answers[one] for one in asked]
+
+    nothing = {"seq": 0, "others": False}
+    unread = nothing if read > 10 else {"others": False}
+    assert talk(account, work) == [found, {"seq": 5, "others": False}, nothing, unread]

@@ -27,6 +27,7 @@ from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from reconciler.model.wire import (
     Call,
+    CopiedUpTo,
     Entry,
     Facts,
     Largest,
@@ -134,7 +135,7 @@ def merge(found: Any, over: Any) -> Any:
 
 def facts(said: Iterable[Mapping[str, Any]]) -> Facts:
     """Answers as files write them: `{stream: S, filter: ">", answer: {s.a: 3}}`; with `start` about sequences, with
-    `source` about what a queue holds of it, and `unanswered: why` where there was none."""
+    `source` about what a queue holds of it, with `copied` about what came through a source, and `unanswered: why` where there was none."""
     return {_question(**one): one["answer"] if "answer" in one else Unanswered(one["unanswered"]) for one in said}
 
 
@@ -143,11 +144,15 @@ def _question(
     filter: str = ">",
     start: int | str | None = None,
     source: str | None = None,
+    copied: Sequence[str] = (),
+    subjects: Sequence[str] = (),
     peers: int = 0,
     above: int | None = None,
     newest: int = 0,
     **_answered: Any,
 ) -> Question:
+    if copied:
+        return CopiedUpTo(stream=stream, source=(copied[0], copied[1], copied[2]), subjects=tuple(subjects))
     if peers:
         return Peers(least=peers)
     if above is not None:

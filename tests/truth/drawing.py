@@ -343,16 +343,17 @@ def removed_queues(draw: Draw) -> Case:
 
 @st.composite
 def queues_made_again(draw: Draw) -> Case:
-    """Every message has a subject of its own, which is told again in the new queue."""
+    """Every message has a subject of its own, which is told again in the new queue; other filters leave some out."""
 
-    def having(partitions: int) -> dict[str, Any]:
-        filters = [{"filter": "s.*", "partitioning_wildcards": [1]}]
+    def having(partitions: int, taken: str) -> dict[str, Any]:
+        filters = [{"filter": taken, "partitioning_wildcards": [1]}]
         group = {"type": "elastic", "max_members": partitions, "partitioning_filters": filters, "members": ["p", "q"]}
-        return of({"subjects": ["s.*"], "groups": {"g": group}})
+        return of({"subjects": ["s.*.*"], "groups": {"g": group}})
 
-    messages = tuple((f"s.{key}", 5) for key in range(draw(st.integers(1, 25))))
+    messages = tuple((f"s.{draw(st.sampled_from('ab'))}.{key}", 5) for key in range(draw(st.integers(1, 25))))
+    before, after = (having(4, "s.*.*"), having(6, draw(st.sampled_from(["s.*.*", "s.a.*", "s.b.*"]))))
     return Case(
-        codes=("EG101",), stream="S-g", before=having(4), after=having(6), messages=messages, replacing=("EG101",),
+        codes=("EG101",), stream="S-g", before=before, after=after, messages=messages, replacing=("EG101",),
         ready=measuring.note_queued(draw(works()), "m"), measure=measuring.queue_made_again,
     )  # fmt: skip
 

@@ -185,11 +185,13 @@ async def queue_removed(live: Live, scene: Scene) -> Measured:
 async def queue_made_again(live: Live, scene: Scene) -> Measured:
     """By their subjects, since partitions and sequences are others. What was done out of order may be among them again."""
     progress, queued = live.consumers["m"], {_in_stream(subject) for subject in scene.stored.values()}
+    taken = [one["filter"] for one in (await _record(live))["partitioning_filters"]]
+    matching = {subject for subject in queued if any(matches(subject, one) for one in taken)}
     async with asyncio.timeout(30):
-        while not queued <= (there := {_in_stream(one) for one in (await live.rests()).values()}):
+        while not matching <= (there := {_in_stream(one) for one in (await live.rests()).values()}):
             pass
     given = {_in_stream(live.subjects[sequence]) for sequence in progress.given}
-    found = {"instances": 0, "queued": len(queued), "redelivered": len(given & there)}
+    found = {"instances": 0, "queued": len(queued), "redelivered": len(given & there), "unmatched": len(queued - there)}
     return {f"EG101 {name}": number for name, number in found.items()}
 
 

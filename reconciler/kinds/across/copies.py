@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.across.streams_after import Copy, afterwards, config_of, copies
-from reconciler.kinds.subjects.subjects import collide, name_problem
+from reconciler.kinds.effects import dependants
+from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.effects.sources_begun import drained
+from reconciler.kinds.fields.words import amount, listed
+from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.subjects.subjects import collide, meets, name_problem
 from reconciler.model.resource import Address, Config
 
 WRITTEN = (Action.CREATE, Action.UPDATE)
@@ -196,10 +202,52 @@ def _deliver_prefixes(config: Config) -> Iterator[tuple[str, str]]:
             yield f"sources[{index}]", prefix
 
 
+@rule("XX209", "work-queue-drained", needs=("neighbours", "facts"), reaction=Reaction.HARMS)
+def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
+    """A mirror, a source or an elastic group begins to copy from a work queue.
+
+    To a work queue a copy is a consumer: what is copied is removed from the queue, at once and as it comes. Consumers of the
+    queue do not get it.
+
+    Instead: let it copy what nobody consumes there, by a filter; or let publishers fill a stream with `limits` retention
+    that both copy.
+    """
+    name = view.stream_of(change.address)
+    if name is None or change.action not in WRITTEN:
+        return
+    for one in drained(change, view, config_of(change, view)):
+        subjects = taken_subjects(one.source)
+        goes = one.copies(subjects)
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path=f"{one.path}.name" if view.is_stream(change.address) else "",
+            quantities={"messages": goes},
+            affects=[*dependants.streams([one.origin], view), *_wanting(one.origin, subjects, view)],
+            message=f"to work queue {one.origin} a copy is a consumer: {_drained(goes, subjects)}",
+            fix="copy what nobody consumes there, by a filter; or let both copy a stream with limits retention",
+        )
+
+
+def _drained(goes: Amount, subjects: list[str]) -> str:
+    """What leaves a work queue, and when."""
+    what = "what comes" if subjects == [">"] else f"what comes on {listed(subjects)}"
+    if not goes.most:
+        return f"{what} goes from there"
+    return f"{amount(goes, 'message')} {'goes' if goes.most == 1 else 'go'} from there at apply, and {what} does from then on"
+
+
+def _wanting(queue: str, subjects: Sequence[str], view: View) -> list[Address]:
+    """Consumers of it that want some of the same."""
+    there = view.snapshot.consumers.get(queue, {}) if view.snapshot else {}
+    wanting = [name for name, info in there.items() if meets(filters(info["config"]), subjects)]
+    return dependants.consumers(queue, wanting, view)
+
+
 RULES = (
     copy_cycle,
     copy_too_small,
     origin_missing,
     direct_reads_overwritten,
     deliver_prefix_overlap,
+    work_queue_drained,
 )

@@ -181,6 +181,8 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     """`ack_wait` is lowered, also by a shorter first `backoff`, below the time that messages in flight already take: they are
     delivered again at once, and processed twice.
 
+    What was delivered as often as `max_deliver` lets it be does not come again (CO603).
+
     Instead: wait until what is in flight is acknowledged.
     """
     wait, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
@@ -195,7 +197,7 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
         return
     asked, last = _info(moved).get("ts"), (_info(moved).get("delivered") or {}).get("last_active")
     is_old = bool(asked and last and last != ZERO and between(last, asked) >= wait)
-    again = there if is_old else Amount(0, there.most)
+    again = Amount(max(0, there.least - _spent(moved)) if is_old else 0, there.most)
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
@@ -204,6 +206,11 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
         quantities={"redelivered": again},
         fix="wait until what is in flight is acknowledged",
     )
+
+
+def _spent(moved: MovedField) -> int:
+    """So many messages in flight may have been delivered as often as they will ever be."""
+    return _number(moved, "num_redelivered") if (moved.change.becomes("max_deliver") or -1) > 1 else 0
 
 
 @foretold(606, "throttled")
@@ -253,7 +260,7 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     elif not _info(moved).get("push_bound"):
         yield _silent(
             moved,
-            f"messages go to {after}, and clients that subscribe to {before} again hear nothing{_flies_again(moved)}",
+            f"messages go to {after}, and whoever subscribes to {before} hears nothing more{_flies_again(moved)}",
         )
 
 

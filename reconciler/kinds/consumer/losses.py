@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
+from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.handovers import switches
 from reconciler.kinds.consumer_checks.around import changes_of
 from reconciler.kinds.effects.readers import behind, filters
@@ -89,7 +90,8 @@ def filter_change(change: Change, view: View) -> Found:
     What is pending and no longer matches is skipped. What matches only now and lies before its position is never
     delivered. On an interest stream the server removes at once what is skipped and nobody else wants; it also removes what
     is in flight and no longer matches, so that a client that fails does not get it again. On a work queue what is skipped
-    waits for a consumer that takes it, and one that takes more is made to start over, so that it misses nothing.
+    waits for a consumer that takes it, which may be one of the same plan, and one that takes more is made to start over, so
+    that it misses nothing.
 
     Instead: declare a second consumer with the new filter, which starts where you say; or let this one work off what is
     pending first.
@@ -112,7 +114,7 @@ def filter_change(change: Change, view: View) -> Found:
         return None
     going = Amount(skipped.least + dropped.least, skipped.most + dropped.most)
     drops = retention == "interest" and going.most > 0
-    said = [*_skips(skipped, dropped, move, retention), *_misses(missed, move)]
+    said = [*_skips(skipped, dropped, move, _fates(change, move, retention, view)), *_misses(missed, move)]
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if drops else Outcome.WARNS,
         path=path,
@@ -192,7 +194,17 @@ def _others(change: Change, view: View) -> Iterator[Config]:
     yield from (one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.live is None)
 
 
-def _skips(skipped: Amount, dropped: Amount, move: _Move, retention: str) -> Iterator[str]:
+def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
+    """What becomes of what it skips, to go on a sentence."""
+    if retention == "interest":
+        return ", and they go at apply unless another consumer wants them"
+    if retention != "workqueue":
+        return ""
+    left = [one for one in move.before if not any(is_subset(one, other) for other in move.after)]
+    return f": {taking_over.fate(change, left, view)}"
+
+
+def _skips(skipped: Amount, dropped: Amount, move: _Move, fate: str) -> Iterator[str]:
     parts = [f"it skips {amount(skipped)} of {some(move.pending, 'pending message')}"] if skipped.most else []
     parts += (
         [
@@ -203,10 +215,6 @@ def _skips(skipped: Amount, dropped: Amount, move: _Move, retention: str) -> Ite
     )
     if not parts:
         return
-    fate = {
-        "interest": ", and they go at apply unless another consumer wants them",
-        "workqueue": ", and they wait until a consumer takes them",
-    }.get(retention, "")
     yield f"{' and '.join(parts)}{fate}"
 
 
@@ -255,7 +263,7 @@ def _fate(change: Change, info: Info, view: View) -> tuple[Amount, str]:
     """What becomes of the messages it still wanted: how many are dropped, and in words."""
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
-        return exactly(0), ": they stay until another consumer takes them"
+        return exactly(0), f": {taking_over.fate(change, filters(info['config']), view)}"
     if retention != "interest":
         return exactly(0), ""
     mine = filters(info["config"])

@@ -98,7 +98,7 @@ def _by_stream(_view: View) -> dict[str, Consumers]:
 
 def _consumers(stream: str, view: View) -> Consumers:
     index, unfiltered, names = SubjectIndex(), [], []
-    for name, config in sorted(_afterwards(stream, view), key=lambda one: one[0].encode()):
+    for name, config in sorted(afterwards(stream, view), key=lambda one: one[0].encode()):
         names.append(name)
         if not (filters := filters_of(config)):
             unfiltered.append(name)
@@ -108,7 +108,8 @@ def _consumers(stream: str, view: View) -> Consumers:
     return Consumers(names=names, unfiltered=unfiltered, index=index, new=new, unknown=unread_consumers(stream, view))
 
 
-def _afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
+def afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
+    """Its consumers as they will be, by name."""
     changes = {c.address.name: c for c in changes_of(view).get(stream, ())}
     raw: Mapping[str, Mapping[str, Json]] = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
     for name, info in raw.items():

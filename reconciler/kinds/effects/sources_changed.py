@@ -10,7 +10,8 @@ from dataclasses import replace
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, Rule, View, rule
-from reconciler.kinds.effects import dependants
+from reconciler.kinds.effects import dependants, sources_begun
+from reconciler.kinds.effects.sources_begun import Begun, begun
 from reconciler.kinds.effects.surplus import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, consent_to, some
@@ -18,7 +19,6 @@ from reconciler.kinds.stream_config.copies import identity, origin_of
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets
 from reconciler.model.resource import Json
-from reconciler.model.wire import MessagesFrom
 
 NOTHING = exactly(0)
 STARTS = ("opt_start_seq", "opt_start_time", "consumer")
@@ -29,10 +29,14 @@ def copied_again(family: str) -> Rule:
     """The 304 of a family."""
 
     def judge(change: Change, view: View) -> Found:
-        """A source gets another filter or other transforms, and what it copied is copied once more.
+        """A source gets another filter or other transforms, or is added again with others, and what was copied is copied once
+        more.
 
         To the server that is another source. Unless it says where to start, it begins with the first message that its origin
         stores, also with those that are there already: consumers get them twice, and old values of a key follow newer ones.
+        One that was there before goes on behind its last copy that is still stored, and where the stream has lost its own first
+        messages, a source begins no earlier than the newest one there (305). How many messages a source that is added copies
+        at once is a note.
 
         Instead: give the source `opt_start_seq` or `opt_start_time`, from where on it shall copy; or declare a second stream.
         """
@@ -43,10 +47,12 @@ def copied_again(family: str) -> Rule:
     )
 
 
-def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
-    """How much of an origin comes once more."""
+def questions(change: Change, view: View) -> Iterator[sources_begun.Question]:
+    """How much of an origin comes, and how much of that once more."""
+    yield from sources_begun.questions(change, view)
     for _, source in _others(change, view):
-        yield from _overlap(source, change, view)
+        if begun := _begun(source, change, view):
+            yield from begun.asked(_overlap(source, change))
 
 
 def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
@@ -59,7 +65,7 @@ def _again(family: str, change: Change, view: View) -> Iterator[Finding]:
 
 
 def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:
-    """Where another source takes what one has copied already."""
+    """Sources that may take what one has copied already."""
     if change.action is not Action.UPDATE or not change.touches("sources") or not state_of(change).get("messages"):
         return
     before = _sources(change.was("sources"), view)
@@ -68,12 +74,13 @@ def _others(change: Change, view: View) -> Iterator[tuple[int, Source]]:
             yield index, source
 
 
-def _overlap(source: Source, change: Change, view: View) -> list[MessagesFrom]:
-    """What the source takes of its origin and another one took before; nothing where that lies elsewhere."""
-    if "external" in source or not view.snapshot or source["name"] not in view.snapshot.streams:
-        return []
-    taken = [one for other in _same(source, change) for one in taken_subjects(other)]
-    return [MessagesFrom(stream=source["name"], start=1, filter=one) for one in meets(taken_subjects(source), taken)]
+def _begun(source: Source, change: Change, view: View) -> Begun | None:
+    return next((one for one in begun(change, view) if one.source == source), None)
+
+
+def _overlap(source: Source, change: Change) -> list[str]:
+    """What the source takes of its origin and another one took before."""
+    return meets(taken_subjects(source), [one for other in _same(source, change) for one in taken_subjects(other)])
 
 
 def _same(source: Source, change: Change) -> list[Source]:
@@ -81,25 +88,20 @@ def _same(source: Source, change: Change) -> list[Source]:
 
 
 def _copied(source: Source, change: Change, view: View) -> Amount | None:
-    """How many messages come once more: those that the origin holds, if those before have copied them all."""
-    if not (asked := _overlap(source, change, view)):
-        return None
-    answers = [view.facts.get(one) for one in asked]
-    if not all(isinstance(one, Mapping) and "messages" in one for one in answers):
-        there = int(view.snapshot.streams[source["name"]]["state"].get("messages", 0)) if view.snapshot else 0
-        return Amount(0, there)
-    number = sum(one["messages"] for one in answers if isinstance(one, Mapping))
+    """How many messages come once more: those that it copies at once, if those before have copied them all. None: its
+    origin lies elsewhere."""
+    if not (found := _begun(source, change, view)):
+        return None if _same(source, change) else NOTHING
+    coming = found.copies(_overlap(source, change)) if _same(source, change) else NOTHING
     told = (change.live.state.get("sources") or ()) if change.live else ()
     lag = sum(one.get("lag", 0) for one in told if origin_of(one) == origin_of(source))
     is_whole = not any(start in one for one in _same(source, change) for start in STARTS)
-    return Amount(max(0, number - lag) if is_whole else 0, number)
+    return Amount(max(0, coming.least - lag) if is_whole else 0, max(coming.most, found.held))
 
 
 def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
-    """Not there yet, and without a start, but another copied some of the same."""
-    if identity(source, view.target.version) in before or any(start in source for start in STARTS):
-        return False
-    return any(_is_of_the_same(source, other) for other in before.values())
+    """Not there yet, and without a start."""
+    return identity(source, view.target.version) not in before and not any(start in source for start in STARTS)
 
 
 def _flagged(code: str, index: int, source: Source, stored: Amount | None) -> Finding:
@@ -110,7 +112,7 @@ def _flagged(code: str, index: int, source: Source, stored: Amount | None) -> Fi
         path=f"sources[{index}].name",
         to=name,
         quantities={} if stored is None else {"messages": stored},
-        message=f"with another filter or other transforms it is another source, which begins at the first message of {name}: "
+        message=f"with another filter or other transforms it is another source of {name}, which does not go on where that stood: "
         f"{many} of it would be copied once more",
         fix=f"give it opt_start_seq or opt_start_time, or consent here: {consent_to(code, name)}",
     )
@@ -132,13 +134,20 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
 
     def judge(change: Change, view: View) -> Found:
         """A source is taken off while it has still to be copied from: the rest never comes. Or one is added that starts at a
-        time before the newest message of this stream: servers begin no earlier than that, and leave out what came between.
+        time before the newest message of this stream: servers begin no earlier than that, and leave out what came between. They
+        do so with any source that is added to a stream which no longer stores its first messages, unless it starts at a
+        sequence.
 
-        How much that is a server does not count exactly. What is left stays with the origin, as long as that keeps it.
+        How much is left by one that is taken off a server does not count exactly. What is left stays with the origin, as long
+        as that keeps it.
 
         Instead: take it off when `nats stream info` shows no lag; let one that is added start at a sequence, `opt_start_seq`.
         """
-        return [*_left(change, own(change.address.name), view), *_begun_late(change, view)]
+        return [
+            *_left(change, own(change.address.name), view),
+            *_begun_late(change, view),
+            *_left_out(change, view),
+        ]
 
     return rule(f"{family}305", "source-left-behind", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
         judge
@@ -167,6 +176,25 @@ def _begun_late(change: Change, view: View) -> Iterator[Finding]:
                 f"{source['name']} between {start} and then is not copied",
                 fix="write opt_start_seq instead",
             )
+
+
+def _left_out(change: Change, view: View) -> Iterator[Finding]:
+    """Sources that are added where the first messages are gone: what their origins store from before is never copied."""
+    for one in begun(change, view):
+        if (lost := one.left_out).most:
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"{one.path}.name",
+                quantities={"left_out": lost},
+                affects=dependants.everybody(stream_of(change), view),
+                message=f"this stream no longer stores its first messages, and servers let a source begin no earlier than its "
+                f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {_is(lost)} not copied",
+                fix="write opt_start_seq: 1, and all of them are",
+            )
+
+
+def _is(number: Amount) -> str:
+    return "is" if number.most == 1 else "are"
 
 
 def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:

@@ -9,12 +9,14 @@ from reconciler.changes.rule import Finding, Outcome
 from reconciler.kinds.effects import surplus
 from reconciler.kinds.effects.dependants import everybody, groups, streams
 from reconciler.kinds.effects.foretold import MovedField, foretold, note, notes_of
+from reconciler.kinds.effects.sources_begun import begun
 from reconciler.kinds.effects.surplus import FEW_BYTES, MANY_SUBJECTS, is_lowered, state_of, stream_of
 from reconciler.kinds.fields.felt import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import listed, size, some
+from reconciler.kinds.fields.words import amount, listed, size, some
 from reconciler.kinds.stream_config import origins
+from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import outcome, transformed
 from reconciler.model.resource import Address, Json
@@ -539,6 +541,14 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
         yield note(f"once a subject holds {some(most, 'message')}, each publish there removes its oldest")
 
 
+@notes_of(304)
+def copied_at_once(moved: MovedField) -> Iterable[Finding]:
+    """A source that is added brings what its origin stores, and readers get it."""
+    for one in begun(moved.change, moved.view):
+        if (number := one.copies(taken_subjects(one.source))).most:
+            yield note(f"{amount(number, 'message')} that {one.origin} stores {_are(number.most)} copied at once")
+
+
 @notes_of(305)
 def copies_to_come(moved: MovedField) -> Iterable[Finding]:
     """A source that is taken off is copied no more, also where nothing of it is left."""
@@ -561,5 +571,6 @@ FAMILIES = (
     consumers_refused,
     copies_stop,
     limits_to_come,
+    copied_at_once,
     copies_to_come,
 )

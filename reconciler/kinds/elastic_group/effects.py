@@ -62,11 +62,12 @@ def handed_over_in_flight(moved: MovedField) -> Iterable[Finding]:
     busy = {name: flying for name in losers if (flying := _in_flight(consumers.get(name, {})))}
     if busy:
         flying = sum(busy.values())
+        who = f"members {listed([*busy])} hand" if len(busy) > 1 else f"member {min(busy)} hands"
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"{listed([*busy])} hand{'s' if len(busy) == 1 else ''} over partitions with up to {some(flying, 'message')} in "
-            "flight: the new owners get them while the old ones may still be at work on them",
+            message=f"{who} over partitions with up to {some(flying, 'message')} in flight: the new owners get them while the "
+            "old ones may still be at work on them",
             fix="let these members finish first, or see to it that processing a message twice does no harm",
         )
 

@@ -9,7 +9,15 @@ from typing import Annotated
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.rule import View
-from reconciler.kinds.elastic_group import derived, movement, recreate, recreation, replicas, still_stored
+from reconciler.kinds.elastic_group import (
+    derived,
+    movement,
+    recreate,
+    recreation,
+    replicas,
+    still_stored,
+    unmatched,
+)
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
 from reconciler.kinds.elastic_group.fixed import OF_THE_QUEUE, QUEUE
 from reconciler.kinds.elastic_group.members import members_back, members_gone
@@ -201,6 +209,7 @@ ELASTIC_GROUP = Kind(
     questions=lambda change, _view: (
         *movement.questions(change),
         *still_stored.questions(change),
+        *unmatched.questions(change),
         *recreate.questions(change),
     ),
     consequences=lambda change, view: (

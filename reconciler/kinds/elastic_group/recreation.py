@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from reconciler.changes.diff import Action, Change, Consequence
 from reconciler.changes.rule import View
 from reconciler.engine.bindings import told_of_source
 from reconciler.kinds.elastic_group import recreate
+from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, in_words, some
 from reconciler.model.resource import Json
@@ -84,16 +85,31 @@ class Costs:
     instances: int
     queued: int
     redelivered: Amount
+    unmatched: Amount
+    """Of what is queued, what the new filters leave out."""
+    source: str = ""
+    """The stream that is taken from, where other messages of it match now."""
 
     @property
     def quantities(self) -> dict[str, int | Amount]:
-        return {"instances": self.instances, "queued": self.queued, "redelivered": self.redelivered}
+        left_out = {"unmatched": self.unmatched} if self.unmatched.most else {}
+        return {"instances": self.instances, "queued": self.queued, "redelivered": self.redelivered, **left_out}
 
     def in_words(self) -> str:
         ended = f"running instances end ({some(self.instances)} now) and must be started again by their owners"
         delivered = f"of those delivered before, {amount(self.redelivered)} come again"
         again = delivered if self.redelivered.most else "nothing delivered before comes again"
-        return f"{ended}; the new queue begins with what is queued ({some(self.queued)} now); {again}"
+        return "; ".join([ended, *self._begins(), again])
+
+    def _begins(self) -> Iterator[str]:
+        begins = f"the new queue begins with what is queued ({some(self.queued)} now)"
+        match = "matches" if self.unmatched.most == 1 else "match"
+        if self.unmatched.most:
+            yield f"{begins}, without {amount(self.unmatched)} of it that {match} no filter any more: no member gets them"
+        else:
+            yield begins
+        if self.source:
+            yield f"what else its filters match in {self.source} comes from the first message on that is not done"
 
 
 def costs(change: Change, view: View) -> Costs:
@@ -102,10 +118,13 @@ def costs(change: Change, view: View) -> Costs:
     state: Info = queue.get("state") or {}
     consumers = view.snapshot.consumers.get(recreate.name(change), {}).values() if view.snapshot else ()
     in_flight = sum(info.get("num_ack_pending", 0) for info in consumers)
+    left_out = unmatched(change, state.get("messages", 0), view)
     return Costs(
         instances=sum(_instances(info) for info in consumers),
         queued=state.get("messages", 0),
-        redelivered=Amount(in_flight, in_flight + state.get("num_deleted", 0)),
+        redelivered=Amount(max(0, in_flight - left_out.most), in_flight + state.get("num_deleted", 0)),
+        unmatched=left_out,
+        source=change.address.stream if takes_more(change) else "",
     )
 
 

@@ -26,7 +26,8 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
     Every running instance of the reference ends with an error. Editing the work-queue stream in place imports the whole
     source again, or silently drops what was not sourced yet; keys move between partitions and lose their order. So the
     group is made anew: its members end, and a new queue begins with the first message that is not done. Nothing is lost
-    that the source still stores (EG302); what was delivered and not acknowledged, or acknowledged out of order, comes again.
+    that the source still stores (EG302) and the filters match; what was delivered and not acknowledged, or acknowledged out
+    of order, comes again.
 
     Instead: consent to the new value when the owners of the members are ready to start them again; or declare a second
     group and let its members take over when this one's queue is empty.

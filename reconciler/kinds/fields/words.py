@@ -56,8 +56,8 @@ def size(count: int) -> str:
 
 
 def age(nanoseconds: int) -> str:
-    """In its two largest units: `7d12h`, `40s`."""
-    for unit, finer in (("d", "h"), ("h", "m"), ("m", "s")):
+    """In its two largest units, and in whole seconds below a minute: `7d12h`, `40s`."""
+    for unit, finer in (("d", "h"), ("h", "m"), ("m", "s"), ("s", "s"), ("ms", "ms")):
         if nanoseconds >= NANOSECONDS[unit]:
             return show_duration(nanoseconds - nanoseconds % NANOSECONDS[finer])
     return show_duration(nanoseconds)

@@ -188,6 +188,16 @@ def identity(source: Json, version: Version) -> object:
     return (*origin_of(source), through, tuple(renamed or filtered))
 
 
+def index_of(source: Json) -> tuple[str, str, str] | None:
+    """How servers name a source in the headers of its copies: by origin, what is copied of it, and under which subjects. None:
+    it lies elsewhere, and is told by a hash of the way there."""
+    if source.get("external"):
+        return None
+    renamed = source.get("subject_transforms") or ()
+    taken = "\f".join(one.get("src") or ">" for one in renamed) or source.get("filter_subject") or ">"
+    return source["name"], taken, "\f".join(one.get("dest") or ">" for one in renamed) or ">"
+
+
 def origin_of(source: Json) -> tuple[Json, Json]:
     external = source.get("external")
     return source.get("name"), external.get("api", "") if external else None

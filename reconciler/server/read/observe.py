@@ -15,6 +15,7 @@ from reconciler.model.permissions import granted
 from reconciler.model.records import BUCKET, PREFIX, decode_key
 from reconciler.model.resource import Json
 from reconciler.model.wire import (
+    CopiedUpTo,
     Entry,
     Facts,
     Holes,
@@ -31,6 +32,7 @@ from reconciler.model.wire import (
     Unanswered,
     is_copier,
 )
+from reconciler.server.read.copied import copied_up_to
 from reconciler.server.read.counting import holes, largest, messages_from, messages_since, oldest
 from reconciler.server.read.listing import Listed, Unsettled, ask_each, listed
 from reconciler.server.read.peers import peers
@@ -146,7 +148,7 @@ async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal
 
 _ANSWERING: Mapping[type[Question], Callable[..., Awaitable[dict[str, Json] | Refusal | NoAnswer]]] = {
     MessagesFrom: messages_from, MessagesSince: messages_since, QueuedFrom: queued_from, Peers: peers, Holes: holes,
-    Oldest: oldest, Largest: largest,
+    Oldest: oldest, Largest: largest, CopiedUpTo: copied_up_to,
 }  # fmt: skip
 
 

@@ -1,0 +1,39 @@
+"""What becomes of messages on a work queue that one consumer no longer takes: another one may, in the same plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reconciler.changes.diff import Change
+from reconciler.changes.rule import View
+from reconciler.kinds.consumer_checks.around import afterwards
+from reconciler.kinds.effects.readers import filters
+from reconciler.kinds.fields.words import listed
+from reconciler.kinds.stream_config.origins import copiers
+from reconciler.kinds.subjects.subjects import collide, is_subset
+
+NAMED = 3
+
+
+def fate(change: Change, left: Sequence[str], view: View) -> str:
+    """In words, of what lies on the subjects that it leaves."""
+    met = {
+        name: theirs
+        for name, theirs in _takers(change, view)
+        if any(collide(one, two) for one in left for two in theirs)
+    }
+    if not met:
+        return "they stay until another consumer takes them"
+    more = f" and {len(met) - NAMED} more" if len(met) > NAMED else ""
+    who = f"{', '.join([*met][:NAMED])}{more}" if more else listed([*met])
+    gets = f"{who} {'takes' if len(met) == 1 else 'take'}"
+    if all(any(is_subset(one, two) for theirs in met.values() for two in theirs) for one in left):
+        return f"{gets} them"
+    return f"{gets} some of them, and the others stay until another consumer does"
+
+
+def _takers(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
+    """Other consumers as they will be, and streams that copy the queue."""
+    stream, name = change.address.names
+    yield from ((other, filters(config)) for other, config in afterwards(stream, view) if other != name)
+    yield from ((f"stream {copy}", subjects) for copy, subjects in sorted(copiers(stream, view).items()))

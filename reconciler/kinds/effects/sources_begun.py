@@ -1,0 +1,205 @@
+"""Where a source begins that is added to a stream, or becomes another one, and a copy that is made: what it copies at once,
+and what it leaves out.
+
+A server takes up a source again behind its last copy that the stream still stores, whatever start is written. Any other
+one begins where it says, else with the first message of its origin. But where the stream has lost its own first messages, it
+begins no earlier than the newest message there: what its origin stores from before is never copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.kinds.effects.surplus import state_of, stream_of
+from reconciler.kinds.fields.times import ZERO, moment
+from reconciler.kinds.stream_config.copies import identity, index_of
+from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.kinds.subjects.transforms import outcome
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire import CopiedUpTo, MessagesFrom
+
+Source = Mapping[str, Json]
+Question = CopiedUpTo | MessagesFrom
+
+
+class Start(NamedTuple):
+    """Where a source begins."""
+
+    at: int | str = 1
+    """A sequence of its origin, or a time."""
+    is_known: bool = True
+    """Otherwise it may have been there before, and goes on behind its last copy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A source, or a mirror, that was not there before, whose origin lies in this account."""
+
+    path: str
+    source: Source
+    change: Change
+    view: View
+
+    @property
+    def origin(self) -> str:
+        return str(self.source["name"])
+
+    @property
+    def start(self) -> Start:
+        copied = self._answer(self._copied) if self._copied else {"seq": 0}
+        if copied and copied.get("seq"):
+            return Start(copied["seq"] + 1)
+        is_known = copied is not None and "seq" in copied
+        if self.source.get("opt_start_seq"):
+            return Start(self.source["opt_start_seq"], is_known)
+        times = [one for one in (self.source.get("opt_start_time"), self.earliest) if one]
+        return Start(max(times, key=moment) if times else 1, is_known)
+
+    @property
+    def earliest(self) -> str | None:
+        """The time before which servers let it copy nothing, unless it begins at a sequence."""
+        state = state_of(self.change)
+        newest = state.get("last_ts")
+        has_lost = state.get("first_seq", 0) > 1 and newest != ZERO
+        is_late = bool(state.get("messages") and self.source.get("opt_start_time"))
+        return str(newest) if newest and (has_lost or is_late) else None
+
+    def questions(self) -> Iterator[Question]:
+        if self._copied:
+            yield self._copied
+        yield from self.asked(taken_subjects(self.source))
+
+    def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
+        """What tells how many of these it copies, and how many the stream stores already."""
+        for start in dict.fromkeys((1, self.start.at)):
+            yield from _from(self.origin, start, subjects)
+        if self._has_others:
+            yield from _from(stream_of(self.change), 1, taken_subjects(self.source))
+
+    def copies(self, subjects: Sequence[str]) -> Amount:
+        """How many messages on these subjects it copies at once; at most all that its origin stores."""
+        start = self.start
+        everything, ahead = self._number(1, subjects), self._number(start.at, subjects)
+        stored = int(self._origin_state.get("messages", 0))
+        most = min(stored, stored if everything is None else everything)
+        if ahead is None:
+            return Amount(0, most)
+        return exactly(ahead) if start.is_known else Amount(0, ahead)
+
+    @property
+    def held(self) -> int:
+        """How many of those that it copies at once the stream may store already, through sources that are gone or change."""
+        if not self._has_others:
+            return 0
+        subjects = taken_subjects(self.source)
+        here, coming = self._stored_in(stream_of(self.change), 1, subjects), self.copies(subjects)
+        return coming.most if here is None else min(coming.most, here)
+
+    @property
+    def _has_others(self) -> bool:
+        """Did the same origin fill it before? What is renamed lies elsewhere, and is not looked for."""
+        copied = self._answer(self._copied) if self._copied else None
+        return bool(copied and copied.get("others")) and not self._renamed
+
+    @property
+    def left_out(self) -> Amount:
+        """How many messages that its origin stores are never copied, though nothing in the file says so."""
+        said = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
+        if said or not isinstance(self.start.at, str):
+            return exactly(0)
+        subjects = taken_subjects(self.source)
+        everything, copied = self._number(1, subjects), self.copies(subjects)
+        most = int(self._origin_state.get("messages", 0)) if everything is None else everything
+        least = 0 if everything is None or not self.start.is_known else most - copied.most
+        return Amount(max(0, least), max(0, most - copied.least))
+
+    def _number(self, start: int | str, subjects: Sequence[str]) -> int | None:
+        """Of what its origin stores; None: nobody counted."""
+        return self._stored_in(self.origin, start, subjects)
+
+    def _stored_in(self, stream: str, start: int | str, subjects: Sequence[str]) -> int | None:
+        answers = [self._answer(one) for one in _from(stream, start, subjects)]
+        counted = [int(one["messages"]) for one in answers if one and "messages" in one]
+        return sum(counted) if len(counted) == len(answers) else None
+
+    def _answer(self, question: Question) -> Mapping[str, Json] | None:
+        found = self.view.facts.get(question)
+        return found if isinstance(found, Mapping) else None
+
+    @property
+    def _copied(self) -> CopiedUpTo | None:
+        """Nothing to ask where nothing is stored."""
+        named = index_of(self.source)
+        if not named or not state_of(self.change).get("messages"):
+            return None
+        lie = [outcome(one["dest"]) if one.get("dest") else one.get("src") or ">" for one in self._renamed]
+        places = lie or taken_subjects(self.source)
+        kept = dict.fromkeys(
+            one for one in places if not any(one != other and is_subset(one, other) for other in places)
+        )
+        is_rewritten = (
+            (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
+        )
+        return CopiedUpTo(stream=stream_of(self.change), source=named, subjects=(">",) if is_rewritten else tuple(kept))
+
+    @property
+    def _renamed(self) -> Sequence[Mapping[str, Json]]:
+        return self.source.get("subject_transforms") or ()
+
+    @property
+    def _origin_state(self) -> Mapping[str, Json]:
+        streams = self.view.snapshot.streams if self.view.snapshot else {}
+        state: Mapping[str, Json] = streams.get(self.origin, {}).get("state") or {}
+        return state
+
+
+def _from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:
+    return [MessagesFrom(stream=origin, start=start, filter=one) for one in subjects]
+
+
+def begun(change: Change, view: View) -> Iterator[Begun]:
+    """Those of a stream that is there."""
+    if change.action is not Action.UPDATE or not change.touches("sources"):
+        return
+    before = {identity(one, view.target.version) for one in change.was("sources") or ()}
+    for one in _each(None, change.becomes("sources"), change, view):
+        is_there = view.snapshot is not None and one.origin in view.snapshot.streams
+        if is_there and identity(one.source, view.target.version) not in before:
+            yield one
+
+
+def drained(change: Change, view: View, config: Config) -> Iterator[Begun]:
+    """Those of a stream of this configuration, new or there, that begin to copy a work queue."""
+    is_new = change.action is Action.CREATE
+    every = _each(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
+    return (one for one in every if _is_queue(one.origin, view))
+
+
+def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View) -> Iterator[Begun]:
+    """Where it copies through a consumer that somebody made, that one decides."""
+    said = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
+    for path, source in said.items():
+        if "external" not in source and "consumer" not in source:
+            yield Begun(path=path, source=source, change=change, view=view)
+
+
+def _is_queue(stream: str, view: View) -> bool:
+    """As declared, or as it is live."""
+    declared = view.desired.get(Address.of("stream", stream))
+    info = view.snapshot.streams.get(stream, {}) if view.snapshot else {}
+    config = declared.config if declared and not declared.external else info.get("config") or {}
+    return config.get("retention") == "workqueue"
+
+
+def questions(change: Change, view: View) -> Iterator[Question]:
+    asking = [*begun(change, view)]
+    if change.action is Action.CREATE and change.desired:
+        asking += drained(change, view, change.desired.config)
+    for one in asking:
+        yield from one.questions()

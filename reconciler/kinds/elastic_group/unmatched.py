@@ -1,0 +1,53 @@
+"""What of a queue other filters leave out: a group that is made anew takes in again only what they match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.diff import Action, Change
+from reconciler.changes.rule import View
+from reconciler.kinds.elastic_group.derived import stream_name, transforms
+from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.model.resource import Config
+from reconciler.model.wire import MessagesFrom
+
+
+def questions(change: Change) -> list[MessagesFrom]:
+    """How much of what is queued the new filters match, too: a queue holds it behind a partition number."""
+    if change.action not in (Action.UPDATE, Action.REPLACE) or not leaves_out(change):
+        return []
+    queue = stream_name(*change.address.names)
+    return [MessagesFrom(stream=queue, start=1, filter=f"*.{one}") for one in meets(*_filters(change))]
+
+
+def unmatched(change: Change, queued: int, view: View) -> Amount:
+    """How many of the queued messages match no filter any more."""
+    if not leaves_out(change):
+        return exactly(0)
+    answers = [view.facts.get(one) for one in questions(change)]
+    staying = [int(one["messages"]) for one in answers if isinstance(one, Mapping) and "messages" in one]
+    return exactly(max(0, queued - sum(staying))) if len(staying) == len(answers) else Amount(0, queued)
+
+
+def leaves_out(change: Change) -> bool:
+    """Was anything taken in that will not be?"""
+    before, after = _filters(change)
+    return not all(any(is_subset(old, new) for new in after) for old in before)
+
+
+def takes_more(change: Change) -> bool:
+    """Will anything be taken in that was not?"""
+    before, after = _filters(change)
+    return not all(any(is_subset(new, old) for old in before) for new in after)
+
+
+def _filters(change: Change) -> tuple[Sequence[str], Sequence[str]]:
+    """Of the group before and after; none where it is not there before, or not wanted."""
+    if not (change.live and change.desired):
+        return (), ()
+    return _of(change.live.config), _of(change.desired.config)
+
+
+def _of(group: Config) -> list[str]:
+    return [one["src"] for one in transforms(group)]

@@ -1,0 +1,58 @@
+"""How far a stream has copied another one through a source, told by the headers of the copies that it stores: there a
+server takes a source up again that it had before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from reconciler.model.wire import CopiedUpTo
+from reconciler.server.read.messages import Message, Problem, at, last, next_after
+from reconciler.server.wire.api import JetStream
+
+READ = 256
+"""Of the newest messages, so many are read at most."""
+SOURCE = "nats-stream-source"
+
+
+async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | Problem:
+    """Mostly the newest message under its subjects is its own, or there is none."""
+    stream = question.stream
+    said = await asyncio.gather(*(last(js, stream, one) for one in question.subjects))
+    if problem := _problem(said):
+        return problem
+    newest = max((one for one in said if isinstance(one, Message)), key=lambda one: one.sequence, default=None)
+    if newest is None:
+        return {"seq": 0, "others": False}
+    if (found := _copied(newest, question.source)) is not None:
+        return {"seq": found, "others": False}
+    sequences = range(newest.sequence - 1, max(0, newest.sequence - 1 - READ), -1)
+    read = await asyncio.gather(next_after(js, stream, 0), *(at(js, stream, one) for one in sequences))
+    if problem := _problem(read):
+        return problem
+    first, *others = (one if isinstance(one, Message) else None for one in read)
+    through = any(one and _source(one)[:1] == list(question.source[:1]) for one in (newest, *others))
+    own = (found for one in others if one and (found := _copied(one, question.source)) is not None)
+    if (found := next(own, None)) is not None:
+        return {"seq": found, "others": through}
+    is_all = first is None or newest.sequence - first.sequence <= READ
+    return {"others": through} | ({"seq": 0} if is_all else {})
+
+
+def _problem(said: Iterable[Message | Problem | None]) -> Problem | None:
+    return next((one for one in said if one is not None and not isinstance(one, Message)), None)
+
+
+def _copied(message: Message, source: tuple[str, str, str]) -> int | None:
+    """The sequence in its origin, if it came through this source."""
+    said = _source(message)
+    if len(said) < 4 or (said[0], said[2], said[3]) != source or not said[1].isdecimal():
+        return None
+    return int(said[1])
+
+
+def _source(message: Message) -> list[str]:
+    """What a copy says of itself: `ORDERS 7 orders.> > orders.a`."""
+    return {name.lower(): value for name, value in message.headers.items()}.get(SOURCE, "").split(" ")

@@ -1,0 +1,133 @@
+"""What a source copies at once when it is added or becomes another one is what the plan said, message by message."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.events import Finished
+from reconciler.changes.rule import Verdict
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.server.wire.api import JetStream
+from tests.quantities.losing import applied, publish, settled, state
+from tests.support.accounts import Account
+from tests.support.jetstream import done, make_stream, talk
+from tests.support.topologies import read
+from tests.support.versions import on_every_version
+
+A, B, EVERYTHING = {"name": "O", "filter_subject": "o.a"}, {"name": "O", "filter_subject": "o.b"}, {"name": "O"}
+OWN: Mapping[str, Any] = {"name": "P"}
+
+
+class Scene(NamedTuple):
+    """Sources one after the other, each until it has what there is, and what more comes before the last one."""
+
+    sources: Sequence[Sequence[Mapping[str, Any]]]
+    again: Amount = exactly(0)
+    """What the plan says of messages that come once more."""
+    left_out: int = 0
+    keeps: int | None = None
+    """So many of its newest messages the stream has left then."""
+    comes: int = 0
+
+
+SCENES = {
+    "an origin that was not there": Scene([[OWN], [OWN, EVERYTHING]], comes=10),
+    "a part that was not taken": Scene([[A], [B]], comes=5),
+    "everything instead of a part": Scene([[A], [EVERYTHING]], again=exactly(5), comes=10),
+    "everything instead of two parts": Scene([[A], [B], [EVERYTHING]], again=Amount(5, 10), comes=10),
+    "a part of everything that was taken off": Scene([[EVERYTHING], [OWN], [OWN, A]], again=Amount(0, 5), comes=5),
+    "the one of before last": Scene([[A], [B], [A]], comes=0),
+    "the one of before last, with a start": Scene([[A], [B], [{**A, "opt_start_seq": 1}]], comes=0),
+    "a stream that has lost its first messages": Scene([[OWN], [OWN, EVERYTHING]], keeps=2, left_out=10, comes=0),
+    "a stream that has lost all messages": Scene([[OWN], [OWN, EVERYTHING]], keeps=0, left_out=10, comes=0),
+    "another filter where the first messages are lost": Scene([[OWN, A], [OWN, EVERYTHING]], keeps=2, left_out=10, comes=0),
+    "a start where the first messages are lost": Scene([[OWN], [OWN, {**EVERYTHING, "opt_start_seq": 1}]], keeps=2, comes=10),
+}  # fmt: skip
+
+
+def file(sources: Sequence[Mapping[str, Any]]) -> str:
+    said = ", ".join("{" + ", ".join(f"{key}: {value}" for key, value in one.items()) + "}" for one in sources)
+    return f"streams: {{O: {{subjects: [o.>]}}, P: {{subjects: [p.>]}}, ALL: {{sources: [{said}]}}}}"
+
+
+async def rests(js: JetStream, expected: int = 0) -> int:
+    """The last sequence once nothing comes any more; while less came than expected, the server may not have come to it."""
+    before, now, loop = -1, int((await state(js, "ALL"))["last_seq"]), asyncio.get_running_loop()
+    deadline = loop.time() + 15
+    while before != now or (now < expected and loop.time() < deadline):
+        await asyncio.sleep(0.3)
+        before, now = now, int((await state(js, "ALL"))["last_seq"])
+    return now
+
+
+@on_every_version
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
+def test_what_a_source_copies_is_what_was_said(account: Account, tmp_path: Path, scene: Scene) -> None:
+    *earlier, last = scene.sources
+
+    async def work(js: JetStream) -> tuple[dict[str, Verdict], list[str], int]:
+        await make_stream(js, "O", subjects=["o.>"])
+        await make_stream(js, "P", subjects=["p.>"])
+        await publish(js, *["o.a", "o.b"] * 5)
+        await make_stream(js, "ALL", sources=earlier[0])
+        await publish(js, *["p.x"] * 3)
+        for sources in earlier[1:]:
+            await rests(js)
+            config = done(await js.request("STREAM.INFO.ALL"))["config"]
+            done(await js.request("STREAM.UPDATE.ALL", {**config, "sources": sources}))
+        before = await rests(js, 3 if OWN in earlier[-1] else 5)
+        if scene.keeps is not None:
+            done(await js.request("STREAM.PURGE.ALL", {"keep": scene.keeps} if scene.keeps else None))
+        await applied(js, tmp_path, file(earlier[-1]))
+        found = await plan(read(tmp_path, file(last)), js, PlanOptions(allow=(("ST304", "*"),)))
+        assert not found.plan.blocked, found.plan.blocked
+        events = [event async for event in apply(found, js)]
+        assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]
+        (change,) = (one for one in found.plan.changes if one.address == "stream/ALL")
+        notes = [one.message for one in change.consequences if one.code == "ST304"]
+        return {one.code: one for one in change.verdicts}, notes, await rests(js, before + scene.comes) - before
+
+    verdicts, notes, came = talk(account, work)
+    assert came == scene.comes
+    assert notes == ([f"{came} messages that O stores are copied at once (ST304)"] if came else [])
+    assert _said(verdicts.get("ST304"), "messages") == scene.again
+    assert _said(verdicts.get("ST305"), "left_out") == exactly(scene.left_out)
+
+
+def _said(verdict: Verdict | None, quantity: str) -> Amount:
+    if verdict is None:
+        return exactly(0)
+    return verdict.bounds.get(quantity, exactly(verdict.quantities[quantity]))
+
+
+PART, ALL_OF_IT = "{name: Q, filter_subject: q.a}", "{name: Q}"
+DRAINING = {
+    "a new stream": (f"sources: [{PART}]", False, 4), "a new mirror": (f"mirror: {PART}", False, 4),
+    "a mirror of all of it": (f"mirror: {ALL_OF_IT}", False, 6), "a stream that is there": (f"sources: [{PART}]", True, 4),
+    "one that takes all": (f"sources: [{ALL_OF_IT}]", True, 6),
+}  # fmt: skip
+
+
+@on_every_version
+@pytest.mark.parametrize(("copy", "is_there", "goes"), DRAINING.values(), ids=DRAINING.keys())
+def test_what_is_copied_from_a_work_queue_leaves_it_as_said(
+    account: Account, tmp_path: Path, copy: str, is_there: bool, goes: int
+) -> None:
+    queue = "Q: {subjects: [q.>], retention: workqueue}"
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        there = f"streams: {{{queue}, ALL: {{subjects: [all]}}}}" if is_there else f"streams: {{{queue}}}"
+        await applied(js, tmp_path, there)
+        await publish(js, *["q.a", "q.b", "q.a"] * 2)
+        verdicts = await applied(js, tmp_path, f"streams: {{{queue}, ALL: {{{'subjects: [all], ' * is_there}{copy}}}}}")
+        said = verdicts["XX209"].quantities["messages"]
+        return said, 6 - await settled(js, "Q", 6 - said)
+
+    assert talk(account, work) == (goes, goes)
