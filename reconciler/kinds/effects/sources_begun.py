@@ -28,7 +28,7 @@ Source = Mapping[str, Json]
 Question = CopiedUpTo | MessagesFrom
 
 
-class Start(NamedTuple):
+class SourceStart(NamedTuple):
     """Where a source begins."""
 
     at: int | str = 1
@@ -51,15 +51,15 @@ class Begun:
         return str(self.source["name"])
 
     @property
-    def start(self) -> Start:
+    def start(self) -> SourceStart:
         copied = self._answer(self._copied) if self._copied else {"seq": 0}
         if copied and copied.get("seq"):
-            return Start(copied["seq"] + 1)
+            return SourceStart(copied["seq"] + 1)
         is_known = copied is not None and "seq" in copied
         if self.source.get("opt_start_seq"):
-            return Start(self.source["opt_start_seq"], is_known)
+            return SourceStart(self.source["opt_start_seq"], is_known)
         times = [one for one in (self.source.get("opt_start_time"), self.earliest) if one]
-        return Start(max(times, key=moment) if times else 1, is_known)
+        return SourceStart(max(times, key=moment) if times else 1, is_known)
 
     @property
     def earliest(self) -> str | None:
