@@ -378,6 +378,13 @@ QUANTITIES = (
         after="return limit > 1 << 62",
         seen_by=("tests/quantities/test_mirrors.py",),
     ),
+    Act(
+        name="who does not get what moves to another stream is not named",
+        file="reconciler/kinds/stream/losses.py",
+        before="reading = [name for name, wanted in readers if any(",
+        after="reading = [name for name, wanted in readers if not any(",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)
