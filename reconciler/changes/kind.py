@@ -114,6 +114,8 @@ class Kind:
     """How the name of the stream begins that each of them is, and that holds its messages; None: they are none."""
     as_stream: Callable[[Resource], Config] = lambda resource: resource.config
     """The configuration of that stream."""
+    own_name: Callable[[str], str] = str
+    """What it calls a field of that stream."""
     reserves: str = "max_bytes"
     """The field by which it reserves room in the account."""
     recipe: Recipe = copied

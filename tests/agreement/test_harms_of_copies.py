@@ -118,6 +118,32 @@ def test_direct_reads_of_a_mirror_are_as_its_origin_says(account: Account) -> No
     assert talk(account, work) == (False, False)
 
 
+@shows("XX210")
+@on_every_version
+@pytest.mark.parametrize(
+    ("part", "asked"),
+    [({"mirror": {"name": "O", "filter_subject": "o.1"}}, "o.2"), ({"mirror": {"name": "O"}, "max_msgs": 1}, "o.1")],
+)
+def test_a_mirror_of_a_part_answers_for_all_of_its_origin(
+    account: Account, part: dict[str, object], asked: str
+) -> None:
+    """One get in some of those of the origin is answered by the mirror."""
+
+    async def work(js: JetStream) -> set[str]:
+        await make_stream(js, "O", subjects=["o.*"], allow_direct=True)
+        await publish(js, "o.1", "o.2")
+        await make_stream(js, "M", **part)
+        await reaches(1, js, "M")
+        found: set[str] = set()
+        async with asyncio.timeout(60):
+            while len(found) < 2:
+                reply = await js.pipeline.nc.request(f"$JS.API.DIRECT.GET.O.{asked}", b"", timeout=5)
+                found.add((reply.headers or {}).get("Status", "200"))
+        return found
+
+    assert talk(account, work) == {"200", "404"}
+
+
 @shows("XX209")
 @on_every_version
 @pytest.mark.parametrize(

@@ -364,6 +364,27 @@ QUANTITIES = (
         after="return (one for one in every if not one.origin)",
         seen_by=("tests/rules/test_rules.py",),
     ),
+    Act(
+        name="a mirror of a part that is made says nothing of the gets it answers",
+        file="reconciler/kinds/across/copies.py",
+        before="said = copy.filters or [",
+        after="said = [][:0] or [",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what a mirror keeps of what a limit removes is not said",
+        file="reconciler/kinds/effects/stream_effects.py",
+        before="return not 0 < limit <= most",
+        after="return limit > 1 << 62",
+        seen_by=("tests/quantities/test_mirrors.py",),
+    ),
+    Act(
+        name="who does not get what moves to another stream is not named",
+        file="reconciler/kinds/stream/losses.py",
+        before="reading = [name for name, wanted in readers if any(",
+        after="reading = [name for name, wanted in readers if not any(",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.diff import Action, Change
@@ -228,6 +228,51 @@ def work_queue_drained(change: Change, view: View) -> Iterator[Finding]:
         )
 
 
+LIMITS = ("max_msgs", "max_bytes", "max_age")
+
+
+@rule("XX210", "mirror-answers-for-a-part", on=(Action.CREATE,), needs=("neighbours",), reaction=Reaction.HARMS)
+def mirror_answers_for_a_part(change: Change, view: View) -> Found:
+    """A mirror is made that takes a part of its origin, by a filter, a start or limits of its own, and the origin has
+    `allow_direct`.
+
+    Whatever stands in its file, such a mirror answers direct gets of its origin as well: one get in so many is answered by it,
+    and finds nothing where the origin has the message. Clients of buckets read with direct gets.
+
+    Instead: declare a stream that sources the origin, which answers for itself alone; or take `allow_direct` off the origin.
+    """
+    if not view.is_stream(change.address):
+        return None
+    name, streams = view.stream_of(change.address) or "", afterwards(view).streams
+    copy = next((one for one in copies(name, config_of(change, view)) if one.is_mirror), None)
+    origin = streams.get(copy.origin, {}) if copy else {}
+    if (
+        copy is None
+        or not origin.get("allow_direct")
+        or not (part := _part(copy, streams[name], origin, view.kinds[change.address.kind].own_name))
+    ):
+        return None
+    return Finding(
+        outcome=Outcome.WARNS,
+        path="mirror",
+        affects=dependants.streams([copy.origin], view),
+        message=f"this mirror answers direct gets of {copy.origin} as well, and takes a part of it ({part}): gets of the rest "
+        "find nothing (404), now and then",
+        fix=f"source {copy.origin} instead of mirroring it, or take allow_direct off {copy.origin}",
+    )
+
+
+def _part(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], str]) -> str:
+    """What keeps it from holding all of its origin, as its file calls it; empty: nothing."""
+    said = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.said.get(name)]
+    tighter = [
+        own_name(limit)
+        for limit in LIMITS
+        if (own := config.get(limit) or 0) > 0 and not 0 < (origin.get(limit) or 0) <= own
+    ]
+    return ", ".join([*said, *tighter])
+
+
 def _drained(goes: Amount, subjects: list[str]) -> str:
     """What leaves a work queue, and when."""
     what = "what comes" if subjects == [">"] else f"what comes on {listed(subjects)}"
@@ -250,4 +295,5 @@ RULES = (
     direct_reads_overwritten,
     deliver_prefix_overlap,
     work_queue_drained,
+    mirror_answers_for_a_part,
 )

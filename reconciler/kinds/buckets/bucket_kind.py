@@ -41,6 +41,7 @@ def bucket_kind(
         title=title,
         backing=shape.prefix,
         as_stream=partial(bucket.stream_body, shape),
+        own_name=shape.ours,
         bound=bound,
         recipe=recipe,
         place=FilePlace(section, names=bucket.NAME.pattern),

@@ -321,11 +321,16 @@ def _at_once(moved: MovedField, words: str, fix: str) -> Finding:
 
 def _answering(moved: MovedField, stream: str) -> Iterator[str]:
     """Mirrors that hold all of this stream and answer in its place, now and after this plan."""
+    return (name for name, origin in _in_its_place(moved, stream) if not _takes_a_part(origin))
+
+
+def _in_its_place(moved: MovedField, stream: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    """Mirrors that answer for this stream, with what they say of it."""
     streams = moved.view.snapshot.streams if moved.view.snapshot else {}
     for name, info in streams.items():
         config, change = info.get("config", {}), moved.view.changes.get(Address.of("stream", name))
         origin = config.get("mirror") or {}
-        is_whole = origin.get("name") == stream and not origin.get("external")
+        is_of_it = origin.get("name") == stream and not origin.get("external")
         goes = change is not None and change.action in (Action.DELETE, Action.REPLACE)
         stays = not goes and (
             change is None
@@ -333,8 +338,8 @@ def _answering(moved: MovedField, stream: str) -> Iterator[str]:
             or change.becomes("mirror_direct")
             or moved.view.target.version < V2_12
         )
-        if is_whole and config.get("mirror_direct") and stays and not _takes_a_part(origin):
-            yield name
+        if is_of_it and config.get("mirror_direct") and stays:
+            yield name, origin
 
 
 def _takes_a_part(origin: Mapping[str, Json]) -> bool:
@@ -541,6 +546,31 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
         yield note(f"once a subject holds {some(most, 'message')}, each publish there removes its oldest")
 
 
+@notes_of(301)
+def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
+    """What a limit removes a mirror may keep, and goes on giving it to clients that ask the origin. Of what is stored for one
+    subject, they ask for the last."""
+    change, path = moved.change, moved.path
+    if moved.field == "max_msgs_per_subject" or not is_lowered(change, path) or not state_of(change).get("messages"):
+        return
+    if not change.becomes("allow_direct") or (moved.field in LIMITS and surplus.keeps_old(change)):
+        return
+    most = surplus.becomes(change, path)
+    keeping = [name for name, _ in _in_its_place(moved, stream_of(change)) if _keeps_more(name, moved, most)]
+    if keeping:
+        who = f"{listed(keeping)}, which answer{'s' if len(keeping) == 1 else ''} in its place"
+        yield note(f"direct gets find what is gone in {who}, now and then")
+
+
+def _keeps_more(mirror: str, moved: MovedField, most: int) -> bool:
+    """Is its own limit higher, or none, once this plan is applied?"""
+    change = next((one for one in moved.view.changes.values() if one.live and stream_of(one) == mirror), None)
+    live = moved.view.snapshot.streams.get(mirror, {}).get("config", {}) if moved.view.snapshot else {}
+    said = (path for path in (moved.path, moved.field) if change and change.touches(path))
+    limit = next((change.becomes(path) for path in said if change), live.get(moved.field)) or 0
+    return not 0 < limit <= most
+
+
 @notes_of(304)
 def copied_at_once(moved: MovedField) -> Iterable[Finding]:
     """A source that is added brings what its origin stores, and readers get it."""
@@ -571,6 +601,7 @@ FAMILIES = (
     consumers_refused,
     copies_stop,
     limits_to_come,
+    kept_by_mirrors,
     copied_at_once,
     copies_to_come,
 )

@@ -13,10 +13,20 @@ from reconciler.kinds.effects.lagging import lagging
 from reconciler.kinds.effects.losses import limit_lowered
 from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import to_copy
-from reconciler.kinds.effects.readers import SOME, Going, behind, going_unread, unread, unread_consumers
+from reconciler.kinds.effects.readers import (
+    SOME,
+    Going,
+    behind,
+    filters,
+    going_unread,
+    is_durable,
+    unread,
+    unread_consumers,
+)
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.words import amount, consent_to, listed, size, some
+from reconciler.kinds.stream_config.origins import copiers
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.model.resource import Address, Json
@@ -123,6 +133,8 @@ def _wants_all(change: Change) -> bool:
 def subject_removed(change: Change, view: View) -> Found:
     """A subject is no longer captured: its publishers get "no responders" from then on; stored messages stay.
 
+    Where another stream takes it, that one has consumers and copies of its own: those of this stream get nothing more of it.
+
     Instead: move the publishers first.
     """
     if not (gone := _gone(change)):
@@ -134,6 +146,7 @@ def subject_removed(change: Change, view: View) -> Found:
     said = [f"what comes on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
     said += [
         f"what comes on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
+        f"{_not_followed(change, subject, other, view)}"
         for subject, other in (taken | parts).items()
     ]
     return Finding(
@@ -143,6 +156,24 @@ def subject_removed(change: Change, view: View) -> Found:
         message=f"{'; '.join(said)}{words}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
+
+
+def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:
+    """Who reads it here, and does not read it where it is stored from then on, unless that comes back through a source."""
+    coming = {f"stream/{one['name']}" for one in change.becomes("sources") or ()}
+    readers = _reading(change.address.name, view) if taker not in coming else ()
+    reading = [name for name, wanted in readers if any(collide(one, subject) for one in wanted)]
+    return f", and {_named(reading)} {'gets' if len(reading) == 1 else 'get'} none of it" if reading else ""
+
+
+def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
+    """Durable consumers that stay, and streams that copy this one, with what they want."""
+    for name, info in sorted(_there(stream, view).items()):
+        change = view.changes.get(Address.of("consumer", stream, name))
+        if is_durable(info) and (change is None or change.action is not Action.DELETE):
+            yield name, filters(change.desired.config if change and change.desired else info["config"])
+    there = view.snapshot.streams if view.snapshot else {}
+    yield from ((name, subjects) for name, subjects in sorted(copiers(stream, view).items()) if name in there)
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
