@@ -346,8 +346,8 @@ QUANTITIES = (
     Act(
         name="a source that was there before is said to begin anew",
         file="reconciler/kinds/effects/sources_begun.py",
-        before='return Start(copied["seq"] + 1)',
-        after="return Start(1)",
+        before='return SourceStart(copied["seq"] + 1)',
+        after="return SourceStart(1)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
