@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.report.formats import FORMATS
-from tests.sabotage.tree import PROJECT, Tree
 from tests.support.accounts import Account, Pool
+from tests.support.binaries import PROJECT
 from tests.support.jetstream import done, talk
 
 MODULE = '''"""Toy queues: a work queue `TOY_<name>` that takes `toy.<name>.>`."""
@@ -85,7 +86,7 @@ class Toys:
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory: pytest.TempPathFactory, pool: Pool) -> Iterator[Toys]:
     root = tmp_path_factory.mktemp("toys")
-    Tree.of(PROJECT, root)
+    shutil.copytree(PROJECT / "reconciler", root / "reconciler")
     (root / "reconciler/kinds/toy_queue.py").write_text(MODULE, encoding="utf-8")
     registry = root / "reconciler/kinds/__init__.py"
     text = registry.read_text(encoding="utf-8")

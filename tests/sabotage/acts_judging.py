@@ -358,6 +358,27 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_sources.py",),
     ),
     Act(
+        name="a copy that its origin's limits keep from being fed is said to copy",
+        file="reconciler/kinds/across/copy_consumers.py",
+        before="if pending > 0 else {}",
+        after="if pending > 1 << 62 else {}",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a copy at work is not known to stop at the next restart",
+        file="reconciler/kinds/stream_config/origins.py",
+        before='return version >= V2_14 and origin.get("retention") in ("interest", "workqueue")',
+        after="return True",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="what a kind of one's own has behind it is no stream to others",
+        file="reconciler/changes/rule.py",
+        before="return kind is not None and kind.backing is not None",
+        after='return address.kind in ("stream", "kv_bucket", "object_store")',
+        seen_by=("tests/kinds/test_toy_kind.py",),
+    ),
+    Act(
         name="a copy of a work queue is said to take nothing from it",
         file="reconciler/kinds/effects/sources_begun.py",
         before="return (one for one in every if _is_queue(one.origin, view))",
