@@ -374,8 +374,8 @@ QUANTITIES = (
     Act(
         name="what a kind of one's own has behind it is no stream to others",
         file="reconciler/changes/rule.py",
-        before="return kind is not None and kind.backing is not None",
-        after='return address.kind in ("stream", "kv_bucket", "object_store")',
+        before="return kind.stream(address) if kind else None",
+        after='return kind.stream(address) if kind and not address.kind.startswith("toy") else None',
         seen_by=("tests/kinds/test_toy_kind.py",),
     ),
     Act(
