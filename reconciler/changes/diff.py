@@ -146,7 +146,8 @@ class Change:
 def differences(
     desired: Config, live: Config, applied: Owned | None, fields: Mapping[str, FieldInfo]
 ) -> tuple[FieldChange, ...]:
-    """Every differing field, at the depth a reader wants: into mappings and lists of mappings, plain lists as a whole."""
+    """Every differing field, at the depth a reader wants: into mappings and lists of mappings, plain lists, and those whose
+    items moved, as a whole."""
     if desired == live:
         return ()
     changes = []
@@ -170,7 +171,7 @@ def differences(
 
 
 def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | int, ...]]:
-    if not (_descendable(wanted) and _descendable(found)):
+    if not (_descendable(wanted) and _descendable(found)) or _is_shifted(wanted, found):
         return [()]
     tree = _deepdiff()({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
     paths = {
@@ -196,6 +197,13 @@ def _deepdiff() -> type[DeepDiff]:
 
 def _descendable(value: Json) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _is_shifted(wanted: Json, found: Json) -> bool:
+    """Did what stays in a list move up or down, since others came or went? Then items of one number are not the same."""
+    if not (isinstance(wanted, list) and isinstance(found, list)) or len(wanted) == len(found):
+        return False
+    return any(one in found and (place >= len(found) or found[place] != one) for place, one in enumerate(wanted))
 
 
 def _trim(path: tuple[str | int, ...], wanted: Json, found: Json) -> tuple[str | int, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import Outcome, Verdict
 from reconciler.engine.reconcile import recognised
 from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.kinds import REGISTRY
@@ -45,9 +46,9 @@ def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
         if _is_somebody_elses(change) or change.action is Action.UNKNOWN:
             differing.append(change)
         elif change.action is Action.ADOPT:
-            adopted.append(_untouched(change))
+            adopted.append(_untouched(change, verdicts=_standing(change)))
         elif as_is and (there := live.get(Address.parse(change.address))) and change.record:
-            adopted.append(_untouched(change, _as_live(change.record, there)))
+            adopted.append(_untouched(replace(change, record=_as_live(change.record, there))))
         elif not as_is:
             differing.append(change)
 
@@ -71,11 +72,15 @@ def _is_somebody_elses(change: PlannedChange) -> bool:
     return any(verdict.blocks and verdict.code in OWNERSHIP for verdict in change.verdicts)
 
 
-def _untouched(change: PlannedChange, record: Owned | None = None) -> PlannedChange:
+def _untouched(change: PlannedChange, verdicts: tuple[Verdict, ...] = ()) -> PlannedChange:
     return replace(
-        change, action=Action.ADOPT, fields=(), verdicts=(), consequences=(), blocked_by=None, adopts=True,
-        record=record or change.record,
-    )  # fmt: skip
+        change, action=Action.ADOPT, fields=(), verdicts=verdicts, consequences=(), blocked_by=None, adopts=True
+    )
+
+
+def _standing(change: PlannedChange) -> tuple[Verdict, ...]:
+    """Warnings of what is there and stays as it is."""
+    return tuple(one for one in change.verdicts if one.outcome is Outcome.WARNS)
 
 
 def _as_live(record: Owned, live: Resource) -> Owned:
@@ -94,5 +99,6 @@ def _managed(record: Owned, config: Config) -> Iterator[tuple[str, object]]:
 
 
 def _only(found: Planned, changes: list[PlannedChange]) -> Planned:
-    plan = replace(found.plan, changes=tuple(changes), steps=(), unmanaged=(), diagnostics=())
+    warned = tuple(one for one in found.plan.diagnostics if not one.is_error)
+    plan = replace(found.plan, changes=tuple(changes), steps=(), unmanaged=(), diagnostics=warned)
     return replace(found, plan=plan)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reconciler.changes.events import Failed, Finished, InDoubt, Settled, Skipped, Strayed
+from reconciler.journeys.saved.comparison import REFUSALS
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire import Call, Step
 from reconciler.report.words import diagnostics
@@ -60,7 +61,7 @@ def outcome_text(
             applied = f"{paper.paint('Adopted', 'good')}: {ours}, and no object was touched{took}. {then}"
         else:
             more = f" {ours}." if finished.adopted else ""
-            applied = f"{paper.paint('Applied', 'good')} {_deeds(finished)}{took}.{more} {then}"
+            applied = f"{paper.paint('Applied', 'good')} {_deeds(finished, took)}.{more} {then}"
         return inert("\n".join([*warned, applied]) + "\n")
     lines = [*warned, *_troubles(finished, paper)]
     lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")
@@ -89,18 +90,22 @@ def deed(step: Step) -> str:
     return f"{_DEEDS[step.call]} {visible('/'.join(step.on))}"
 
 
-def _deeds(finished: Finished) -> str:
+def _deeds(finished: Finished, took: str) -> str:
     """`7 steps (4 creates, 2 updates, 1 record)`"""
     counts = Counter(_NOUNS.get(done.step.call, done.step.call.value.split(".")[1]) for done in finished.done)
     said = ", ".join(counted(count, deed) for deed, count in counts.items())
-    return f"{counted(len(finished.done), 'step')} ({said})" if said else "nothing: there was nothing to do"
+    return (
+        f"{counted(len(finished.done), 'step')} ({said}){took}" if said else f"nothing{took}: no object was to change"
+    )
 
 
 def _troubles(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
     for failed in finished.failed:
         head = f"! {visible(failed.step.address)}"
-        lines += _trouble(head, f"failed to {deed(failed.step)}", failed.reason, paper, strayed_lines(failed.strayed))
+        how = "not done:" if failed.reason.code in REFUSALS else "failed to"
+        what = f"{how} {deed(failed.step)}"
+        lines += _trouble(head, what, failed.reason, paper, strayed_lines(failed.strayed))
     for doubt in finished.in_doubt:
         lines += _trouble(f"? {visible(doubt.step.address)}", f"in doubt: {deed(doubt.step)}", doubt.reason, paper)
     for because, skipped in _by_reason(finished.skipped).items():

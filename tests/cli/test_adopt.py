@@ -46,6 +46,20 @@ def test_what_is_live_as_declared_is_ours_afterwards_and_untouched(shell: Shell,
     assert "Nothing to adopt" in shell("adopt", file, "--yes", *target(made)).out
 
 
+def test_what_a_plan_warns_of_is_said_here_too(shell: Shell, account: Account) -> None:
+    async def make(js: JetStream) -> None:
+        await make_stream(js, "O", subjects=["o"], allow_direct=True)
+        await make_stream(js, "M", mirror={"name": "O"})
+
+    talk(account, make)
+    text = "reconciler: 1\ntopology: t\nstreams: {O: {subjects: [o], allow_direct: true}, M: {mirror: {name: O}, mirror_direct: false}}\n"
+    file = shell.write(text)
+    planned, ran = (shell(*command, *target(account)) for command in (("plan", file), ("adopt", file, "--yes")))
+    assert [("XX207 direct-reads-overwritten, warning" in one.out, one.code) for one in (planned, ran)] == [
+        (True, 0)
+    ] * 2
+
+
 def test_what_says_that_v_names_all_takes_v(shell: Shell, account: Account) -> None:
     names = [f"STREAM_WITH_A_RATHER_LONG_NAME_{number}" for number in range(20)]
 

@@ -205,6 +205,19 @@ def test_an_unmanaged_metadata_key_may_hold_dots(said: dict[str, Any]) -> None:
     assert compared(desired, {"metadata": {"app.kubernetes.io/name": "theirs"}}, owned).fields == ()
 
 
+SHIFTED = {
+    "the first goes": ("AB", "B", ["sources"]), "one comes before": ("A", "BA", ["sources"]),
+    "the last goes": ("AB", "A", ["sources[1]"]), "one comes last": ("A", "AB", ["sources[1]"]),
+    "another one": ("AB", "AC", ["sources[1].name"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "then", "named"), SHIFTED.values(), ids=SHIFTED.keys())
+def test_a_list_whose_items_move_differs_as_a_whole(before: str, then: str, named: list[str]) -> None:
+    live, desired = ({"sources": [{"name": one} for one in said]} for said in (before, then))
+    assert paths(compared(wanted(desired), live)) == named
+
+
 def test_a_difference_deep_inside_is_named_by_its_path() -> None:
     (field,) = compared(
         wanted({"sources": [{"name": "A"}, {"name": "B", "filter_subject": "b.>"}]}),

@@ -97,7 +97,7 @@ def everything() -> Plan:
         create("consumer/NEW/b", span=at(63, 7)),
         delete("stream/OLD", "moved to ORDERS in May", consequences=(gone,), span=at(51, 5)),
         planned("stream/FAR", Action.UNKNOWN, reason="server n3 did not answer for it within 5 s"),
-        planned("stream/AUDIT", Action.ADOPT),
+        planned("stream/AUDIT", Action.ADOPT, adopts=True),
         planned("kv_bucket/LEFT", Action.ORPHAN),
         kept=163,
         read={"stream": 42, "consumer": 118, "static_group": 2, "elastic_group": 5},

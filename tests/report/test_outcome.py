@@ -43,6 +43,23 @@ def test_a_failure_says_what_why_and_what_was_not_tried() -> None:
     same_as_golden("outcome-failed.txt", text)
 
 
+def test_what_nobody_consented_to_was_not_tried_and_did_not_fail() -> None:
+    more = Diagnostic(
+        severity=Severity.ERROR, code="AP202", name="more-than-consented", message="12 messages would go."
+    )
+    text = outcome_text(Finished(failed=(Failed(step=LATER, reason=more, nothing_done=True),)))
+    assert text.splitlines()[:3] == [
+        "! stream/OLD",
+        "    not done: delete stream OLD",
+        "    AP202 12 messages would go.",
+    ]
+
+
+def test_where_no_object_changes_it_says_so() -> None:
+    said = "Applied nothing in 0.01 s: no object was to change. Planning again finds nothing to do.\n"
+    assert outcome_text(Finished(), seconds=0.01) == said
+
+
 def test_an_interruption_says_what_is_in_doubt_and_what_is_half_made() -> None:
     finished = Finished(
         done=(Done(step=ORDERS), Done(step=RECORD)), in_doubt=(InDoubt(step=WEST, reason=because("No answer came.")),),

@@ -406,6 +406,13 @@ QUANTITIES = (
         after="reading = [name for name, wanted in readers if not any(",
         seen_by=("tests/rules/test_rules.py",),
     ),
+    Act(
+        name="a source that is taken off is shown as changes of all behind it",
+        file="reconciler/changes/diff.py",
+        before="or _is_shifted(wanted, found)",
+        after="or not isinstance(found, object)",
+        seen_by=("tests/core/test_diff.py",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -58,7 +58,7 @@ def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
 
 def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding | None:
     """No update changes this, but a replacement with consent does, unless position or messages would be lost."""
-    if _follows_from_the_switch(change, refusal.path):
+    if follows_from_the_switch(change, refusal.path):
         return None
     found = made_anew(change, view, refusal)
     if found.outcome is not Outcome.REPLACES:
@@ -78,7 +78,7 @@ def _as_it_was_made(change: Change, path: str) -> str:
     )
 
 
-def _follows_from_the_switch(change: Change, path: str) -> bool:
+def follows_from_the_switch(change: Change, path: str) -> bool:
     """Options of one way to consume go when it becomes the other."""
     pulled, pulls = change.was("deliver_subject") is None, change.becomes("deliver_subject") is None
     return path != "deliver_subject" and pulled != pulls and change.becomes(path) is None

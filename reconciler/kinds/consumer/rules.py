@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, falling_on, rule
 from reconciler.kinds.consumer.clients import quantities, who_suffers
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.losses import RULES as LOSSES
-from reconciler.kinds.consumer.position import instead_of_refusing
+from reconciler.kinds.consumer.position import follows_from_the_switch, instead_of_refusing
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.starting import RULES as STARTING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
@@ -53,6 +55,25 @@ FIXED = {
     "deliver_subject": _fixed("CO109", "pull-push-switch", "A consumer pulls or is pushed for its whole life."),
     "mem_storage": _fixed("CO110", "consumer-storage-change"),
 }
+
+
+def made_anew_once(change: Change, view: View, refusal: Finding) -> Finding | None:
+    """What replacing it costs is told with the first field that takes it."""
+    found = instead_of_refusing(change, view, refusal)
+    first = next(field for field in FIXED if field == refusal.path or _is_fixed(field, change, view))
+    if found is None or found.outcome is not Outcome.REPLACES or first == refusal.path:
+        return found
+    itself = refusal.message.removesuffix(FIXED[refusal.path].why)
+    return replace(found, message=f"{itself}It changes when the consumer is made anew, as for {first}.")
+
+
+def _is_fixed(field: str, change: Change, view: View) -> bool:
+    before, after = change.was(field), change.becomes(field)
+    return (
+        change.touches(field)
+        and not FIELDS[field].may_become(before, after, view.target.version)
+        and not follows_from_the_switch(change, field)
+    )
 
 
 @rule("CO111", "doomed-storage-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.DOOMS)
@@ -176,7 +197,7 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
 
 
 _OWN = (
-    *updatability_rules(FIELDS, FIXED, of="consumer", manner=instead_of_refusing),
+    *updatability_rules(FIELDS, FIXED, of="consumer", manner=made_anew_once),
     doomed_storage_change,
     priority_policy_switch,
     priority_group_change,

@@ -33,7 +33,8 @@ def fixed_fields(family: str, *, another: str, stays: Callable[[str], str]) -> d
         "allow_msg_schedules": (205, "schedules-disabled", "Schedules may be stored already."),
     }
     ways = {
-        "mirror": f"{another}; to promote a mirror, remove `mirror` on servers from 2.12 on",
+        "mirror": "declare the mirror under another name, and let its readers move there; to promote a mirror, remove `mirror` on "
+        "servers from 2.12 on",
         "max_consumers": "upgrade the servers to 2.12.5 or newer",
     }
     return {

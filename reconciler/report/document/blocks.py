@@ -19,7 +19,7 @@ from reconciler.report.words.visible import columns, visible
 
 MARKS: dict[Section, str] = {
     Section.REFUSED: "!", Section.CONSENT: "!", Section.UNKNOWN: "?", Section.REPLACE: "±", Section.UPDATE: "~",
-    Section.CREATE: "+", Section.DELETE: "-", Section.ADOPT: "=", Section.ORPHAN: "*", Section.FORGET: "<",
+    Section.CREATE: "+", Section.DELETE: "-", Section.ADOPT: "=", Section.RECORD: "=", Section.ORPHAN: "*", Section.FORGET: "<",
 }  # fmt: skip
 _ROLES: dict[Section, Role] = {
     Section.REFUSED: "refused", Section.CONSENT: "consent", Section.UNKNOWN: "consent", Section.REPLACE: "delete",
@@ -27,6 +27,7 @@ _ROLES: dict[Section, Role] = {
 }  # fmt: skip
 AT_REST = {
     Section.ADOPT: "live as declared; apply records that it is ours and leaves it untouched",
+    Section.RECORD: "live as declared and left untouched; apply writes that down",
     Section.ORPHAN: "ours but no longer declared, so it is kept{until}; `removed` deletes it, `forget` lets it go",
     Section.FORGET: "no longer managed here; stays as it is",
     Section.ABSENT: "already gone; its entry in the file can go too",

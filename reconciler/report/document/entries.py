@@ -24,9 +24,11 @@ class Section(IntEnum):
     DELETE = 7
     KEEP = 8
     ADOPT = 9
-    ORPHAN = 10
-    FORGET = 11
-    ABSENT = 12
+    RECORD = 10
+    """What is remembered of it is written down anew: it is ours already, or another topology's and taken over."""
+    ORPHAN = 11
+    FORGET = 12
+    ABSENT = 13
 
 
 SAME_ENOUGH = 3
@@ -52,6 +54,8 @@ def section_of(change: PlannedChange) -> Section:
         return Section.CONSENT
     if change.blocked_by is not None:
         return Section.WAITS
+    if change.action is Action.ADOPT and not change.adopts:
+        return Section.RECORD
     return Section[change.action.name]
 
 
@@ -112,7 +116,7 @@ def _grouped(
 def _sameness(section: Section, change: PlannedChange) -> object:
     """Changes with an equal key read the same but for their names and quantities."""
     kind = change.address.split("/")[0]
-    if section in (Section.ADOPT, Section.ORPHAN, Section.FORGET, Section.ABSENT):
+    if section in (Section.ADOPT, Section.RECORD, Section.ORPHAN, Section.FORGET, Section.ABSENT):
         return (kind, change.reason) if is_bare(change) else change.address
     if section is Section.CREATE:
         return change.address

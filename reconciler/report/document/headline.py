@@ -29,7 +29,12 @@ _CHANGES = (
     ("replacement", Section.REPLACE),
     ("delete", Section.DELETE),
 )
-_KEPT = (("adopted", Section.ADOPT), ("orphaned", Section.ORPHAN), ("forgotten", Section.FORGET))
+_KEPT = (
+    ("adopted", Section.ADOPT),
+    ("recorded", Section.RECORD),
+    ("orphaned", Section.ORPHAN),
+    ("forgotten", Section.FORGET),
+)
 _APPLICABLE = {Section.CREATE, Section.UPDATE, Section.REPLACE, Section.DELETE}
 
 
@@ -90,7 +95,7 @@ def next_line(plan: Plan, commands: CommandLines) -> str:
         return (
             f"Nothing goes ahead before what it waits for. After selecting that: {again}" if stuck else f"Next: {apply}"
         )
-    if Section.ADOPT in found or Section.FORGET in found:
+    if found & {Section.ADOPT, Section.RECORD, Section.FORGET}:
         return f"No object changes. To record what is ours: {apply}"
     return "Nothing to apply."
 

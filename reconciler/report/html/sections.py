@@ -21,7 +21,7 @@ from reconciler.report.words.visible import inert
 WORDS: Mapping[Section, str] = {
     Section.REFUSED: "refused", Section.CONSENT: "needs consent", Section.UNKNOWN: "unknown",
     Section.WAITS: "waiting", Section.REPLACE: "replaced", Section.UPDATE: "changed", Section.CREATE: "created",
-    Section.DELETE: "deleted", Section.KEEP: "noted", Section.ADOPT: "adopted", Section.ORPHAN: "orphaned",
+    Section.DELETE: "deleted", Section.KEEP: "noted", Section.ADOPT: "adopted", Section.RECORD: "recorded", Section.ORPHAN: "orphaned",
     Section.FORGET: "forgotten", Section.ABSENT: "already gone",
 }  # fmt: skip
 
