@@ -10,6 +10,9 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
 from reconciler.model.wire import Step
 
+REFUSALS = frozenset({"AP202", "AP203"})
+"""Why a change is stopped because nobody consented to what it has become; not because somebody was in the way."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:

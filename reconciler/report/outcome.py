@@ -6,8 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from reconciler.changes.events import Failed, Finished, InDoubt, Settled, Skipped, Strayed
-from reconciler.journeys.saved.comparison import REFUSALS
+from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire import Call, Step
 from reconciler.report.words import diagnostics

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from reconciler.changes.events import Event, Finished, Started, Waiting
+from reconciler.changes.events import REFUSALS, Event, Finished, Started, Waiting
 from reconciler.changes.plan import Plan
 from reconciler.cli.account.backups import backed_up, unused
 from reconciler.cli.account.planning import Made, Selection, making
@@ -24,7 +24,6 @@ from reconciler.cli.shared.screen import NobodyReads, Progress, paper, say, tell
 from reconciler.cli.shared.several import stopped
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
-from reconciler.journeys.saved.comparison import REFUSALS
 from reconciler.journeys.saved.plans import SavedReview
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.outcome_json import outcome_json

@@ -55,10 +55,6 @@ class Judged:
     """What is left where an earlier apply of this plan was cut off; None: all of its steps."""
 
 
-REFUSALS = frozenset({"AP202", "AP203"})
-"""Why a change is stopped because nobody consented to what it has become; not because somebody was in the way."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
     """What is left to be done of a saved plan."""
