@@ -78,7 +78,7 @@ def test_of_the_newest_messages_those_too_large_are_counted_as_the_server_measur
 
 
 @on_every_version
-@pytest.mark.parametrize(("read", "found"), [(256, {"seq": 5, "others": True}), (3, {"others": True})])
+@pytest.mark.parametrize(("read", "found"), [(256, {"seq": 5, "others": True}), (3, {"others": True, "least": 5})])
 def test_how_far_a_source_has_copied_is_told_by_the_copies_as_far_as_they_are_read(
     account: Account, monkeypatch: pytest.MonkeyPatch, read: int, found: dict[str, Any]
 ) -> None:

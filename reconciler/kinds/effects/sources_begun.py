@@ -55,6 +55,8 @@ class Begun:
         copied = self._answer(self._copied) if self._copied else {"seq": 0}
         if copied and copied.get("seq"):
             return SourceStart(copied["seq"] + 1)
+        if copied and copied.get("least"):
+            return SourceStart(copied["least"] + 1, is_known=False)
         is_known = copied is not None and "seq" in copied
         if self.source.get("opt_start_seq"):
             return SourceStart(self.source["opt_start_seq"], is_known)

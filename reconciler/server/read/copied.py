@@ -38,7 +38,25 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
     if (found := next(own, None)) is not None:
         return {"seq": found, "others": through}
     is_all = first is None or newest.sequence - first.sequence <= READ
-    return {"others": through} | ({"seq": 0} if is_all else {})
+    return {"others": through} | ({"seq": 0} if is_all else await _at_least(js, question, newest.sequence))
+
+
+async def _at_least(js: JetStream, question: CopiedUpTo, last: int) -> dict[str, Any]:
+    """Where one source followed the other, the end of the first is found by halves. It may have come back after that."""
+    subject, *others = question.subjects
+    first = None if others else await next_after(js, question.stream, 0, subject)
+    if not isinstance(first, Message) or (found := _copied(first, question.source)) is None:
+        return {}
+    low = first.sequence
+    while last - low > 1:
+        middle = (low + last) // 2
+        one = await next_after(js, question.stream, middle - 1, subject)
+        number = _copied(one, question.source) if isinstance(one, Message) and one.sequence < last else None
+        if isinstance(one, Message) and number is not None:
+            found, low = number, one.sequence
+        else:
+            last = middle
+    return {"least": found}
 
 
 def _problem(said: Iterable[Message | Problem | None]) -> Problem | None:
