@@ -54,9 +54,9 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Those in a cluster come first, version by version: three servers that only wait take a twentieth of a core."""
     chosen = config.getoption("--versions")
-    others = [item for item in items if chosen != "all" and _is_between(item) is not (chosen == "between")]
-    config.hook.pytest_deselected(items=others)
-    items[:] = sorted((item for item in items if item not in set(others)), key=lambda item: _cluster_of(item) or "none")
+    taken = [item for item in items if chosen in ("all", "between" if _is_between(item) else "ends")]
+    config.hook.pytest_deselected(items=[*{*items} - {*taken}])
+    items[:] = sorted(taken, key=lambda item: _cluster_of(item) or "none")
 
 
 def _is_between(item: pytest.Item) -> bool:

@@ -504,17 +504,9 @@ def copies_stop(moved: MovedField) -> Iterable[Finding]:
     before, after = (
         (value(moved.path) or {}).get("max_ack_pending") or 0 for value in (moved.change.was, moved.change.becomes)
     )
-    live, stream = moved.change.live, stream_of(moved.change)
-    at_work = sorted(
-        origins.copiers(stream, moved.view).keys() & (moved.view.snapshot.streams if moved.view.snapshot else {}).keys()
-    )
-    if (
-        before > 0
-        or after <= 0
-        or not at_work
-        or live is None
-        or origins.is_fed_durably(live.config, moved.view.target.version)
-    ):
+    live, at_work = moved.change.live, origins.fed_now(stream_of(moved.change), moved.view)
+    is_limited = before <= 0 < after
+    if not (is_limited and at_work and live) or origins.is_fed_durably(live.config, moved.view.target.version):
         return
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,

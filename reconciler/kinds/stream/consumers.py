@@ -9,7 +9,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Finding, Found, Outcome, Reaction, View, rule
 from reconciler.kinds.effects.dependants import consumers, consuming, streams
 from reconciler.kinds.fields.words import consent_to, in_words
-from reconciler.kinds.stream_config.origins import FED_FOR, copiers, is_fed_durably
+from reconciler.kinds.stream_config.origins import FED_FOR, fed_now, is_fed_durably
 from reconciler.kinds.stream_config.validity import is_since
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.fields import Unit
@@ -53,7 +53,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
         if limit <= 0 and not strict:
             continue
         above = [name for name, raw, theirs in _staying(change, view) if _value(field, raw, theirs, limit) > limit]
-        copies = copying(change, view) if COPIERS_HAVE[field](change, view.target.version) > limit else []
+        copies = fed_now(change.address.name, view) if COPIERS_HAVE[field](change, view.target.version) > limit else []
         if copies:
             least = in_words(COPIERS_HAVE[field](change, view.target.version), unit)
             yield Finding(
@@ -88,15 +88,6 @@ def _is_fed_durably(change: Change, version: Version) -> bool:
 
 
 COPIERS_HAVE = {"max_ack_pending": _pending_of_copiers, "inactive_threshold": _idle_of_copiers}
-
-
-def copying(change: Change, view: View) -> list[str]:
-    """What mirrors or sources this stream now; of other accounts, as far as the server lists what feeds them."""
-    stream, snapshot = change.address.name, view.snapshot
-    live = (name for name in copiers(stream, view) if snapshot and name in snapshot.streams)
-    listed = snapshot.copiers.get(stream, {}) if snapshot else {}
-    said = ((info["config"].get("metadata") or {}).get("_nats.src.stream", name) for name, info in listed.items())
-    return sorted({*live, *said})
 
 
 def _streams(names: list[str]) -> str:

@@ -49,6 +49,15 @@ def copiers(origin: str, view: View) -> Copiers:
     return _by_origin(view).get(origin, {})
 
 
+def fed_now(origin: str, view: View) -> list[str]:
+    """What mirrors or sources this stream now; of other accounts, as far as the server lists what feeds them."""
+    snapshot = view.snapshot
+    live = (name for name in copiers(origin, view) if snapshot and name in snapshot.streams)
+    listed = snapshot.copiers.get(origin, {}) if snapshot else {}
+    said = ((info["config"].get("metadata") or {}).get("_nats.src.stream", name) for name, info in listed.items())
+    return sorted({*live, *said})
+
+
 @lru_cache(maxsize=4)
 def _by_origin(view: View) -> dict[str, dict[str, list[str]]]:
     """Computed once per view, which is compared by identity."""
