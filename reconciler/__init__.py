@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from reconciler.changes.events import Finished
     from reconciler.documents.read.load import Loaded
     from reconciler.journeys.drift.drift import Drift
-    from reconciler.journeys.plan.plan import Planned, PlanOptions
+    from reconciler.journeys.plan.plan import Planned
     from reconciler.journeys.saved.saved import Saved
     from reconciler.model.diagnostic import Diagnostic
+    from reconciler.model.run_options import RunOptions
     from reconciler.model.topology import Topology
     from reconciler.server.connect.options import ConnectOptions
 
@@ -52,18 +53,20 @@ def validate(paths: Sequence[Path_]) -> list[Diagnostic]:
     return offline.validate([Path(path) for path in paths])[1]
 
 
-def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None = None) -> Planned:
+def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions | None = None) -> Planned:
     """What would be changed to make the account at `server` as declared. Changes nothing."""
     from reconciler.journeys import library  # noqa: PLC0415
+    from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 
-    return library.plan(topology, server, options)
+    return library.plan(topology, server, options or RunOptions())
 
 
-def drift(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None = None) -> Drift:
+def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions | None = None) -> Drift:
     """What is live and no longer as it was last applied, and who changed it. Changes nothing."""
     from reconciler.journeys import library  # noqa: PLC0415
+    from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 
-    return library.drift(topology, server, options)
+    return library.drift(topology, server, options or RunOptions())
 
 
 def save_plan(planned: Planned, path: Path_) -> None:

@@ -17,6 +17,7 @@ from reconciler.changes.diff import Action, Change
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Json, Resource
+from reconciler.model.topology import Allowed, Guarded
 from reconciler.model.wire import Facts, Snapshot, Target, Version
 
 
@@ -167,22 +168,34 @@ def backed_by(stream: str, kinds: Mapping[str, AboutKind]) -> Iterator[Address]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class View:
-    """Everything a rule may look at beside the change itself."""
+    """What is wanted, what is live, who owns what, and the changes between; rules may look at all of it."""
 
-    target: Target
+    snapshot: Snapshot
     topology: str = ""
     source: str | None = None
     """Repository the files come from, where known."""
     ledger_known: bool = True
     facts: Facts = field(default_factory=dict)
-    snapshot: Snapshot | None = None
+    """What was asked since, and answered."""
     desired: Mapping[Address, Resource] = field(default_factory=dict)
     """What will be there after apply, as far as it is declared."""
     live: Mapping[Address, Resource] = field(default_factory=dict)
     changes: Mapping[Address, Change] = field(default_factory=dict)
     ledger: Mapping[Address, Owned] = field(default_factory=dict)
     """Who owns what, whatever topology."""
+    unmanaged: tuple[Address, ...] = ()
+    """Live, neither declared nor owned by this topology: never touched."""
+    guards: tuple[Guarded, ...] = ()
+    """How much of a kind the files let go at once."""
+    allow: tuple[Allowed, ...] = ()
+    """Consent that the files give to many at once."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What came up on the way: records that cannot be understood, and entries that name nothing and look like a slip."""
     kinds: Mapping[str, AboutKind] = field(default_factory=dict)
+
+    @property
+    def target(self) -> Target:
+        return self.snapshot.target
 
     def stream_of(self, address: Address) -> str | None:
         """The stream behind a resource; None where there is none of its own."""

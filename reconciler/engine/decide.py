@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from reconciler.changes import consent, stages
@@ -15,70 +14,58 @@ from reconciler.changes.rule import Verdict, View
 from reconciler.engine import guards, order, replacement
 from reconciler.engine import take_over as handover
 from reconciler.engine.judging import Judged, judged_all
-from reconciler.engine.reconcile import World
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.pages import PLANNING
 from reconciler.model.records import Owned, managed
 from reconciler.model.resource import Address, Config, Consent
+from reconciler.model.run_options import RunOptions
 from reconciler.model.selection import selects
 from reconciler.model.topology import Allowed
 from reconciler.model.wire import SUPPORTED, Question, Step
 
 SILENT = frozenset({Action.KEEP, Action.ABSENT})
 """Not worth a line unless something was judged about them."""
+Unjudged = Mapping[str, Collection[Address]]
+"""Codes of rules that could not have their say, and on what: where no account is there to be looked at."""
+NOTHING: Unjudged = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a run adds to the files: today, consents for this run alone, and which addresses it is limited to."""
-
-    today: date
-    allow: tuple[tuple[str, str], ...] = ()
-    """(code, address pattern) pairs: `--allow ST301=stream/ORDERS`."""
-    only: tuple[str, ...] = ()
-    """Address patterns or `label=value`; empty: everything."""
-    exclude: tuple[str, ...] = ()
-    take_over: tuple[str, ...] = ()
-    """Owners whose resources become ours; already done by `reconcile`."""
-    unjudged: Mapping[str, Collection[Address]] = field(default_factory=dict)
-    """Codes of rules that could not have their say, and on what: where no account is there to be looked at."""
-    source: str | None = None
-    git_revision: str | None = None
-
-
-def questions(world: World, view: View, registry: Registry) -> list[Question]:
-    """Reads that depend on the changes and are not answered yet; their answers may lead to others."""
-    changing = (change for change in world.changes.values() if change.action.writes)
+def questions(view: View, registry: Registry, about: Collection[Address] | None = None) -> list[Question]:
+    """Reads that depend on the changes (`about` these; None: all) and are not answered yet; their answers may lead to others."""
+    changes = view.changes.values() if about is None else (view.changes[address] for address in about)
+    changing = (change for change in changes if change.action.writes)
     asked = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
     return [question for question in asked if question not in view.facts]
 
 
-def decide(world: World, view: View, registry: Registry, options: Options, already: Judged | None = None) -> Plan:
+def decide(
+    view: View, registry: Registry, options: RunOptions, judged: Judged | None = None, unjudged: Unjudged = NOTHING
+) -> Plan:
     """Judge every change (unless that was done), block what must not be done, and make the steps of the rest."""
-    found = judged_all(world, view, registry) if already is None else already
-    world = _consented_at_once(world, found)
+    found = judged_all(view, registry) if judged is None else judged
+    view = _consented_at_once(view, found)
     verdicts = {
-        address: tuple(_consented(verdict, world.changes[address], registry.of(address), options) for verdict in each)
+        address: tuple(_consented(verdict, view.changes[address], registry.of(address), options) for verdict in each)
         for address, each in found.items()
     }
-    changes = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in world.changes.items()}
-    world, view = replace(world, changes=changes), replace(view, changes=changes)
-    hidden = _hidden(world, options)
-    tallies = guards.tallies(world, registry, hidden, view.topology, options.today)
+    manner = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in view.changes.items()}
+    view = replace(view, changes=manner)
+    hidden = _hidden(view, options)
+    tallies = guards.tallies(view, registry, hidden, options.day)
     for address, refusal in (
-        *guards.refusals(tallies, world, registry),
-        *guards.unowned_losses(changes, verdicts, ledger_known=view.ledger_known),
+        *guards.refusals(tallies, view, registry),
+        *guards.unowned_losses(view, verdicts),
     ):
         verdicts[address] = (*verdicts.get(address, ()), refusal)
     blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
-    blocked |= {a for a, change in world.changes.items() if change.action is Action.UNKNOWN}
-    edges = order.graph(world.changes, registry, view)
-    waiting = order.blocked_by(edges, world.changes, blocked, registry)
-    going = {a: c for a, c in world.changes.items() if c.action.writes and a not in blocked and a not in waiting}
+    blocked |= {a for a, change in view.changes.items() if change.action is Action.UNKNOWN}
+    edges = order.graph(view.changes, registry, view)
+    waiting = order.blocked_by(edges, view.changes, blocked, registry)
+    going = {a: c for a, c in view.changes.items() if c.action.writes and a not in blocked and a not in waiting}
     made = dict(_made(going, edges, registry, view, verdicts, options))
     planned = [
         _planned(change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options, edges)
-        for address, change in world.changes.items()
+        for address, change in view.changes.items()
         if address not in hidden and (change.action not in SILENT or verdicts.get(address))
     ]
     return Plan(
@@ -87,61 +74,52 @@ def decide(world: World, view: View, registry: Registry, options: Options, alrea
         changes=tuple(sorted(planned, key=lambda one: one.address)),
         steps=order.ordered_steps(edges, made),
         diagnostics=(
-            *world.misnamed,
-            *_consent_leftovers(world, verdicts, registry, options),
-            *guards.leftovers(tallies, world, options.today),
-            *idle_patterns(world, options),
+            *view.diagnostics,
+            *_consent_leftovers(view, verdicts, registry, options, unjudged),
+            *guards.leftovers(tallies, view, options.day),
+            *idle_patterns(view, options),
             *consent.in_vain(
                 options.allow,
                 [verdict for address, each in verdicts.items() if address not in hidden for verdict in each],
                 {*(rule.code for rule in registry.rules()), *PLANNING},
             ),
-            *handover.idle(options.take_over, world.ledger),
+            *handover.idle(options.take_over, view.ledger),
         ),
-        kept=sum(change.action is Action.KEEP for change in world.changes.values())
+        kept=sum(change.action is Action.KEEP for change in view.changes.values())
         - sum(one.action is Action.KEEP for one in planned),
-        unmanaged=tuple(str(address) for address in world.unmanaged),
-        hidden=sum(world.changes[address].action.writes for address in hidden),
+        unmanaged=tuple(str(address) for address in view.unmanaged),
+        hidden=sum(view.changes[address].action.writes for address in hidden),
         ledger_known=view.ledger_known,
     )
 
 
-def _hidden(world: World, options: Options) -> set[Address]:
-    if not (options.only or options.exclude):
+def _hidden(view: View, options: RunOptions) -> set[Address]:
+    """What is no part of this run."""
+    if options.is_about_all:
         return set()
-    return {address for address, change in world.changes.items() if not selected(change, options)}
+    return {a for a, change in view.changes.items() if not options.selects(a, change.terms.labels)}
 
 
-def selected(change: Change, options: Options) -> bool:
-    """Is this change part of the run?"""
-    wanted = not options.only or any(_matches(change, pattern) for pattern in options.only)
-    return wanted and not any(_matches(change, pattern) for pattern in options.exclude)
-
-
-def _matches(change: Change, pattern: str) -> bool:
-    return selects(pattern, change.address, change.terms.labels)
-
-
-def _consented_at_once(world: World, found: Judged) -> World:
+def _consented_at_once(view: View, found: Judged) -> View:
     """With the consent that the files give to many, where anything was judged."""
-    if not world.allow:
-        return world
-    judged = (world.changes[address] for address, verdicts in found.items() if verdicts)
+    if not view.allow:
+        return view
+    judged = (view.changes[address] for address, verdicts in found.items() if verdicts)
     reached = {
         change.address: replace(
-            change, allow=(*change.allow, *consent.reaching(change.address, change.terms.labels, world.allow))
+            change, allow=(*change.allow, *consent.reaching(change.address, change.terms.labels, view.allow))
         )
         for change in judged
     }
-    return replace(world, changes={**world.changes, **reached})
+    return replace(view, changes={**view.changes, **reached})
 
 
-def _consented(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Verdict:
+def _consented(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Verdict:
     found = _given(verdict, change, kind, options)
     return replace(verdict, consented=found.reason) if found else verdict
 
 
-def _given(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Consent | None:
+def _given(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Consent | None:
     """The consent to this: from the command line, from the file, or with which an unfinished replacement was begun."""
     one_run = (
         Consent(code=code, to=verdict.to, reason="allowed for this run on the command line")
@@ -149,7 +127,7 @@ def _given(verdict: Verdict, change: Change, kind: Kind, options: Options) -> Co
         if code == verdict.code and fnmatchcase(verdict.address, pattern)
     )
     begun_with = change.intent.allow if change.intent else ()
-    return consent.given(verdict, (*one_run, *change.terms.allow, *change.allow, *begun_with), options.today, kind.spec)
+    return consent.given(verdict, (*one_run, *change.terms.allow, *change.allow, *begun_with), options.day, kind.spec)
 
 
 def _made(
@@ -158,7 +136,7 @@ def _made(
     registry: Registry,
     view: View,
     verdicts: Mapping[Address, Sequence[Verdict]],
-    options: Options,
+    options: RunOptions,
 ) -> Iterator[tuple[order.Node, tuple[Step, ...]]]:
     """The steps of every stage of every change."""
     for address, change in going.items():
@@ -175,7 +153,7 @@ def _steps(
     kind: Kind,
     view: View,
     verdicts: Sequence[Verdict],
-    options: Options,
+    options: RunOptions,
 ) -> tuple[Step, ...]:
     if _goes_with_its_parent(change, going, kind):
         return ()
@@ -206,7 +184,7 @@ def _planned(
     culprit: Address | None,
     kind: Kind,
     view: View,
-    options: Options,
+    options: RunOptions,
     edges: order.Graph,
 ) -> PlannedChange:
     opening = edges.openings.get(change.address)
@@ -224,7 +202,7 @@ def _planned(
     )
 
 
-def remembered(change: Change, view: View, options: Options) -> Owned | None:
+def remembered(change: Change, view: View, options: RunOptions) -> Owned | None:
     """What the ledger will say once this change is applied."""
     if change.action is Action.ORPHAN and change.owned and change.owned.taken_from:
         return change.owned
@@ -233,8 +211,8 @@ def remembered(change: Change, view: View, options: Options) -> Owned | None:
     fields, filled = managed(change.desired)
     return Owned(
         topology=view.topology,
-        source=options.source or _known_source(change.owned, view),
-        git_revision=options.git_revision,
+        source=options.came_from.repository or _known_source(change.owned, view),
+        git_revision=options.came_from.revision,
         fields=fields,
         filled=filled,
         left=tuple(sorted(change.desired.terms.unmanaged)),
@@ -257,37 +235,44 @@ def _known_source(owned: Owned | None, view: View) -> str | None:
 
 
 def _consent_leftovers(
-    world: World, verdicts: Mapping[Address, Sequence[Verdict]], registry: Registry, options: Options
+    view: View,
+    verdicts: Mapping[Address, Sequence[Verdict]],
+    registry: Registry,
+    options: RunOptions,
+    unjudged: Unjudged,
 ) -> Iterable[Diagnostic]:
-    for address, resource in world.desired.items():
+    for address, resource in view.desired.items():
         if not resource.terms.allow:
             continue
-        unjudged = {code for code, addresses in options.unjudged.items() if address in addresses}
-        yield from consent.leftovers(resource, verdicts.get(address, ()), options.today, unjudged)
-    for allowed in world.allow:
-        yield from _allowance_leftovers(allowed, world, verdicts, registry, options)
+        left = {code for code, addresses in unjudged.items() if address in addresses}
+        yield from consent.leftovers(resource, verdicts.get(address, ()), options.day, left)
+    for allowed in view.allow:
+        yield from _allowance_leftovers(
+            allowed, view, verdicts, registry, options, unjudged.get(allowed.consent.code, ())
+        )
 
 
 def _allowance_leftovers(
     allowed: Allowed,
-    world: World,
+    view: View,
     verdicts: Mapping[Address, Sequence[Verdict]],
     registry: Registry,
-    options: Options,
+    options: RunOptions,
+    unjudged: Collection[Address],
 ) -> Iterable[Diagnostic]:
     def is_reached(address: Address) -> bool:
-        return allowed.reaches(address, world.changes[address].terms.labels)
+        return allowed.reaches(address, view.changes[address].terms.labels)
 
     found = [(one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]]
-    is_judged = not any(map(is_reached, options.unjudged.get(allowed.consent.code, ())))
-    yield from consent.allowance_leftovers(allowed, found, options.today, is_judged=is_judged)
+    is_judged = not any(map(is_reached, unjudged))
+    yield from consent.allowance_leftovers(allowed, found, options.day, is_judged=is_judged)
 
 
-def idle_patterns(world: World, options: Options) -> Iterable[Diagnostic]:
+def idle_patterns(view: View, options: RunOptions) -> Iterable[Diagnostic]:
     """A misspelt selection must not pass for a plan with nothing to do."""
     for option, patterns in (("--only", options.only), ("--exclude", options.exclude)):
         for pattern in patterns:
-            if not any(_matches(change, pattern) for change in world.changes.values()):
+            if not any(selects(pattern, a, change.terms.labels) for a, change in view.changes.items()):
                 yield Diagnostic(
                     severity=Severity.WARNING, code="XX907", name="selects-nothing",
                     message=f"{option} {pattern} matches nothing that is declared here or ours",

@@ -13,8 +13,7 @@ from datetime import date
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Bound, Kind, Registry
-from reconciler.changes.rule import Outcome, Verdict
-from reconciler.engine.reconcile import World
+from reconciler.changes.rule import Outcome, Verdict, View
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address
 from reconciler.model.topology import Guarded
@@ -41,34 +40,34 @@ class Tally:
         return len(self.going) > max(self.usual, self.guard.upto if self.guard else 0)
 
 
-def tallies(world: World, registry: Registry, hidden: Collection[Address], topology: str, today: date) -> list[Tally]:
-    owned = Counter(address.kind for address, one in world.ledger.items() if one.topology == topology)
+def tallies(view: View, registry: Registry, hidden: Collection[Address], today: date) -> list[Tally]:
+    owned = Counter(address.kind for address, one in view.ledger.items() if one.topology == view.topology)
     going = [
-        change for address, change in world.changes.items()
-        if change.action in DESTROYING and address not in hidden and _goes(change, registry.of(address), world)
+        change for address, change in view.changes.items()
+        if change.action in DESTROYING and address not in hidden and _goes(change, registry.of(address), view)
     ]  # fmt: skip
-    return [_tally(kind, world, owned[kind.name], going, today) for kind in registry.kinds]
+    return [_tally(kind, view, owned[kind.name], going, today) for kind in registry.kinds]
 
 
-def _tally(kind: Kind, world: World, owned: int, going: Sequence[Change], today: date) -> Tally:
-    bound = kind.bound if world.desired else NONE
-    counting = [one for one in world.guards if one.kind == kind.name and not _is_over(one, today)]
+def _tally(kind: Kind, view: View, owned: int, going: Sequence[Change], today: date) -> Tally:
+    bound = kind.bound if view.desired else NONE
+    counting = [one for one in view.guards if one.kind == kind.name and not _is_over(one, today)]
     return Tally(
         kind=kind.name,
         going=tuple(change for change in going if change.address.kind == kind.name),
         owned=owned,
         usual=max(bound.floor, owned * bound.percent // 100),
         guard=max(counting, key=lambda one: one.upto, default=None),
-        declares=bool(world.desired),
+        declares=bool(view.desired),
     )
 
 
-def _goes(change: Change, kind: Kind, world: World) -> bool:
+def _goes(change: Change, kind: Kind, view: View) -> bool:
     """Something live is destroyed, by this plan and not by one that was cut off, and on its own, not with its parent."""
     if change.live is None or change.intent is not None:
         return False
     parent = _above(change.address, kind)
-    above = world.changes.get(parent) if parent else None
+    above = view.changes.get(parent) if parent else None
     return above is None or above.action is not Action.DELETE
 
 
@@ -76,30 +75,28 @@ def _above(address: Address, kind: Kind) -> Address | None:
     return Address(kind.place.within, address.names[:-1]) if kind.place.within else None
 
 
-def refusals(found: list[Tally], world: World, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
+def refusals(found: list[Tally], view: View, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
     """One for everything that goes where too much does, and for what would go with it."""
     refused = {change.address: tally for tally in found if tally.is_too_much for change in tally.going}
-    yield from ((address, _refusal(world.changes[address], tally)) for address, tally in refused.items())
-    for address, change in world.changes.items():
+    yield from ((address, _refusal(view.changes[address], tally)) for address, tally in refused.items())
+    for address, change in view.changes.items():
         if change.action is Action.DELETE and address not in refused:
             above = _above(address, registry.of(address))
             if above in refused:
                 yield address, _refusal(change, refused[above])
 
 
-def unowned_losses(
-    changes: Mapping[Address, Change], verdicts: Mapping[Address, Sequence[Verdict]], *, ledger_known: bool
-) -> Iterator[tuple[Address, Verdict]]:
+def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) -> Iterator[tuple[Address, Verdict]]:
     """Consent in a file is for what is this topology's: a change that takes messages or a position from something that
     it never applied is no way to adopt it, and who has not consented yet hears that at once. Where nobody can read who owns
     what, that is not known of anything."""
     for address, found in verdicts.items():
-        change = changes[address]
+        change = view.changes[address]
         if change.owned or change.live is None or change.action is not Action.UPDATE:
             continue
         lossy = next((one for one in found if one.loses), None)
         if lossy:
-            yield address, _unowned(change, lossy, ledger_known=ledger_known)
+            yield address, _unowned(change, lossy, ledger_known=view.ledger_known)
 
 
 UNREADABLE = "who owns it cannot be read (no access to bucket reconciler)"
@@ -134,10 +131,10 @@ def _refusal(change: Change, tally: Tally) -> Verdict:
     )  # fmt: skip
 
 
-def leftovers(found: list[Tally], world: World, today: date) -> Iterator[Diagnostic]:
+def leftovers(found: list[Tally], view: View, today: date) -> Iterator[Diagnostic]:
     """An entry that has ended, or that nothing here needs and no day ends, is a door left open."""
     needed = {tally.kind for tally in found if len(tally.going) > tally.usual}
-    for one in world.guards:
+    for one in view.guards:
         if _is_over(one, today):
             yield _leftover(
                 one, "XX301", "consent-expired", f"the guard of kind {one.kind} was for the time until {one.until}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -10,7 +10,6 @@ from reconciler.changes.diff import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.rule import Rule, Verdict, View, judged
 from reconciler.engine import replacement
-from reconciler.engine.reconcile import World
 from reconciler.model.resource import Address
 from reconciler.model.wire import Version
 
@@ -19,17 +18,18 @@ Judged = Mapping[Address, Sequence[Verdict]]
 
 
 def judged_all(
-    world: World,
     view: View,
     registry: Registry,
     *,
+    about: Collection[Address] | None = None,
     needing: frozenset[str] = EVERYTHING,
     judge: Callable[[Sequence[Rule], Change, View], list[Verdict]] = judged,
 ) -> dict[Address, list[Verdict]]:
-    """Verdicts by address, from the rules that need no more than `needing`."""
+    """Verdicts `about` these addresses (None: all), from the rules that need no more than `needing`."""
     found = {}
     rules = _rules_by_action(registry, view.target.version, needing)
-    for address, change in world.changes.items():
+    for address in view.changes if about is None else about:
+        change = view.changes[address]
         alone = replacement.alone(change)
         verdicts = judge(rules(address.kind, alone.action), alone, view)
         if change.action is Action.REPLACE or replacement.replaces(verdicts):

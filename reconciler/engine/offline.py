@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 from reconciler.changes.diff import Change
 from reconciler.changes.rule import Outcome, Rule, Verdict, View, judged
-from reconciler.engine.reconcile import World
 from reconciler.model.resource import Address, Json, Resource
 from reconciler.model.wire import Snapshot
 
@@ -82,14 +81,11 @@ class Watched:
         )
 
 
-def unseen(world: World, view: View) -> tuple[World, View]:
+def unseen(view: View) -> View:
     """The same, without anything that only a server can tell."""
-    changes = {address: replace(one, live=_config_only(one.live)) for address, one in world.changes.items()}
-    live = {address: _known(one) for address, one in world.live.items()}
-    snapshot = _snapshot(view.snapshot) if view.snapshot else None
-    target = replace(view.target, limits=NOTHING, usage=NOTHING)
-    watched = replace(view, target=target, facts=NOTHING, snapshot=snapshot, live=live, changes=changes)
-    return replace(world, changes=changes, live=live), watched
+    changes = {address: replace(one, live=_config_only(one.live)) for address, one in view.changes.items()}
+    live = {address: _known(one) for address, one in view.live.items()}
+    return replace(view, facts=NOTHING, snapshot=_snapshot(view.snapshot), live=live, changes=changes)
 
 
 def _config_only(resource: Resource | None) -> Resource | None:

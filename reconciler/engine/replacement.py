@@ -181,7 +181,7 @@ def _text(record: Json) -> str:
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
 
 
-def _revision(snapshot: Snapshot | None, key: str) -> int:
+def _revision(snapshot: Snapshot, key: str) -> int:
     """What a compare-and-set must expect; markers of deleted entries count too."""
-    entry = snapshot.entries.get(BUCKET, {}).get(key) if snapshot else None
+    entry = snapshot.entries.get(BUCKET, {}).get(key)
     return entry.revision if entry else 0

@@ -17,8 +17,9 @@ from reconciler.documents.read.values import Filled
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.files_and_account import both
-from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.plan import planned
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.run_options import RunOptions
 from reconciler.server.connect.connection import connection
 from reconciler.testbed.node import Node
 
@@ -80,7 +81,7 @@ def _target(name: str, region: str, node: Node) -> dict[str, Any]:
 async def apply_to(target: FleetTarget) -> Finished:
     """What `reconciler apply` does, for one target."""
     async with both(target.topology, target.options(), Filled(values=target.values)) as here:
-        made = await planned(here.topology, here.snapshot, here.js, PlanOptions())
+        made = await planned(here.topology, here.snapshot, here.js, RunOptions())
         return [event async for event in apply(made, here.js) if isinstance(event, Finished)][-1]
 
 

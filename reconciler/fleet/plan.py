@@ -12,15 +12,16 @@ from reconciler.fleet.accounts.reading import REQUESTS, SharedWindow
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.plans import TargetPlan
 from reconciler.journeys.files_and_account import both
-from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.plan import planned
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.run_options import RunOptions
 
 AT_ONCE = 8
 
 
 async def plans(
     targets: Sequence[FleetTarget],
-    options: PlanOptions,
+    options: RunOptions,
     at_once: int = AT_ONCE,
     done: Callable[[int], None] = lambda _: None,
 ) -> list[TargetPlan]:
@@ -38,7 +39,7 @@ async def plans(
     return [*await asyncio.gather(*(one(target) for target in targets if target.topology))]
 
 
-async def _plan(target: FleetTarget, options: PlanOptions, requests: asyncio.Semaphore) -> TargetPlan:
+async def _plan(target: FleetTarget, options: RunOptions, requests: asyncio.Semaphore) -> TargetPlan:
     began = time.monotonic()
     made = TargetPlan(target=target.name, labels=target.labels)
     try:
@@ -54,7 +55,7 @@ async def _plan(target: FleetTarget, options: PlanOptions, requests: asyncio.Sem
 
 
 async def _within(
-    target: FleetTarget, made: TargetPlan, options: PlanOptions, requests: asyncio.Semaphore
+    target: FleetTarget, made: TargetPlan, options: RunOptions, requests: asyncio.Semaphore
 ) -> TargetPlan:
     files, window = Filled(values=target.values, needed=target.own), SharedWindow(requests)
     async with both(target.topology, target.options(), files, window) as here:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Outcome, Verdict
-from reconciler.engine.reconcile import recognised
+from reconciler.engine.compare import recognised
 from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned

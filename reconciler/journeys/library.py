@@ -8,14 +8,15 @@ from reconciler.changes.events import Finished
 from reconciler.journeys.apply import apply as applying
 from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.drift.look import looked
+from reconciler.journeys.drift.look import look
 from reconciler.journeys.export import export as exporting
 from reconciler.journeys.plan import plan as planning
-from reconciler.journeys.plan.plan import Planned, PlanOptions
+from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.saved import plans as saving
 from reconciler.journeys.saved.plans import SavedReview
 from reconciler.journeys.saved.saved import Saved
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.session import session
@@ -23,7 +24,7 @@ from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 
 
-def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None) -> Planned:
+def plan(topology: Topology, server: str | ConnectOptions, options: RunOptions) -> Planned:
     async def work() -> Planned:
         async with session(_options(server)) as js:
             return await planning.plan(topology, js, options)
@@ -31,10 +32,10 @@ def plan(topology: Topology, server: str | ConnectOptions, options: PlanOptions 
     return asyncio.run(work())
 
 
-def drift(topology: Topology, server: str | ConnectOptions, options: PlanOptions | None) -> Drift:
+def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions) -> Drift:
     async def work() -> Drift:
         async with session(_options(server)) as js:
-            return (await attributed(looked(topology, await observe(js), options), js)).drift
+            return (await attributed(look(topology, await observe(js), options), js)).drift
 
     return asyncio.run(work())
 

@@ -16,14 +16,19 @@ _UNHEARD = "this version knows no such kind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class Memory:
+    """What is remembered of an account."""
+
     records: Mapping[Address, Owned] = field(default_factory=dict)
+    """Who owns what, whatever topology."""
     problems: tuple[Diagnostic, ...] = ()
     """Entries that cannot be understood; they are left alone."""
+    is_known: bool = True
+    """The bucket could be read."""
 
 
-def read(snapshot: Snapshot, registry: Registry) -> Ledger:
-    """Every readable record by address. A missing bucket is an empty ledger."""
+def read(snapshot: Snapshot, registry: Registry) -> Memory:
+    """Every readable record by address. In a missing bucket nothing is remembered."""
     records: dict[Address, Owned] = {}
     problems = []
     for key, one in snapshot.entries.get(BUCKET, {}).items():
@@ -34,7 +39,11 @@ def read(snapshot: Snapshot, registry: Registry) -> Ledger:
             records[address] = owned
         else:
             problems.append(_unreadable(address, key, owned))
-    return Ledger(records=records, problems=(*problems, *_lost_intents(snapshot, registry)))
+    return Memory(
+        records=records,
+        problems=(*problems, *_lost_intents(snapshot, registry)),
+        is_known=snapshot.unknown_bucket(BUCKET) is None,
+    )
 
 
 def unread(snapshot: Snapshot) -> Diagnostic | None:

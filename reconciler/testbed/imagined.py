@@ -8,22 +8,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 from reconciler.changes.plan import Plan
 from reconciler.engine.bindings import BINDS, Bind, filled, filled_in
-from reconciler.engine.decide import Options, decide
+from reconciler.engine.compare import compare
+from reconciler.engine.decide import decide
 from reconciler.engine.misnamed import let_go
-from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
 from reconciler.kinds.fields.known import V2_14, Known
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
+from reconciler.memory.remembered import Memory
 from reconciler.model.records import BUCKET, encode_key, encode_owned
 from reconciler.model.resource import Address, Config
+from reconciler.model.run_options import NO_OPTIONS
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call, Entry, Snapshot, Step, Target
 from reconciler.server.remember.ledger import Record, revisions
@@ -233,6 +234,4 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
 
 
 def _unjudged(topology: Topology, snapshot: Snapshot) -> Plan:
-    world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
-    view = world.view(topology.name, snapshot)
-    return decide(world, view, REGISTRY, Options(today=date.min), already={})
+    return decide(compare(topology, snapshot, Memory(), REGISTRY), REGISTRY, NO_OPTIONS, judged={})

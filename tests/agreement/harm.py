@@ -15,7 +15,8 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream, Refusal
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
@@ -124,7 +125,7 @@ async def reaches(number: int, js: JetStream, stream: str, within: float = 60) -
 
 async def carried_out(js: JetStream, folder: Path, text: str, *allow: str) -> None:
     """Planned and applied by us, with consent to these rules."""
-    options = PlanOptions(allow=tuple((code, "*") for code in allow))
+    options = RunOptions(allow=tuple((code, "*") for code in allow))
     made = await plan(read(folder, text), js, options)
     assert not made.plan.blocked, made.plan.blocked
     finished = [event async for event in apply(made, js) if isinstance(event, Finished)]

@@ -9,11 +9,13 @@ from pathlib import Path
 from reconciler.changes.kind import Registry
 from reconciler.changes.rule import Reaction, Verdict, View
 from reconciler.documents.read.load import load
-from reconciler.engine.decide import Options, decide, questions
-from reconciler.engine.reconcile import World, reconcile
+from reconciler.engine.compare import compare
+from reconciler.engine.decide import decide, questions
 from reconciler.kinds import REGISTRY
+from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.records import Owned
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Facts, Question, Snapshot, Step
 from tests.agreement.case import Body, Case, as_file
@@ -77,12 +79,11 @@ class Comparison:
     text: str
     loaded: Topology | None
     complaints: tuple[Diagnostic, ...]
-    world: World | None
     view: View | None = None
 
     def questions(self, facts: Facts) -> list[Question]:
         """What these answers leave open."""
-        return questions(self.world, replace(self.view, facts=facts), REGISTRY) if self.world and self.view else []
+        return questions(replace(self.view, facts=facts), REGISTRY) if self.view else []
 
 
 def compared(case: Case, snapshot: Snapshot, folder: Path) -> Comparison:
@@ -91,11 +92,10 @@ def compared(case: Case, snapshot: Snapshot, folder: Path) -> Comparison:
     file.write_text(text, encoding="utf-8")
     loaded = load([file], REGISTRY)
     if loaded.topology is None:
-        return Comparison(text, None, tuple(d for d in loaded.diagnostics if d.is_error), None)
+        return Comparison(text, None, tuple(d for d in loaded.diagnostics if d.is_error))
     ledger = {case.at: Owned(topology=loaded.topology.name, fields={})} if case.removes else {}
-    world = reconcile(loaded.topology, snapshot, ledger, REGISTRY, ledger_known=True, today=TODAY)
-    view = world.view(loaded.topology.name, snapshot)
-    return Comparison(text, loaded.topology, (), world, view)
+    view = compare(loaded.topology, snapshot, Memory(records=ledger), REGISTRY, RunOptions(today=TODAY))
+    return Comparison(text, loaded.topology, (), view)
 
 
 def _wanted(case: Case, snapshot: Snapshot) -> Body:
@@ -112,13 +112,12 @@ def _wanted(case: Case, snapshot: Snapshot) -> Body:
 
 def judged(case: Case, snapshot: Snapshot, comparison: Comparison, facts: Facts, registry: Registry = REGISTRY) -> Ours:
     """The verdict, and the request our own executor would send if nothing stood against it."""
-    world = comparison.world
-    if comparison.view is None or world is None:
+    if comparison.view is None:
         return Ours(text=comparison.text, complaints=comparison.complaints, request=_as_written(case, snapshot))
     view = replace(comparison.view, facts=facts)
-    plan = decide(world, view, registry, Options(today=TODAY))
+    plan = decide(view, registry, RunOptions(today=TODAY))
     going = [step for step in plan.steps if step.address == str(case.at)]
-    steps = going or registry.of(case.at).steps(world.changes[case.at], view)
+    steps = going or registry.of(case.at).steps(view.changes[case.at], view)
     return Ours(
         text=comparison.text,
         verdicts=tuple(verdict for one in plan.changes for verdict in one.verdicts),

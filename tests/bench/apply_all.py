@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 from nats.aio.client import Client
 
 from reconciler.journeys.plan.files import load
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.saved.plans import keep, save
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.wire.api import JetStream
 from tests.bench.workload import requests, yaml
@@ -89,7 +90,7 @@ async def _ours(account: Account, streams: int) -> float:
 
 
 async def _saved(account: Account, streams: int, file: Path) -> None:
-    topology, options = _topology(streams), PlanOptions()
+    topology, options = _topology(streams), RunOptions()
     nc = await account.connect()
     js = await JetStream.open(nc, within=30)
     save(keep(await plan(topology, js, options)), file)

@@ -16,16 +16,17 @@ from reconciler.changes.diff import Action
 from reconciler.changes.events import Done, Finished
 from reconciler.changes.plan import Plan
 from reconciler.documents.write.write import dump
-from reconciler.engine.decide import Options, decide
-from reconciler.engine.reconcile import reconcile
+from reconciler.engine.compare import compare
+from reconciler.engine.decide import decide
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.export.export import export
-from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
+from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
 from reconciler.memory import remembered
 from reconciler.model.resource import Address
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Target, Version
 from reconciler.server.read.observe import observe
@@ -48,10 +49,8 @@ NEIGHBOURS: dict[str, dict[str, Any]] = {
 
 def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
     """What `workflow.plan` does, without a server to ask."""
-    owned = remembered.read(snapshot, REGISTRY)
-    world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
-    view = world.view(wanted.name, snapshot)
-    return decide(world, view, REGISTRY, Options(today=TODAY, allow=CONSENTED))
+    view = compare(wanted, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY)
+    return decide(view, REGISTRY, RunOptions(today=TODAY, allow=CONSENTED))
 
 
 def apply_offline(plan: Plan, snapshot: Snapshot) -> Snapshot:
@@ -149,7 +148,7 @@ class Real:
         return self._runner.run(self._plan(wanted))
 
     async def _plan(self, wanted: Topology) -> Planned:
-        options = PlanOptions(allow=CONSENTED, today=TODAY)
+        options = RunOptions(allow=CONSENTED, today=TODAY)
         return await planned(wanted, await observe(self.js), self.js, options, REGISTRY)
 
     def apply(self, made: Planned, steps: int | None = None) -> Finished:

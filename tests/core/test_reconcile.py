@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import date
 
 from reconciler.changes.diff import Action
-from reconciler.engine.reconcile import World
 from reconciler.model.resource import Address
 from tests.support.topologies import Scene
 
@@ -18,7 +17,7 @@ REMOVE_OLD = "removed: [{address: stream/OLD, reason: moved}]"
 
 
 def actions(scene: Scene) -> dict[str, Action]:
-    return {str(address): change.action for address, change in scene.world().changes.items()}
+    return {str(address): change.action for address, change in scene.view().changes.items()}
 
 
 def test_what_is_declared_and_not_live_is_created(compare: Compare) -> None:
@@ -76,16 +75,16 @@ def test_what_another_topology_owns_is_no_orphan_of_ours(compare: Compare) -> No
 
 
 def test_what_is_neither_declared_nor_ours_is_unmanaged(compare: Compare) -> None:
-    assert compare(ORDERS, OLD, owner=None).world().unmanaged == (Address.of("stream", "OLD"),)
+    assert compare(ORDERS, OLD, owner=None).view().unmanaged == (Address.of("stream", "OLD"),)
 
 
 def test_an_orphan_is_not_called_unmanaged(compare: Compare) -> None:
-    assert compare("", OLD).world().unmanaged == ()
+    assert compare("", OLD).view().unmanaged == ()
 
 
 def test_unknown_is_never_absent(compare: Compare) -> None:
     scene = compare(ORDERS, raw={"unknown": {"stream/ORDERS": "its leader is not known"}})
-    (change,) = scene.world().changes.values()
+    (change,) = scene.view().changes.values()
     assert (change.action, change.reason) == (Action.UNKNOWN, "its leader is not known")
 
 
@@ -120,8 +119,7 @@ def test_consumers_of_an_external_stream_are_ours(compare: Compare) -> None:
 
 
 def live(scene: Scene) -> set[str]:
-    world: World = scene.world()
-    return {str(address) for address in world.live}
+    return {str(address) for address in scene.view().live}
 
 
 def test_a_buckets_stream_is_only_a_bucket(compare: Compare) -> None:

@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 
 from reconciler.changes.plan import Plan
-from reconciler.engine.decide import Options, decide
+from reconciler.engine.compare import compare
+from reconciler.engine.decide import decide
 from reconciler.engine.identity import seen
-from reconciler.engine.reconcile import reconcile
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved import AccountPlace, Saved
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Scope, Snapshot
 from reconciler.testbed import imagined
-from tests.support.topologies import TODAY, overlaid, read, target, view_of
+from tests.support.topologies import TODAY, overlaid, read, target
 
 BEFORE = """\
 streams:
@@ -52,9 +53,8 @@ class Left:
 
 
 def planned(wanted: Topology, snapshot: Snapshot) -> Plan:
-    ledger = remembered.read(snapshot, REGISTRY)
-    world = reconcile(wanted, snapshot, ledger.records, REGISTRY, ledger_known=True, today=TODAY)
-    return decide(world, view_of(world, snapshot), REGISTRY, Options(today=TODAY))
+    options = RunOptions(today=TODAY)
+    return decide(compare(wanted, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY, options), REGISTRY, options)
 
 
 def applied(plan: Plan, snapshot: Snapshot, *addresses: str) -> Snapshot:

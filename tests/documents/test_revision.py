@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.find.revision import Origin, identity, origin
+from reconciler.documents.find.revision import identity, origin
+from reconciler.model.run_options import Origin
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -14,8 +14,8 @@ from reconciler.changes.diff import FieldClass
 from reconciler.journeys.drift.accept import Accepted, accept
 from reconciler.journeys.drift.accepted import accepted_json, accepted_text
 from reconciler.journeys.drift.drift import Standing
-from reconciler.journeys.drift.look import looked
-from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.journeys.drift.look import look
+from reconciler.model.run_options import RunOptions
 from reconciler.report.words.paper import Paper
 from reconciler.server.read.observe import observe
 from tests.drift.account import Owner, asking, updating
@@ -62,8 +62,8 @@ def accepted(owner: Owner, text: str = TEXT, now: str | None = None) -> tuple[Ac
     """What became of the file `now` (as applied, if not given)."""
     file = owner.folder / "orders.yaml"
     file.write_text(HEADER + (now or text))
-    found = looked(from_files(file), talk(owner.account, observe))
-    return accept(found, [file], PlanOptions()), file.read_text().removeprefix(HEADER)
+    found = look(from_files(file), talk(owner.account, observe))
+    return accept(found, [file], RunOptions()), file.read_text().removeprefix(HEADER)
 
 
 def consumer(name: str, **fields: Any) -> Callable[..., Any]:

@@ -10,9 +10,10 @@ import pytest
 from reconciler.changes.diff import Action
 from reconciler.changes.events import Finished
 from reconciler.journeys.drift.drift import Standing
-from reconciler.journeys.drift.look import looked
+from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.restore import restore
-from reconciler.journeys.plan.plan import Planned, PlanOptions
+from reconciler.journeys.plan.plan import Planned
+from reconciler.model.run_options import RunOptions
 from reconciler.report.outcome import outcome_text
 from reconciler.report.words.commands import of_restoring
 from reconciler.server.read.observe import observe
@@ -36,7 +37,7 @@ def back(owner: Owner, text: str) -> Planned:
     topology = owner.topology(text)
 
     async def work(js: JetStream) -> Planned:
-        return await restore(looked(topology, await observe(js)), js, PlanOptions())
+        return await restore(look(topology, await observe(js)), js)
 
     return talk(owner.account, work)
 
@@ -112,8 +113,8 @@ def test_what_is_left_out_of_the_selection_stays(owner: Owner) -> None:
     topology = owner.topology(TEXT)
 
     async def work(js: JetStream) -> Planned:
-        options = PlanOptions(only=("stream/*",))
-        return await restore(looked(topology, await observe(js), options), js, options)
+        options = RunOptions(only=("stream/*",))
+        return await restore(look(topology, await observe(js), options), js)
 
     owner.carry_out(talk(owner.account, work))
     assert [one.address for one in owner.drift(topology).drifted] == ["kv_bucket/CONFIG"]

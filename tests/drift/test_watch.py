@@ -18,8 +18,8 @@ from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
 from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.journeys.permissions.text import config_block
-from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.run_options import RunOptions
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import command, environment
@@ -58,7 +58,7 @@ class Watching:
         self.file = owner.folder / "watched.yaml"
         self.file.write_text(HEADER + ORDERS)
         self.watch = Watch(
-            paths=[self.file], connecting=owner.where, options=PlanOptions(), every=every, tell=self.told.put_nowait
+            paths=[self.file], connecting=owner.where, options=RunOptions(), every=every, tell=self.told.put_nowait
         )
 
     async def next(self, kind: type[Any]) -> Any:

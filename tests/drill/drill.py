@@ -18,8 +18,9 @@ from reconciler.changes.diff import Action
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.plan.predict import forms
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.api import JetStream
@@ -30,7 +31,7 @@ from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
 
-OPTIONS = PlanOptions(today=date(2026, 6, 1), allow=(("EG101", "*"),))
+OPTIONS = RunOptions(today=date(2026, 6, 1), allow=(("EG101", "*"),))
 PATIENCE = 60.0
 """Seconds until a message that has not come counts as lost; a full queue takes in more every two."""
 

@@ -11,7 +11,8 @@ import pytest
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
@@ -30,7 +31,7 @@ class Pipeline:
 
     async def applied(self, text: str) -> None:
         self.steps += 1
-        made = await plan(read(self.folder / str(self.steps), text), self.js, PlanOptions(today=TODAY))
+        made = await plan(read(self.folder / str(self.steps), text), self.js, RunOptions(today=TODAY))
         assert not made.plan.blocked, made.plan.blocked
         (finished,) = [event async for event in apply(made, self.js) if isinstance(event, Finished)]
         assert finished.is_success, finished

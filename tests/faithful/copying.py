@@ -13,10 +13,11 @@ from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.export.export import export
 from reconciler.journeys.plan.files import load
-from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import offline
 from reconciler.journeys.review.review import Pair, review
 from reconciler.kinds import REGISTRY
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Version
 from reconciler.server.read.observe import observe
@@ -26,7 +27,7 @@ from tests.faithful.drawing import NEIGHBOURS, Drawn
 EXPORTED = "exported.yaml"
 TODAY = date(2026, 3, 1)
 CONSENTED = tuple((rule.code, "*") for rule in REGISTRY.rules())
-OPTIONS = PlanOptions(allow=CONSENTED, today=TODAY)
+OPTIONS = RunOptions(allow=CONSENTED, today=TODAY)
 
 
 @dataclass(slots=True)
@@ -125,7 +126,7 @@ def plan_of(live: Live, wanted: Topology) -> Plan:
     """Without any consent."""
 
     async def work() -> Plan:
-        return (await planned(wanted, await observe(live.js), live.js, PlanOptions(today=TODAY))).plan
+        return (await planned(wanted, await observe(live.js), live.js, RunOptions(today=TODAY))).plan
 
     found: Plan = live.run(work())
     return found

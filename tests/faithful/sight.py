@@ -9,7 +9,7 @@ from pathlib import Path
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.journeys.drift.accept import accept
-from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.plan import planned
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
@@ -44,7 +44,7 @@ def sight(live: Live, objects: Sequence[Drawn], folder: Path) -> Tally:
         live.touch({one.on: one.touches[turn] for one in made})
         snapshot = live.snapshot()
         tally += _looked_at(live, wanted, before, snapshot, first)
-        tally += _kept(looked(wanted, snapshot, OPTIONS), folder / EXPORTED)
+        tally += _kept(look(wanted, snapshot, OPTIONS), folder / EXPORTED)
     return tally
 
 
@@ -70,7 +70,7 @@ def _looked_at(
     tally = Tally()
     after = configurations(snapshot)  # of the very look that is judged: an idle consumer may be gone in the next one
     plan: Plan = live.run(planned(wanted, snapshot, live.js, OPTIONS)).plan
-    drift = looked(wanted, snapshot, OPTIONS).drift
+    drift = look(wanted, snapshot, OPTIONS).drift
     planned_fields = {one.address: {field.top for field in one.fields} for one in plan.changes}
     judged = {one.address for one in plan.changes if one.verdicts}
     drifted = {item.address: {one.change.top for one in item.fields if one.drifted} for item in drift.items}

@@ -16,9 +16,10 @@ from typing import Any
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.memory.journal import Run
 from reconciler.memory.lease import Held
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Entry
 from reconciler.server.read.observe import observe
@@ -36,7 +37,7 @@ from tests.support.applying import applying, ended
 from tests.support.jetstream import done
 from tests.support.topologies import TODAY, from_files
 
-OPTIONS = PlanOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
+OPTIONS = RunOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
 TTL, USUAL_TTL = 4, 20
 """Only that of who is suspended has to be over soon; on a busy machine nobody else could keep a lease of so short a term."""
 TIMEOUT, USUAL_TIMEOUT = 4.0, 20.0

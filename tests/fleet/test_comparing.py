@@ -14,9 +14,10 @@ from reconciler.fleet.drift.comparing import compared
 from reconciler.fleet.drift.desired import _rendered
 from reconciler.fleet.drift.rendering import rendered, topology_in
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT
-from reconciler.journeys.drift.compare import LookOptions, look
+from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import encode_key, encode_owned
+from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.topology import Topology
 from reconciler.report.codec.json import json_text
 from tests.support.topologies import TODAY, Scene, read, scene
@@ -105,7 +106,7 @@ def test_the_look_itself_is_a_row_that_counts(strayed: list[dict[str, Any]]) -> 
 
 def test_every_row_is_what_the_look_of_the_command_says(tmp_path: Path) -> None:
     found = scene(tmp_path, APPLIED.replace("7d", "9d"), APPLIED, raw=OUTSIDE)
-    there = look(found.desired, scene_with_ledger(found), REGISTRY, LookOptions(today=TODAY)).drift
+    there = look(found.desired, scene_with_ledger(found), RunOptions(today=TODAY, origin=Origin())).drift
     said = {
         (item.address, one.path, one.change.field_class.value, tuple(v.code for v in one.verdicts))
         for item in there.items

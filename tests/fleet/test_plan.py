@@ -20,7 +20,7 @@ from reconciler.fleet.plan import plans
 from reconciler.fleet.report.plans import TargetPlan, plans_json, plans_report
 from reconciler.fleet.report.schema import fleet_plan_schema
 from reconciler.fleet.report.text import render
-from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.model.run_options import RunOptions
 from reconciler.report.words.paper import Paper
 from tests.fleet.told import Odd
 from tests.support.accounts import Account
@@ -29,7 +29,7 @@ SHOP = "reconciler: 1\ntopology: shop\nstreams:\n  ORDERS: {subjects: [orders.>]
 
 
 def planned(file: Path, **how: Any) -> dict[str, TargetPlan]:
-    made = asyncio.run(plans(load_fleet(file).targets, PlanOptions(), **how))
+    made = asyncio.run(plans(load_fleet(file).targets, RunOptions(), **how))
     return {one.target: one for one in made}
 
 
@@ -69,7 +69,7 @@ def test_an_error_that_nobody_foresaw_is_a_problem_of_its_target_alone(
 ) -> None:
     (eu,) = load_fleet(fleet(defaults={"topology": shop(tmp_path)}, eu=_said(account, tmp_path, keep="7d"))).targets
     odd = Odd(name="odd", settings=eu.settings, topology=eu.topology, values=eu.values)
-    strange, well = asyncio.run(plans([odd, eu], PlanOptions()))
+    strange, well = asyncio.run(plans([odd, eu], RunOptions()))
     assert well.plan is not None
     assert strange.error.startswith("odd could not be planned (KeyError: 'odd')")
 
@@ -116,7 +116,7 @@ def test_equal_changes_are_told_once_and_the_json_is_as_published(
 async def _timed(file: Path, at_once: int) -> float:
     clock = asyncio.get_running_loop().time
     began = clock()
-    await plans(load_fleet(file).targets, PlanOptions(), at_once)
+    await plans(load_fleet(file).targets, RunOptions(), at_once)
     return clock() - began
 
 

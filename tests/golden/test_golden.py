@@ -15,6 +15,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.changes.plan import Plan
+from reconciler.engine.compare import counted
 from reconciler.model.wire import Question, SubjectCounts
 from reconciler.report.codec.json import plan_json
 from reconciler.report.codec.plan_reading import plan_from_json
@@ -53,9 +54,7 @@ def planned(name: str, folder: Path) -> Plan:
     answers |= facts(said.get("facts", ()))
     desired = from_files(repeated(source / "desired.yaml", folder, times))
     scene = Scene(desired=desired, snapshot=snapshot, ledger=owned, facts=answers)
-    groups = sum(address.kind.endswith("_group") for address in scene.world().live)
-    read = {"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values())), "groups": groups}
-    return replace(scene.plan(), read=read)
+    return replace(scene.plan(), read=counted(scene.view()))
 
 
 @pytest.fixture

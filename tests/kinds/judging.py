@@ -10,11 +10,13 @@ from typing import Any
 
 from reconciler.changes.diff import Action, Change
 from reconciler.changes.rule import Reaction, Verdict, View
+from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
-from reconciler.engine.reconcile import World, reconcile
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config.consumer_config import update_body
+from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address, Declared
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Call, Snapshot, Step
 from reconciler.server.read.observe import observe
@@ -144,8 +146,7 @@ async def _together(requests: Iterable[Any]) -> None:
 
 async def _both(js: JetStream, cases: Mapping[str, Case], snapshot: Snapshot) -> list[Judged]:
     view = viewed(snapshot, [one for name, case in cases.items() for one in _declared(name, case)])
-    verdicts = judged_all(World(desired=view.desired, live=view.live, ledger={}, changes=view.changes, unmanaged=()),
-                          view, REGISTRY)  # fmt: skip
+    verdicts = judged_all(view, REGISTRY)
     answers = await asyncio.gather(*(_send(js, name, view, snapshot) for name in cases))
     addresses = [Address.of("consumer", name, "c") for name in cases]
     return [
@@ -163,8 +164,7 @@ def _declared(name: str, case: Case) -> Iterable[Declared]:
 
 def viewed(snapshot: Snapshot, declared: Sequence[Declared]) -> View:
     wanted = Topology(name="orders", resources=tuple(declared))
-    world = reconcile(wanted, snapshot, {}, REGISTRY, ledger_known=True, today=date(2026, 6, 1))
-    return world.view(wanted.name, snapshot)
+    return compare(wanted, snapshot, Memory(), REGISTRY, RunOptions(today=date(2026, 6, 1)))
 
 
 async def _send(js: JetStream, stream: str, view: View, snapshot: Snapshot) -> Answer:

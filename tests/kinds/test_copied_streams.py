@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from reconciler.journeys.export.export import export
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.model.wire import Version
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import Answer, JetStream, Refusal
@@ -58,7 +59,7 @@ def is_refused(answer: Answer, *codes: int) -> bool:
 
 async def codes(js: JetStream, folder: Path, text: str) -> set[str]:
     """Rules that refuse this."""
-    made = await plan(read(folder / str(abs(hash(text))), text), js, PlanOptions(today=TODAY))
+    made = await plan(read(folder / str(abs(hash(text))), text), js, RunOptions(today=TODAY))
     return {verdict.code for change in made.plan.changes for verdict in change.verdicts if verdict.blocks}
 
 
@@ -109,7 +110,7 @@ def test_what_feeds_a_copy_is_neither_exported_nor_anybodys(account: Account, tm
     async def work(js: JetStream) -> tuple[str, int, set[str]]:
         await copied(js, how)
         text = await export(js, topology="orders")
-        made = await plan(read(tmp_path, text), js, PlanOptions(today=TODAY))
+        made = await plan(read(tmp_path, text), js, RunOptions(today=TODAY))
         assert made.plan.is_empty
         snapshot = await observe(js)
         return text, sum(map(len, snapshot.copiers.values())), {*snapshot.consumers.get("W", {})}

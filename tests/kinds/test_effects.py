@@ -24,7 +24,7 @@ from reconciler.kinds.static_group import STATIC_GROUP
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.pages import page
 from reconciler.model.resource import Terms
-from tests.support.topologies import scene, view_of
+from tests.support.topologies import scene
 
 SHAPES = {shape.kind: shape for shape in (KV, OB)}
 ELSEWHERE = {
@@ -286,7 +286,7 @@ def test_a_server_is_asked_only_where_a_change_needs_it(tmp_path: Path) -> None:
     def asked(more: str) -> list[str]:
         desired = live.replace("discard: new", f"discard: new{more}")
         made = scene(tmp_path / str(len(more)), desired, live, raw=raw)
-        return [type(one).__name__ for one in questions(made.world(), view_of(made.world(), made.snapshot), REGISTRY)]
+        return [type(one).__name__ for one in questions(made.view(), REGISTRY)]
 
     assert asked("") == []
     assert asked(", max_msg_size: 1000") == []

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reconciler.changes.rule import Outcome
-from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import nowhere, validate
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.run_options import RunOptions
 from reconciler.model.wire import SUPPORTED, Snapshot
 
 STREAM = """\
@@ -146,7 +147,7 @@ def refusals(text: str, folder: Path) -> list[str]:
     topology, said = validate([file])
     if topology is None:
         return codes(said, are_errors=True)
-    made = asyncio.run(planned(topology, Snapshot(target=nowhere(topology, SUPPORTED[-1])), None, PlanOptions()))
+    made = asyncio.run(planned(topology, Snapshot(target=nowhere(topology, SUPPORTED[-1])), None, RunOptions()))
     verdicts = [verdict for change in made.plan.changes for verdict in change.verdicts]
     return sorted(one.code for one in verdicts if one.outcome is Outcome.REFUSED)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from reconciler.changes.rule import Reaction
+from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
-from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
+from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address
 from reconciler.model.wire import Snapshot
 from tests.convergence.drawing import topology
@@ -57,12 +58,11 @@ def reactions(server: Server, wanted: dict[str, Body], code: str) -> dict[str, s
     """What the rule says the server does, by stream; consumers are somebody else's."""
     snapshot = snapshot_of(server)
     desired = topology("streams", {Address.of("stream", name): body for name, body in wanted.items()})
-    world = reconcile(desired, snapshot, {}, REGISTRY, ledger_known=True)
-    view = world.view(desired.name, snapshot)
-    found = judged_all(world, view, REGISTRY)
+    view = compare(desired, snapshot, Memory(), REGISTRY)
+    found = judged_all(view, REGISTRY)
     return {
         address.name: {verdict.reaction for verdict in found.get(address, ()) if verdict.code == code}
-        for address in world.changes
+        for address in view.changes
     }
 
 

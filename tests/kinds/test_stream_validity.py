@@ -10,11 +10,12 @@ import pytest
 from pydantic import ValidationError
 
 from reconciler.changes.rule import Outcome, Reaction, Verdict
+from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
-from reconciler.engine.reconcile import reconcile
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.stream_config.stream_config import unknown_fields
+from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address
 from reconciler.model.wire import Call, Snapshot, Step, Target
 from tests.convergence.drawing import topology
@@ -62,11 +63,10 @@ def judged(kind: str, wanted: Mapping[str, Body], made: Mapping[str, Body], targ
     streams = {stream: {"config": config, "state": {}} for stream, config in made.items()}
     snapshot = Snapshot(target=target, streams=streams)
     desired = topology("cases", {Address.of(kind, name): named(body, name) for name, body in wanted.items()})
-    world = reconcile(desired, snapshot, {}, REGISTRY, ledger_known=True)
-    view = world.view(desired.name, snapshot)
-    verdicts, own = judged_all(world, view, REGISTRY), REGISTRY[kind].family
+    view = compare(desired, snapshot, Memory(), REGISTRY)
+    verdicts, own = judged_all(view, REGISTRY), REGISTRY[kind].family
     found = {}
-    for address, change in world.changes.items():
+    for address, change in view.changes.items():
         steps = REGISTRY.of(address).steps(change, view)
         assert steps, f"{wanted[address.name]} changes nothing"
         found[address.name] = Judged(

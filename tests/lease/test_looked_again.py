@@ -15,10 +15,11 @@ from reconciler.changes.events import Finished, Strayed
 from reconciler.journeys.adopt import adoption
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.apply.last_look import LastLook
-from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.plan.predict import forms
 from reconciler.memory.lease import Holder, lease_key
 from reconciler.model.records import BUCKET
+from reconciler.model.run_options import RunOptions
 from reconciler.model.wire import Entry
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import journal
@@ -46,7 +47,7 @@ Meanwhile = Callable[[JetStream], Awaitable[object]]
 
 
 async def planned(js: JetStream, folder: Path, text: str, name: str = "t", **options: object) -> Planned:
-    return await plan(read(folder / name, text, name=name), js, PlanOptions(**options))  # type: ignore[arg-type]
+    return await plan(read(folder / name, text, name=name), js, RunOptions(**options))  # type: ignore[arg-type]
 
 
 async def finished(what: Planned, js: JetStream) -> Finished:

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.rule import View
-from reconciler.engine.decide import Options, decide, questions
-from reconciler.engine.reconcile import World, reconcile
+from reconciler.engine.compare import compare
+from reconciler.engine.decide import decide, questions
 from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.permissions import Granted, Need, covers, lacking
 from reconciler.model.resource import Address
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Moved, Topology
 from reconciler.model.wire import (
     Call,
@@ -102,15 +103,12 @@ def done(steps: Iterable[Step]) -> list[Need]:
     return [*API.carrying_out(steps), *API.verifying(steps)]
 
 
-def view_of(wanted: Topology, snapshot: Snapshot) -> tuple[World, View]:
-    owned = remembered.read(snapshot, REGISTRY)
-    world = reconcile(wanted, snapshot, owned.records, REGISTRY, ledger_known=True)
-    return world, world.view(wanted.name, snapshot)
+def view_of(wanted: Topology, snapshot: Snapshot) -> View:
+    return compare(wanted, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY)
 
 
 def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
-    world, view = view_of(wanted, snapshot)
-    for question in questions(world, view, REGISTRY):
+    for question in questions(view_of(wanted, snapshot), REGISTRY):
         if isinstance(question, QueuedFrom):
             yield from API.needs("asked", ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}"), stream=question.stream)
             yield from API.needs("asked", reach.MEASURE, stream=question.source)
@@ -125,8 +123,7 @@ def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
 
 
 def steps_without_consent(wanted: Topology, snapshot: Snapshot) -> list[Step]:
-    world, view = view_of(wanted, snapshot)
-    return list(decide(world, view, REGISTRY, Options(today=TODAY)).steps)
+    return list(decide(view_of(wanted, snapshot), REGISTRY, RunOptions(today=TODAY)).steps)
 
 
 def test_every_call_says_what_it_asks() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.drift.look import looked
+from reconciler.journeys.drift.look import look
 from reconciler.journeys.permissions.permissions import Purpose, permissions
 from reconciler.model.permissions import Needs, covers
 from reconciler.model.topology import Topology
@@ -30,10 +30,10 @@ ONLY_WHERE_A_LIST_IS_LATE = "$JS.API.CONSUMER.INFO"
 
 
 def seen_by(user: User, wanted: Topology) -> Drift:
-    async def look(js: JetStream) -> Drift:
-        return (await attributed(looked(wanted, await observe(js)), js)).drift
+    async def drifted(js: JetStream) -> Drift:
+        return (await attributed(look(wanted, await observe(js)), js)).drift
 
-    return talk(user, look)
+    return talk(user, drifted)
 
 
 def strayed(server: NatsServer, wanted: Topology) -> None:

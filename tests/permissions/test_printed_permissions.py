@@ -15,10 +15,11 @@ from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.apply.backup import back_up, to_back_up
 from reconciler.journeys.permissions.permissions import Purpose, permissions
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.plan.preflight import check, forgetful
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.permissions import Needs, covers
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
@@ -30,7 +31,7 @@ from tests.support.servers import NatsServer
 from tests.support.topologies import read
 
 GROUP = "{type: elastic, max_members: 4, partitioning_filters: [{filter: jobs.*, partitioning_wildcards: [1]}]}"
-OPTIONS = PlanOptions(allow=CONSENTED)
+OPTIONS = RunOptions(allow=CONSENTED)
 
 
 async def applied(js: JetStream, wanted: Topology) -> Finished:

@@ -15,9 +15,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from reconciler.changes.diff import Action
-from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.kinds.consumer.position import placeholder
 from reconciler.memory.lease import Held
+from reconciler.model.run_options import RunOptions
 from reconciler.model.wire import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.remember import leases_held as unlocking
@@ -195,10 +196,10 @@ class _Playing:
         if isinstance(held, Held):
             await unlocking.remove(self.js, held)
 
-    async def _planned(self, options: PlanOptions) -> Planned:
+    async def _planned(self, options: RunOptions) -> Planned:
         return await plan(self.case.recording.wanted, self.js, options)
 
-    async def _applied(self, options: PlanOptions) -> None:
+    async def _applied(self, options: RunOptions) -> None:
         """As a run does it that applies what does not depend on anything refused."""
         planned = await self._planned(options)
         finished = await carried_out(planned, self.js)

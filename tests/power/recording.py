@@ -23,7 +23,8 @@ from nats.aio.client import Client
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.plan import Planned, plan
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.wire.api import JetStream
 from tests.faults.scenes import ALLOWED, Scene, Sections
@@ -32,7 +33,7 @@ from tests.faults.wire import Request, wire
 from tests.support.servers import NatsServer
 from tests.support.topologies import TODAY, from_files
 
-OPTIONS = PlanOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
+OPTIONS = RunOptions(today=TODAY, allow=tuple((code, "*") for code in ALLOWED))
 BUCKET = "KV_reconciler"
 STREAMS = Path("store/jetstream/$G/streams")
 """Where a server keeps them, in its own folder."""

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.changes.plan import PlannedChange
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.saved.plans import keep, review
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.power.recording import BUCKET, OPTIONS, STREAMS, carried_out, connected, frozen_copy
 from tests.support.binaries import MINORS
@@ -46,7 +47,7 @@ class Place:
 
         self.do(work)
 
-    def planned(self, text: str, options: PlanOptions = OPTIONS) -> list[PlannedChange]:
+    def planned(self, text: str, options: RunOptions = OPTIONS) -> list[PlannedChange]:
         found: list[PlannedChange] = []
 
         async def work(js: JetStream) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
 from reconciler.kinds import REGISTRY
 from reconciler.model.pages import PLANNING
 from reconciler.model.resource import Address
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed.probes.battery import SETTLED, STANDARD, Battery, experience, record
 from reconciler.testbed.probes.client import Client
@@ -219,7 +220,7 @@ async def _carry_out(case: Case, client: Client) -> None:
 async def _apply(client: Client, wishes: Mapping[Address, Body]) -> None:
     js = await JetStream.open(client.nc)
     try:
-        found = await plan(topology("probes", wishes), js, PlanOptions(allow=CONSENTS))
+        found = await plan(topology("probes", wishes), js, RunOptions(allow=CONSENTS))
         refused = (verdict.code for one in found.plan.changes for verdict in one.verdicts if verdict.blocks)
         if code := next(refused, ""):
             raise Unmade(f"the plan refuses it ({code})")

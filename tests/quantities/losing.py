@@ -11,7 +11,8 @@ from typing import Any
 from reconciler.changes.events import Finished
 from reconciler.changes.rule import Verdict
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.plan import Planned, plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.support.jetstream import done
 from tests.support.topologies import read
@@ -38,7 +39,7 @@ async def take(js: JetStream, stream: str, consumer: str, number: int, *, acknow
 
 async def planned(js: JetStream, folder: Path, text: str) -> dict[str, Verdict]:
     """The verdicts of a plan by code; here no rule speaks twice."""
-    return _verdicts(await plan(read(folder, text), js, PlanOptions()))
+    return _verdicts(await plan(read(folder, text), js, RunOptions()))
 
 
 def _verdicts(found: Planned) -> dict[str, Verdict]:
@@ -47,7 +48,7 @@ def _verdicts(found: Planned) -> dict[str, Verdict]:
 
 async def applied(js: JetStream, folder: Path, text: str, *allowed: str) -> dict[str, Verdict]:
     """The same, and then it is done, with these losses allowed."""
-    found = await plan(read(folder, text), js, PlanOptions(allow=tuple((code, "*") for code in allowed)))
+    found = await plan(read(folder, text), js, RunOptions(allow=tuple((code, "*") for code in allowed)))
     assert not found.plan.blocked, found.plan.blocked
     events = [event async for event in apply(found, js)]
     assert isinstance(events[-1], Finished), events

@@ -9,7 +9,8 @@ import pytest
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, settled, state
 from tests.support.accounts import Account
@@ -34,7 +35,7 @@ def test_what_a_limit_removes_a_mirror_still_gives_to_who_asks_the_origin(
         async with asyncio.timeout(30):
             while (await state(js, "M"))["last_seq"] < 2:  # noqa: ASYNC110 - nothing announces it
                 await asyncio.sleep(0.05)
-        found = await plan(read(tmp_path, file(", max_msgs: 1")), js, PlanOptions(allow=(("ST301", "*"),)))
+        found = await plan(read(tmp_path, file(", max_msgs: 1")), js, RunOptions(allow=(("ST301", "*"),)))
         events = [event async for event in apply(found, js)]
         assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]
         assert await settled(js, "O", 1) == 1

@@ -13,7 +13,8 @@ from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.events import Finished
 from reconciler.changes.rule import Verdict
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, settled, state
 from tests.support.accounts import Account
@@ -86,7 +87,7 @@ def test_what_a_source_copies_is_what_was_said(account: Account, tmp_path: Path,
         if scene.keeps is not None:
             done(await js.request("STREAM.PURGE.ALL", {"keep": scene.keeps} if scene.keeps else None))
         await applied(js, tmp_path, file(earlier[-1]))
-        found = await plan(read(tmp_path, file(last)), js, PlanOptions(allow=(("ST304", "*"),)))
+        found = await plan(read(tmp_path, file(last)), js, RunOptions(allow=(("ST304", "*"),)))
         assert not found.plan.blocked, found.plan.blocked
         events = [event async for event in apply(found, js)]
         assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]

@@ -10,7 +10,8 @@ import pytest
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Verdict
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, publish, take, times
 from tests.support.accounts import Account
@@ -30,7 +31,7 @@ def text(consumer: str, retention: str = "limits") -> str:
 
 
 async def of_consumer(js: JetStream, folder: Path, file: str, *allowed: str) -> PlannedChange:
-    options = PlanOptions(allow=tuple((code, "*") for code in allowed))
+    options = RunOptions(allow=tuple((code, "*") for code in allowed))
     changes = (await plan(read(folder, file), js, options)).plan.changes
     return next(one for one in changes if one.address == "consumer/S/c")
 

@@ -16,8 +16,9 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.events import Done, Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, PlanOptions, plan
+from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.plan.predict import forms
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Step
 from reconciler.server.run.execute import execute
@@ -27,7 +28,7 @@ from tests.support.jetstream import done, make_stream
 from tests.support.topologies import read
 
 TODAY = date(2026, 6, 1)
-OPTIONS = PlanOptions(today=TODAY)
+OPTIONS = RunOptions(today=TODAY)
 ACKNOWLEDGED = (0, 1, 3)
 """Of the first six messages; the ack floor stays behind the third one."""
 CONSENT = ", allow: [{code: CO106, to: 64, reason: fewer waiting pulls}]"

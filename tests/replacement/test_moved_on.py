@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan
-from reconciler.journeys.drift.look import looked
+from reconciler.journeys.drift.look import look
 from reconciler.journeys.export.export import export
 from reconciler.server.read.observe import observe
 from tests.replacement.consuming import OPTIONS, Work, at_work, file
@@ -53,7 +53,7 @@ def test_another_start_is_remembered_and_the_consumer_stays(account: Account, tm
             before[part] for part in ("created", "config", "delivered", "ack_floor", "num_ack_pending")
         ]
         assert (await work.plan(wanted)).plan.changes == ()
-        drift = looked(wanted, await observe(work.js), OPTIONS).drift
+        drift = look(wanted, await observe(work.js), OPTIONS).drift
         assert (drift.items, drift.exit_code) == ((), 0)
 
     at(account, tmp_path, story)
@@ -108,7 +108,7 @@ def test_a_consumer_made_anew_elsewhere_is_seen(account: Account, tmp_path: Path
         plan = (await work.plan(wanted)).plan
         [change] = plan.changes
         assert [one.path for one in change.fields] == ["deliver_policy"]
-        assert looked(wanted, await observe(work.js), OPTIONS).drift.exit_code == 3
+        assert look(wanted, await observe(work.js), OPTIONS).drift.exit_code == 3
 
     at(account, tmp_path, story)
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan
-from reconciler.engine.reconcile import reconcile
 from reconciler.journeys.apply.exclusive import others
 from reconciler.journeys.drift.codec import drift_json
-from reconciler.journeys.drift.drift import drift
+from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.text import drift_text
 from reconciler.journeys.history.diff import difference_json, difference_text
 from reconciler.journeys.history.text import history_json, history_text, run_json, run_text
@@ -28,6 +27,7 @@ from reconciler.memory.lease import found, lease_key, topology_of
 from reconciler.model.intents import Intent, encode_intent, intent_key
 from reconciler.model.records import encode_key
 from reconciler.model.resource import Address
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Entry, Snapshot, Target, Version
 from reconciler.report.codec.json import plan_json
@@ -117,9 +117,7 @@ def looked_at(wanted: Topology, snapshot: Snapshot) -> Plan:
     """Planned, shown, and looked at for drift; every page of it can be printed and is JSON."""
     plan = plan_offline(wanted, snapshot)
     plan_text(plan)
-    ledger = remembered.read(snapshot, REGISTRY)
-    world = reconcile(wanted, snapshot, ledger.records, REGISTRY, ledger_known=True)
-    strayed = drift(wanted, world, snapshot, REGISTRY, ledger_known=True, source=None, today=TODAY)
+    strayed = look(wanted, snapshot, RunOptions(today=TODAY)).drift
     drift_text(strayed, WIRE)
     for page in (plan_json(plan), drift_json(strayed)):
         json.loads(page, parse_constant=pytest.fail)
@@ -251,8 +249,8 @@ def test_the_journal_is_told_as_far_as_it_goes(which: str, valid: dict[str, Any]
     def explore(value: bytes) -> None:
         first, last = runs(which, value)
         difference = changed.difference(first, last, [first, last])
-        for look in (history_text([last, first], WIRE), run_text(last, WIRE), difference_text(difference, WIRE)):
-            assert "\x1b[2J" not in look
+        for text in (history_text([last, first], WIRE), run_text(last, WIRE), difference_text(difference, WIRE)):
+            assert "\x1b[2J" not in text
         for page in (history_json([last, first]), run_json(last), difference_json(difference)):
             json.loads(page, parse_constant=pytest.fail)
 

@@ -15,7 +15,6 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.effect import Side
 from reconciler.changes.rehearsal import Experience, Foresight, Probe, Rehearsal
-from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.journeys.rehearse import probe as probing
 from reconciler.journeys.rehearse.probe import LATE, Played, probe
 from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, GOES, MANY, MEMBERS, NEW
@@ -24,6 +23,7 @@ from reconciler.journeys.rehearse.schema import rehearsal_schema
 from reconciler.journeys.rehearse.text import rehearsal_json, shown
 from reconciler.kinds import foresight
 from reconciler.model.resource import Json
+from reconciler.model.run_options import RunOptions
 from reconciler.model.wire import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
@@ -68,8 +68,8 @@ def changed(*pairs: tuple[str, str], text: str = HELD) -> str:
 
 def played(live: Snapshot, folder: Path, wanted: str, within: float = 60) -> tuple[Probe, Rehearsal]:
     topology = read(folder / "wanted", wanted)
-    rehearsal = rehearse(topology, live, PlanOptions(), program, None)
-    found = probe(topology, live, PlanOptions(), program, rehearsal, within)
+    rehearsal = rehearse(topology, live, RunOptions(), program, None)
+    found = probe(topology, live, RunOptions(), program, rehearsal, within)
     return found, replace(rehearsal, probe=found)
 
 

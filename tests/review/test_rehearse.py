@@ -12,11 +12,12 @@ import pytest
 from reconciler.changes.events import Finished
 from reconciler.changes.rehearsal import Rehearsal
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.rehearse import rehearse as rehearsing
 from reconciler.journeys.rehearse.rehearse import rehearse
 from reconciler.journeys.rehearse.schema import rehearsal_schema
 from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, shown
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Scope, Snapshot
 from reconciler.server.read.observe import observe
@@ -48,7 +49,7 @@ def program(version: str) -> Path:
 
 
 def rehearsed(topology: Topology, live: Snapshot, then: str | None = None) -> Rehearsal:
-    return rehearse(topology, live, PlanOptions(), program, then)
+    return rehearse(topology, live, RunOptions(), program, then)
 
 
 def filled(account: Account, folder: Path, text: str) -> Snapshot:

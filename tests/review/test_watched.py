@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.rule import View
 from reconciler.engine.judging import Judged, judged_all
 from reconciler.engine.offline import PartlyKnown, Unseen, Watched, unseen
-from reconciler.engine.reconcile import World
 from reconciler.kinds import REGISTRY
 from tests.rules.test_rules import FILES, cases, prepared
-from tests.support.topologies import Scene, view_of
 
 HAPPENED = ("raw", "facts", "limits", "usage")
 """What a case says of its account beyond what was applied to it."""
@@ -30,27 +27,19 @@ LOOKING = {
 """Rules that have to see the account for one of their cases; all others say without it what they say with it."""
 
 
-def seeing(scene: Scene) -> tuple[World, View]:
-    world = scene.world()
-    return world, view_of(
-        world, scene.snapshot, topology=scene.desired.name, source=scene.source, ledger_known=scene.ledger_known,
-        facts=scene.facts,
-    )  # fmt: skip
-
-
 def said(found: Judged) -> set[tuple[str, str]]:
     return {(one.code, str(address)) for address, verdicts in found.items() for one in verdicts}
 
 
 def offline(case: dict[str, Any], folder: Path) -> tuple[set[tuple[str, str]], Watched]:
     """As a review has it: the configurations of the case, and an account in which nothing has happened."""
-    _, calm = seeing(prepared({name: one for name, one in case.items() if name not in HAPPENED}, folder / "calm"))
+    calm = prepared({name: one for name, one in case.items() if name not in HAPPENED}, folder / "calm").view()
     watched = Watched(calm)
-    return said(judged_all(*unseen(*seeing(prepared(case, folder))), REGISTRY, judge=watched)), watched
+    return said(judged_all(unseen(prepared(case, folder).view()), REGISTRY, judge=watched)), watched
 
 
 def online(case: dict[str, Any], folder: Path) -> set[tuple[str, str]]:
-    return said(judged_all(*seeing(prepared(case, folder)), REGISTRY))
+    return said(judged_all(prepared(case, folder).view(), REGISTRY))
 
 
 @pytest.mark.parametrize("code", FILES)

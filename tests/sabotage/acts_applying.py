@@ -111,21 +111,21 @@ ORDER = (
     ),
     Act(
         name="a consumer that was let go is deleted",
-        file="reconciler/engine/reconcile.py",
+        file="reconciler/engine/compare.py",
         before="        action = Action.FORGET if address in ours else Action.ABSENT",
         after="        action = Action.DELETE if address in ours else Action.ABSENT",
         seen_by=("tests/core/test_reconcile.py",),
     ),
     Act(
         name="what is declared no more is deleted",
-        file="reconciler/engine/reconcile.py",
+        file="reconciler/engine/compare.py",
         before="        action=Action.ORPHAN,",
         after="        action=Action.DELETE,",
         seen_by=("tests/core/test_reconcile.py",),
     ),
     Act(
         name="what could not be read is taken for absent and made",
-        file="reconciler/engine/reconcile.py",
+        file="reconciler/engine/compare.py",
         before="    why = kind.unknown(desired.address, snapshot) if live is None else None\n    if why or isinstance(intent, str):",
         after="    why = None\n    if why or isinstance(intent, str):",
         seen_by=("tests/core/test_reconcile.py",),
@@ -133,7 +133,7 @@ ORDER = (
     ),
     Act(
         name="`until` of a removal is ignored",
-        file="reconciler/engine/reconcile.py",
+        file="reconciler/engine/compare.py",
         before="ended = {one.address: one for one in topology.removed if one.until and today > one.until}",
         after="ended = {one.address: one for one in topology.removed if one.until and today > date.max}",
         seen_by=("tests/core/test_reconcile.py",),

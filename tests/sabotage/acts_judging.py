@@ -238,14 +238,14 @@ CONSENT = (
     Act(
         name="`until` of a guard is ignored",
         file="reconciler/engine/guards.py",
-        before="counting = [one for one in world.guards if one.kind == kind.name and not _is_over(one, today)]",
-        after="counting = [one for one in world.guards if one.kind == kind.name]",
+        before="counting = [one for one in view.guards if one.kind == kind.name and not _is_over(one, today)]",
+        after="counting = [one for one in view.guards if one.kind == kind.name]",
         seen_by=("tests/guards/test_mass_changes.py",),
     ),
     Act(
         name="files that declare nothing delete everything",
         file="reconciler/engine/guards.py",
-        before="bound = kind.bound if world.desired else NONE",
+        before="bound = kind.bound if view.desired else NONE",
         after="bound = kind.bound",
         seen_by=("tests/guards/test_mass_changes.py",),
     ),

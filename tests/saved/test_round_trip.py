@@ -9,9 +9,10 @@ from reconciler.changes.plan import Plan
 from reconciler.engine.identity import seen
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
-from reconciler.journeys.saved.saved import AccountPlace, RunTerms, Saved
+from reconciler.journeys.saved.saved import AccountPlace, Saved
 from reconciler.kinds import REGISTRY
 from reconciler.model.intents import intents
+from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Version
 from reconciler.report.codec.json import plan_json
@@ -29,7 +30,7 @@ def read_back(plan: Plan, wanted: Topology, snapshot: Snapshot) -> Saved:
         place=AccountPlace.of(snapshot),
         topology=wanted,
         seen=seen(plan.steps, snapshot),
-        terms=RunTerms(allow=CONSENTED),
+        options=RunOptions(allow=CONSENTED, origin=Origin()),
         made_by="0",
     )
     return saved_from_json(saved_json(saved), REGISTRY)

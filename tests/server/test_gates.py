@@ -12,8 +12,9 @@ import pytest
 
 from reconciler.changes.events import Event, Finished, Waiting
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.drift.look import looked
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.drift.look import look
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.model.wire import Call, Entry
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
@@ -30,7 +31,7 @@ MIRRORED = "streams: {O: {subjects: [o]}, M: {mirror: {name: O}}}"
 
 
 async def applied(js: JetStream, folder: Path, text: str) -> list[Event]:
-    planned = await plan(read(folder / str(abs(hash(text))), text), js, PlanOptions(today=TODAY))
+    planned = await plan(read(folder / str(abs(hash(text))), text), js, RunOptions(today=TODAY))
     assert not planned.plan.blocked, planned.plan.blocked
     return [event async for event in apply(planned, js)]
 
@@ -78,7 +79,7 @@ def test_a_mirror_that_lacks_something_is_waited_for(account: Account, tmp_path:
         await applied(js, tmp_path, MIRRORED.replace("{mirror:", "{max_msgs: 1, discard: new, mirror:"))
         await heard(js, "M")
         text = PROMOTED.replace("{subjects: [m]", "{max_msgs: 1, discard: new, subjects: [m]")
-        planned = await plan(read(tmp_path / "promoted", text), js, PlanOptions(today=TODAY))
+        planned = await plan(read(tmp_path / "promoted", text), js, RunOptions(today=TODAY))
         waited, stop = list[str](), asyncio.Event()
         async for event in apply(planned, js, stop=stop):
             if isinstance(event, Waiting):
@@ -172,7 +173,7 @@ async def changing(js: JetStream, folder: Path, rebuilt: dict[str, list[str]]) -
     for name, filters in OWNED.items():
         await member(js, name, filters, ack_wait)
     events: list[Event] = []
-    planned = await plan(read(folder / "wanted", group("[a, b, c]")), js, PlanOptions(today=TODAY))
+    planned = await plan(read(folder / "wanted", group("[a, b, c]")), js, RunOptions(today=TODAY))
     async for event in apply(planned, js):
         events.append(event)
         if isinstance(event, Waiting) and rebuilt:
@@ -212,7 +213,7 @@ def interrupted(folder: Path, seconds: float, within: float) -> Finished:
         await applied(js, folder, group("[a, b]"))
         for name, filters in OWNED.items():
             await member(js, name, filters, SECOND)
-        planned = await plan(read(folder / "wanted", group("[a, b, c]")), js, PlanOptions(today=TODAY))
+        planned = await plan(read(folder / "wanted", group("[a, b, c]")), js, RunOptions(today=TODAY))
         events: list[Event] = []
         async for event in apply(planned, js):
             events.append(event)
@@ -245,7 +246,7 @@ def test_who_writes_another_membership_meanwhile_is_not_taken_for_members_that_d
         await applied(js, tmp_path, group("[a, b]"))
         for name, filters in OWNED.items():
             await member(js, name, filters, ack_wait=60 * SECOND)
-        planned = await plan(read(tmp_path / "wanted", group("[a, b, c]")), js, PlanOptions(today=TODAY))
+        planned = await plan(read(tmp_path / "wanted", group("[a, b, c]")), js, RunOptions(today=TODAY))
         events: list[Event] = []
         async for event in apply(planned, js):
             events.append(event)
@@ -292,7 +293,7 @@ def test_a_living_member_that_a_dead_one_blocks_is_waited_for(account: Account, 
         await until(js, lambda info: info["num_ack_pending"] > 0, "CONSUMER.INFO.S-g.b")
         await there.close()
         planned = await plan(
-            read(tmp_path / "wanted", group("[a]")), js, PlanOptions(today=TODAY, allow=(("EG311", "*"),))
+            read(tmp_path / "wanted", group("[a]")), js, RunOptions(today=TODAY, allow=(("EG311", "*"),))
         )
         following = asyncio.create_task(follower(js, "a", ack_wait))
         finished = ended([event async for event in apply(planned, js)])
@@ -312,7 +313,7 @@ def test_what_members_do_not_come_back_to_is_remembered_as_applied_and_undone_by
         assert isinstance(before, Entry)
         await changing(js, tmp_path, {})
         await js.put_entry("elastic-consumer-groups", "S.g", before.value, expected_revision=before.revision + 1)
-        found = looked(read(tmp_path / "now", group("[a, b, c]")), await observe(js), PlanOptions(today=TODAY)).drift
+        found = look(read(tmp_path / "now", group("[a, b, c]")), await observe(js), RunOptions(today=TODAY)).drift
         return [f"{one.address} {one.standing}" for one in found.items]
 
     assert talk(account, work) == ["elastic_group/S/g changed"]

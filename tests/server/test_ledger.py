@@ -37,7 +37,7 @@ async def kept(js: JetStream) -> Snapshot:
 
 @on_every_version
 def test_a_record_written_is_read_back(account: Account) -> None:
-    async def work(js: JetStream) -> remembered.Ledger:
+    async def work(js: JetStream) -> remembered.Memory:
         await kept(js)
         assert await ledger.write(js, {ORDERS: RECORD}, {}) == []
         return remembered.read(await observe(js), REGISTRY)
@@ -139,7 +139,7 @@ def test_an_account_that_wants_bounded_streams_gets_a_bounded_ledger() -> None:
 def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Account) -> None:
     theirs = Owned(topology="theirs")
 
-    async def work(js: JetStream) -> tuple[list[Diagnostic], remembered.Ledger]:
+    async def work(js: JetStream) -> tuple[list[Diagnostic], remembered.Memory]:
         await kept(js)
         await ledger.write(js, {ORDERS: theirs}, {})
         return await ledger.write(js, {ORDERS: RECORD}, {}), remembered.read(await observe(js), REGISTRY)
@@ -188,7 +188,7 @@ def test_records_that_others_wrote_meanwhile_are_told_as_one(account: Account) -
 
 
 def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) -> None:
-    async def work(js: JetStream) -> remembered.Ledger:
+    async def work(js: JetStream) -> remembered.Memory:
         await kept(js)
         await ledger.write(js, {ORDERS: RECORD}, {})
         await js.put_entry("reconciler", "owned.stream.BROKEN", b"{", expected_revision=0)

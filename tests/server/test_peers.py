@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.plan import planned
+from reconciler.model.run_options import RunOptions
 from reconciler.model.wire import Peers, Unanswered
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import JetStream, Refusal
@@ -37,7 +38,7 @@ def test_more_replicas_than_servers_are_refused_as_the_cluster_refuses_them(mino
                 subjects = [stream.lower()]
                 text = f"streams: {{{stream}: {{subjects: {subjects}, {str(config)[1:-1]}}}}}".replace("'", "")
                 wanted = read(tmp_path / f"{number}{stream}", text)
-                made = await planned(wanted, await observe(js), js, PlanOptions(today=TODAY))
+                made = await planned(wanted, await observe(js), js, RunOptions(today=TODAY))
                 ours = any(v.blocks for change in made.plan.changes for v in change.verdicts if v.code == "XX227")
                 verb = "UPDATE" if stream == "LIVE" else "CREATE"
                 said = await js.write(f"STREAM.{verb}.{stream}", {"name": stream, "subjects": subjects, **config})

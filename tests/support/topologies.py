@@ -17,13 +17,15 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.rule import View
 from reconciler.documents.read.load import load
-from reconciler.engine.decide import Options, decide, remembered
-from reconciler.engine.reconcile import Ledger, World, reconcile
+from reconciler.engine.compare import Ledger, compare
+from reconciler.engine.decide import decide, remembered
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
+from reconciler.memory.remembered import Memory
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
+from reconciler.model.run_options import NO_OPTIONS, Origin, RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import (
     Call,
@@ -73,9 +75,8 @@ def account(live: Topology | None, at: Target) -> Snapshot:
     snapshot = Snapshot(target=at)
     if live is None:
         return snapshot
-    world = reconcile(live, snapshot, {}, REGISTRY, ledger_known=True)
-    view = view_of(world, snapshot)
-    for address, change in world.changes.items():
+    view = compare(live, snapshot, Memory(), REGISTRY)
+    for address, change in view.changes.items():
         for step in REGISTRY.of(address).steps(change, view):
             snapshot = done(step, snapshot)
     return snapshot
@@ -168,24 +169,9 @@ def ledger_of(live: Topology | None, snapshot: Snapshot) -> dict[Address, Owned]
     """The records that applying `live` would have left."""
     if live is None:
         return {}
-    world = reconcile(live, snapshot, {}, REGISTRY, ledger_known=True)
-    view = View(target=snapshot.target, topology=live.name)
-    options = Options(today=TODAY)
-    records = {address: remembered(change, view, options) for address, change in world.changes.items()}
+    view = compare(live, snapshot, Memory(), REGISTRY)
+    records = {address: remembered(change, view, NO_OPTIONS) for address, change in view.changes.items()}
     return {address: record for address, record in records.items() if record}
-
-
-def view_of(world: World, snapshot: Snapshot, **more: Any) -> View:
-    return View(
-        target=snapshot.target,
-        snapshot=snapshot,
-        desired=world.desired,
-        live=world.live,
-        changes=world.changes,
-        ledger=world.ledger,
-        kinds=REGISTRY.by_name,
-        **{"topology": NAME, **more},
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,25 +186,20 @@ class Scene:
     facts: Facts = field(default_factory=dict)
     registry: Registry = REGISTRY
 
-    def world(self) -> World:
-        return reconcile(
-            self.desired, self.snapshot, self.ledger, self.registry, ledger_known=self.ledger_known, today=TODAY
-        )
+    @property
+    def options(self) -> RunOptions:
+        return RunOptions(today=TODAY, origin=Origin(repository=self.source))
+
+    def view(self) -> View:
+        memory = Memory(records=self.ledger, is_known=self.ledger_known)
+        found = compare(self.desired, self.snapshot, memory, self.registry, self.options)
+        return replace(found, facts=self.facts)
 
     def plan(
         self, *, allow: Sequence[tuple[str, str]] = (), only: Sequence[str] = (), exclude: Sequence[str] = ()
     ) -> Plan:
-        world = self.world()
-        view = view_of(
-            world,
-            self.snapshot,
-            topology=self.desired.name,
-            source=self.source,
-            ledger_known=self.ledger_known,
-            facts=self.facts,
-        )
-        options = Options(today=TODAY, allow=tuple(allow), only=tuple(only), exclude=tuple(exclude), source=self.source)
-        return decide(world, view, self.registry, options)
+        options = replace(self.options, allow=tuple(allow), only=tuple(only), exclude=tuple(exclude))
+        return decide(self.view(), self.registry, options)
 
 
 def scene(

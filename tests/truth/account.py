@@ -14,9 +14,10 @@ from nats.aio.msg import Msg
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import PlanOptions, plan
+from reconciler.journeys.plan.plan import plan
 from reconciler.kinds.effects.readers import filters
 from reconciler.kinds.subjects.subjects import matches
+from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.support.jetstream import done
 from tests.support.topologies import read
@@ -68,7 +69,7 @@ class Live:
 
     async def apply(self, topology: Mapping[str, Any], *replacing: str) -> Plan:
         """Everything that is asked is consented to."""
-        options = PlanOptions(allow=(*ALLOWED, *((code, "*") for code in replacing)))
+        options = RunOptions(allow=(*ALLOWED, *((code, "*") for code in replacing)))
         found = await plan(read(self.folder, json.dumps(topology), "t"), self.js, options)
         assert not found.plan.blocked, [
             (one.address, one.reason, one.blocked_by, [(v.code, v.message) for v in one.verdicts])

@@ -73,7 +73,7 @@ class SavedRun:
 
     def _again(self, saved: Saved) -> str:
         """What to give `plan`, to see what is there now."""
-        terms = saved.terms
+        terms = saved.options
         allow = tuple("=".join(pair) for pair in terms.allow)
         options = (
             ("--only", terms.only),
@@ -81,4 +81,4 @@ class SavedRun:
             ("--allow", allow),
             ("--take-over", terms.take_over),
         )
-        return self._connection.arguments(*terms.paths, options=options) or shlex.quote(str(self._file))
+        return self._connection.arguments(*saved.paths, options=options) or shlex.quote(str(self._file))

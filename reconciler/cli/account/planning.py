@@ -24,7 +24,8 @@ from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.going_back import Earlier, lasting
-from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
+from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document
 from reconciler.report.words.commands import CommandLines
@@ -58,12 +59,10 @@ class Selection:
     def tree(self, earlier: Earlier | None) -> Filled:
         return self.values.tree(earlier.tree if earlier else None)
 
-    def options(self, earlier: Earlier | None = None) -> PlanOptions:
+    def options(self, earlier: Earlier | None = None) -> RunOptions:
         came_from = earlier.came_from if earlier else None
         allow = common.consents([*self.allow])
-        return PlanOptions(
-            only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, came_from=came_from
-        )
+        return RunOptions(only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, origin=came_from)
 
     def of_use(self, plan: Plan) -> Selection:
         """Without consents to nothing, which no next command is to repeat."""

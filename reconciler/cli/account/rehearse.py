@@ -21,11 +21,11 @@ from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports,
 from reconciler.cli.shared.screen import Progress, paper
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
-from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.journeys.rehearse.rehearse import rehearse as rehearse_
 from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, setting, shown
 from reconciler.journeys.review.revisions import before
 from reconciler.model.diagnostic import about
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Version
 from reconciler.server.connect.options import ConnectOptions
@@ -106,7 +106,7 @@ def rehearse(
 
 
 def _probed(
-    found: Rehearsal, topology: Topology, live: Snapshot, options: PlanOptions, fetch: Callable[[str], Path]
+    found: Rehearsal, topology: Topology, live: Snapshot, options: RunOptions, fetch: Callable[[str], Path]
 ) -> Rehearsal:
     from reconciler.journeys.rehearse.probe import probe  # noqa: PLC0415 - only for who asks for it
 

@@ -18,11 +18,11 @@ from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.accepted import accepted_json, accepted_text
 from reconciler.journeys.drift.drift import Standing
-from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.restore import restore
 from reconciler.journeys.drift.text import drift_text
 from reconciler.journeys.files_and_account import both
-from reconciler.journeys.plan.plan import PlanOptions
+from reconciler.model.run_options import RunOptions
 from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.diagnostics import report
@@ -31,7 +31,7 @@ from reconciler.server.connect.options import ConnectOptions
 
 
 def accepting(
-    found: Looked, paths: Sequence[Path], options: PlanOptions, *, look: Paper, arguments: str, as_json: bool
+    found: Looked, paths: Sequence[Path], options: RunOptions, *, look: Paper, arguments: str, as_json: bool
 ) -> int:
     """0: all of it is in the files now; 3: something is left that no file can take; 1: a file could not be edited."""
     made = accept(found, paths, options)
@@ -46,25 +46,25 @@ def accepting(
 
 
 def restoring(
-    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree,
+    paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
     commands: CommandLines,
 ) -> int:  # fmt: skip
     return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree, commands))
 
 
 async def _restored(
-    paths: Sequence[Path], connecting: ConnectOptions, options: PlanOptions, manner: Manner, arguments: str, tree: Tree,
+    paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
     commands: CommandLines,
 ) -> int:  # fmt: skip
     """As an apply: shown, asked about, carried out. What is not ours to put back stays drift."""
     began = time.monotonic()
     async with both(paths, connecting, tree) as here:
-        found = looked(here.topology, here.snapshot, options)
+        found = look(here.topology, here.snapshot, options)
         theirs = [item for item in found.drift.drifted if item.standing is Standing.FOREIGN]
         if found.drift.is_partial or len(theirs) == len(found.drift.drifted):
             _say_nothing_done(found, manner, arguments)
             return found.drift.exit_code
-        planned = await restore(found, here.js, options)
+        planned = await restore(found, here.js)
         made = Made(
             planned=planned, topology=here.topology, arguments=arguments, seconds=time.monotonic() - began,
             commands=commands,

@@ -27,13 +27,13 @@ from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.findings import drift_findings
-from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
 from reconciler.journeys.drift.text import drift_text, place, sums
 from reconciler.journeys.drift.watch import Watch
 from reconciler.journeys.files_and_account import both
-from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.run_options import RunOptions
 from reconciler.report.document.document import Document
 from reconciler.report.words.commands import of_restoring
 from reconciler.report.words.paper import Paper
@@ -55,8 +55,8 @@ class DriftScope:
     values: Values = NO_VALUES
     """Of names that stand in the files."""
 
-    def options(self) -> PlanOptions:
-        return PlanOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
+    def options(self) -> RunOptions:
+        return RunOptions(only=self.only, exclude=self.exclude, allow=common.consents([*self.allow]))
 
     def arguments(self, paths: Sequence[Path], connection: Connection, *, consents: bool = False) -> str:
         options = (("--only", self.only), ("--exclude", self.exclude), ("--allow", self.allow if consents else ()))
@@ -215,7 +215,7 @@ async def _look(
     progress.show("reading files and account …")
     try:
         async with both(paths, options, part.values.tree()) as here:
-            found = await attributed(looked(here.topology, here.snapshot, part.options()), here.js)
+            found = await attributed(look(here.topology, here.snapshot, part.options()), here.js)
             whole = replace(found.drift, diagnostics=(*here.loaded.diagnostics, *found.drift.diagnostics))
             into.append((replace(found, drift=whole), time.monotonic() - began))
     finally:

@@ -41,10 +41,10 @@ def plan(
 ) -> int:
     """Plan every target's topology, several at a time. Changes nothing, needs no Spark; each is applied by itself."""
     from reconciler.fleet.plan import plans  # noqa: PLC0415 - `--help` needs none of it
-    from reconciler.journeys.plan.plan import PlanOptions  # noqa: PLC0415
+    from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 
     check(reports)
-    options = PlanOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.consents(allow))
+    options = RunOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.consents(allow))
     chosen, saying, began = which.fleet(), Saying(), time.monotonic()
     of = counted(sum(bool(one.topology) for one in chosen.targets), "target")
     saying.often(f"Planning {of} …")

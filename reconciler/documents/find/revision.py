@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+from reconciler.model.run_options import Origin
 
 PATIENCE = 5.0
 """Seconds for one question; a stuck file system must not hold up a plan."""
@@ -20,16 +21,6 @@ _HELPER = re.compile(r"^([a-z0-9][a-z0-9+.-]*::)+", re.IGNORECASE)
 """`codecommit::`: which program fetches it."""
 _SECOND_LOGIN = re.compile(r"/*[^/]+@")
 """What begins a path like this may be the rest of a password with a slash in it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """Where a topology's files come from."""
-
-    repository: str | None = None
-    """`github.com/org/repo`: the same for every way to clone, no credentials; else `root:` and the first commit."""
-    revision: str | None = None
-    """The commit, with `-dirty` when tracked files differ from it."""
 
 
 def origin(path: Path) -> Origin:

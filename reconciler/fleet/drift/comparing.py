@@ -17,12 +17,13 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.rule import Verdict
 from reconciler.fleet.accounts.rows import snapshot_of
 from reconciler.fleet.drift.rendering import TEAM, topology_in
-from reconciler.journeys.drift.compare import LookOptions, look
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
 from reconciler.model.resource import Json
+from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot
 
@@ -43,7 +44,7 @@ def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = RE
         header = next((row for row in rows if row["address"] is None), rows[0])
         around = {name: header[name] for name in ("run", "day", "target", "labels", "topology")} | {"at": at}
         is_nothing = header["topology"] is None and header["error"] is None
-        told = [{"standing": UNDECLARED}] if is_nothing else _looked(header, rows, snapshot, registry)
+        told = [{"standing": UNDECLARED}] if is_nothing else _look(header, rows, snapshot, registry)
         yield from ({**around, **found} for found in told)
 
 
@@ -63,7 +64,7 @@ def _by_topology(rows: Iterable[Row]) -> Iterable[list[Row]]:
     return found.values()
 
 
-def _looked(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry: Registry) -> Iterable[Drifted]:
+def _look(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry: Registry) -> Iterable[Drifted]:
     if isinstance(snapshot, str):
         return [_unreachable(snapshot)]
     if header["error"] is not None:
@@ -72,8 +73,8 @@ def _looked(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry
         return [_unreachable("what is wanted of it is incomplete: the row of the topology itself is missing")]
     try:
         topology = topology_in(rows, registry)
-        part = LookOptions(today=snapshot.target.day or header["day"], source=header["repository"])
-        drift = look(topology, snapshot, registry, part).drift
+        options = RunOptions(today=snapshot.target.day or header["day"], origin=Origin(repository=header["repository"]))
+        drift = look(topology, snapshot, options, registry).drift
     except CannotContinue as problem:
         return [_unreachable("; ".join(f"{one.code} {one.message}" for one in problem.diagnostics))]
     except Exception as error:  # noqa: BLE001 - what one account holds must not end the look at a thousand others

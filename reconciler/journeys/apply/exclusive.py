@@ -78,7 +78,8 @@ async def turn(
         yield Turn(js=js, warnings=[unusable])
         return
     await make_room(js, planned.snapshot)
-    us = holder(plan.topology, plan.target, planned.origin.repository, planned.origin.revision, __version__)
+    came_from = planned.options.came_from
+    us = holder(plan.topology, plan.target, came_from.repository, came_from.revision, __version__)
     holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
     async with leased(js, holders, terms=terms, tell=tell, stop=stop) as leases:
         if isinstance(leases, Unavailable):

@@ -22,14 +22,14 @@ from reconciler.documents.write.edit import edited
 from reconciler.documents.write.splices import CannotEdit
 from reconciler.documents.write.whole import write_whole
 from reconciler.journeys.drift.drift import FieldDrift, Item, Written
-from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.files import load
-from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.fields import about
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address, Declared, Json, Resource
+from reconciler.model.run_options import RunOptions
 from reconciler.model.written import in_units
 
 MARK = b"\xef\xbb\xbf"
@@ -81,7 +81,7 @@ class _AsEdited(Disk):
         return decode(str(path), self.now[path]) if path in self.now else super().read(path)
 
 
-def accept(found: Looked, paths: Sequence[Path], options: PlanOptions) -> Accepted:
+def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepted:
     """Edit the files. Everything that can be written is; what cannot is said."""
     editing, written, refused = _Editing(), list[Written](), list[Diagnostic]()
     for item in found.drift.drifted:
@@ -99,7 +99,7 @@ def accept(found: Looked, paths: Sequence[Path], options: PlanOptions) -> Accept
     return Accepted(written=tuple(written), refused=tuple(refused), left=_again(editing, found, paths, options))
 
 
-def _again(editing: _Editing, found: Looked, paths: Sequence[Path], options: PlanOptions) -> Looked:
+def _again(editing: _Editing, found: Looked, paths: Sequence[Path], options: RunOptions) -> Looked:
     """Read once more beside the same account, and written if it is read as wanted."""
     loaded = load(paths, _AsEdited(editing.now))
     if loaded.topology is None:
@@ -108,12 +108,12 @@ def _again(editing: _Editing, found: Looked, paths: Sequence[Path], options: Pla
         editing.write()
     except OSError as error:
         raise CannotContinue(_not_written(error)) from None
-    return looked(loaded.topology, found.snapshot, options)
+    return look(loaded.topology, found.view.snapshot, options)
 
 
 def _edit(editing: _Editing, item: Item, found: Looked) -> None:
     address = Address.parse(item.address)
-    change, kind = found.world.changes[address], REGISTRY.of(address)
+    change, kind = found.view.changes[address], REGISTRY.of(address)
     place = change.where("")
     if place is None or change.live is None or change.desired is None:
         raise CannotEdit("it stands in no file")
@@ -158,8 +158,8 @@ def _without_derived(values: dict[str, Json], change: Change, kind: Kind, found:
         return values
     said = change.terms.model_dump(mode="json", exclude_unset=True)
     above = Address(kind.place.within, change.address.names[:-1]) if kind.place.within else None
-    parent = found.world.live.get(above) if above else None
-    context = Context(target=found.snapshot.target, parent=parent, snapshot=found.snapshot)
+    parent = found.view.live.get(above) if above else None
+    context = Context(target=found.view.snapshot.target, parent=parent, snapshot=found.view.snapshot)
     sayable = kind.spec.model_fields.keys()
     kept = dict(values)
     new = [name for name, value in values.items() if value is not None and name not in said]

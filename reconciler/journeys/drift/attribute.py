@@ -60,10 +60,10 @@ async def attributed(found: Looked, js: JetStream, heard: Heard | None = None) -
     if not found.drift.drifted:
         return found
     heard_trail = heard.trail() if heard else None
-    named = {item.address: _heard(item, heard_trail, found.snapshot) for item in found.drift.drifted}
+    named = {item.address: _heard(item, heard_trail, found.view.snapshot) for item in found.drift.drifted}
     asked = [item for item in named.values() if not _is_settled(item)]
-    trails = await _trails(asked, found.snapshot, js) if asked else {}
-    named |= {item.address: _captured(item, trails[item.address], found.snapshot) for item in asked}
+    trails = await _trails(asked, found.view.snapshot, js) if asked else {}
+    named |= {item.address: _captured(item, trails[item.address], found.view.snapshot) for item in asked}
     drift: Drift = replace(found.drift, items=tuple(named.get(item.address, item) for item in found.drift.items))
     return replace(found, drift=drift)
 

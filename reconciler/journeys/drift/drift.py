@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from enum import StrEnum
 
 from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, value_in
 from reconciler.changes.kind import Kind, Registry
-from reconciler.changes.rule import Verdict
+from reconciler.changes.rule import Verdict, View
 from reconciler.engine import identity
-from reconciler.engine.reconcile import World
 from reconciler.journeys.drift.ignore import Rules
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import Owned
-from reconciler.model.resource import Address, Json
+from reconciler.model.resource import Json
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot, Target
+from reconciler.model.wire import Target
 from reconciler.server.wire.attribution import Attribution
 
 
@@ -167,44 +166,31 @@ class Drift:
         return 3 if self.drifted else 0
 
 
-def drift(
-    topology: Topology,
-    world: World,
-    snapshot: Snapshot,
-    registry: Registry,
-    *,
-    ledger_known: bool,
-    source: str | None,
-    today: date,
-    selected: frozenset[Address] | None = None,
-) -> Drift:
-    """How everything declared or owned here stands; `selected`: only these (None: all)."""
-    look = _Look(topology, world, snapshot, registry, source)
-    chosen = {a: c for a, c in world.changes.items() if selected is None or a in selected}
+def drift(topology: Topology, view: View, registry: Registry, options: RunOptions) -> Drift:
+    """How everything declared or owned here stands, as far as the run is about it."""
+    look = _Look(view, registry)
+    chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.terms.labels)}
     items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
-    rules = Rules(topology.ignore_drift, today)
+    rules = Rules(topology.ignore_drift, options.day)
     judged = [_overlooked(item, rules) for item in items]
-    extras = tuple(str(a) for a in world.unmanaged if a not in world.ledger and not rules.why(str(a)))
-    elsewhere = sum(a in world.ledger for a in world.unmanaged)
+    extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not rules.why(str(a)))
+    elsewhere = sum(a in view.ledger for a in view.unmanaged)
     at_rest = {Action.KEEP, Action.ADOPT}
     return Drift(
-        topology=topology.name,
-        target=snapshot.target,
+        topology=view.topology,
+        target=view.target,
         items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
         in_sync=sum(change.action in at_rest for change in chosen.values()) - look.recreated,
-        coverage=Coverage(here=len(world.live) - len(world.unmanaged), elsewhere=elsewhere, extras=extras),
-        diagnostics=(*world.misnamed, *rules.leftovers(complete=selected is None)),
-        ledger_known=ledger_known,
+        coverage=Coverage(here=len(view.live) - len(view.unmanaged), elsewhere=elsewhere, extras=extras),
+        diagnostics=(*view.diagnostics, *rules.leftovers(complete=options.is_about_all)),
+        ledger_known=view.ledger_known,
     )
 
 
 @dataclass(slots=True)
 class _Look:
-    topology: Topology
-    world: World
-    snapshot: Snapshot
+    view: View
     registry: Registry
-    source: str | None
     recreated: int = 0
     """Those among what is live as declared."""
 
@@ -226,15 +212,15 @@ class _Look:
         owned = change.owned
         if owned is None:
             return ""
-        if owned.topology != self.topology.name:
+        if owned.topology != self.view.topology:
             return f"topology {owned.topology} applied it last and owns it now"
-        if owned.source and self.source and owned.source != self.source:
-            return f"it was applied last from {owned.source}, and this is {self.source}"
+        if owned.source and self.view.source and owned.source != self.view.source:
+            return f"it was applied last from {owned.source}, and this is {self.view.source}"
         return ""
 
     def _absent(self, change: Change) -> Item:
         """Never applied is pending; where nothing at all is remembered, nobody can say so, and the file counts."""
-        remembers = any(owned.topology == self.topology.name for owned in self.world.ledger.values())
+        remembers = any(owned.topology == self.view.topology for owned in self.view.ledger.values())
         if change.owned is None and remembers and not (change.desired and change.desired.external):
             return _item(change, Standing.PENDING, reason="declared and not applied yet")
         return _item(
@@ -256,7 +242,7 @@ class _Look:
     def _is_another(self, change: Change, kind: Kind) -> bool:
         """What is renamed is still known by its old name."""
         known_as = change.origin or change.address
-        return change.owned is not None and identity.made_anew(change.owned, known_as, kind, self.snapshot)
+        return change.owned is not None and identity.made_anew(change.owned, known_as, kind, self.view.snapshot)
 
 
 def _waits(change: Change) -> str:

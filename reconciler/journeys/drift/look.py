@@ -1,18 +1,30 @@
-"""Topology × server → drift. Looking changes nothing: every request here is a read."""
+"""One look at an account: how everything declared or owned there stands, and what the rules say of what strayed.
+
+Pure, and all there is to it: the command looks at one account with this, the fleet at a thousand. What only further
+reads could tell (messages behind a change) stays open; the rules are told that nobody asked.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.find.revision import Origin
-from reconciler.engine.reconcile import World
-from reconciler.journeys.drift.compare import LookOptions, look
-from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.plan.plan import PlanOptions, came_from, counted
+from reconciler.changes.rule import Verdict, View
+from reconciler.engine.compare import compare, counted
+from reconciler.engine.decide import idle_patterns, questions
+from reconciler.engine.judging import judged_all
+from reconciler.engine.target_check import check_place
+from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, drift
+from reconciler.journeys.plan.plan import completed
 from reconciler.kinds import REGISTRY
+from reconciler.memory import remembered
+from reconciler.model.resource import Address
+from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot
+from reconciler.model.wire import Snapshot, Unanswered
+
+NOBODY_ASKED = "only what is there was looked at"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,21 +32,51 @@ class Looked:
     """What strayed, and what it was found in."""
 
     drift: Drift
-    world: World
-    snapshot: Snapshot
+    view: View
     topology: Topology
-    origin: Origin
+    options: RunOptions
+    verdicts: Mapping[Address, Sequence[Verdict]] = field(default_factory=dict)
+    """Of what strayed or waits: what the rules say to making it as the file says."""
 
 
-def looked(
-    topology: Topology, snapshot: Snapshot, options: PlanOptions | None = None, registry: Registry = REGISTRY
+def look(
+    topology: Topology, snapshot: Snapshot, options: RunOptions = NO_OPTIONS, registry: Registry = REGISTRY
 ) -> Looked:
-    """How everything declared or owned here stands, from a snapshot already taken."""
-    options = options or PlanOptions()
-    origin = options.came_from or came_from(topology)
-    part = LookOptions(
-        today=options.day(snapshot.target), source=origin.repository, only=options.only, exclude=options.exclude
+    """How everything declared or owned here stands, from a snapshot already taken. Raises CannotContinue where this is
+    another place than the files are for."""
+    check_place(topology, snapshot.target)
+    options = completed(options, topology, snapshot)
+    view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
+    found = drift(topology, view, registry, options)
+    verdicts = _judged(found, view, registry)
+    shown = replace(
+        found,
+        items=tuple(_with(item, verdicts) for item in found.items) if verdicts else found.items,
+        diagnostics=(*found.diagnostics, *idle_patterns(view, options)),
+        read=counted(view),
     )
-    found = look(topology, snapshot, registry, part)
-    shown = replace(found.drift, read=counted(snapshot, found.world))
-    return Looked(drift=shown, world=found.world, snapshot=snapshot, topology=topology, origin=origin)
+    return Looked(drift=shown, view=view, topology=topology, options=options, verdicts=verdicts)
+
+
+def _judged(found: Drift, view: View, registry: Registry) -> dict[Address, list[Verdict]]:
+    """Of what does not stand as declared, and nothing else: the rest has nothing to be judged."""
+    addresses = [Address.parse(item.address) for item in found.items]
+    open_ = dict.fromkeys(questions(view, registry, addresses), Unanswered(NOBODY_ASKED))
+    return judged_all(replace(view, facts=open_), registry, about=addresses)
+
+
+def _with(item: Item, verdicts: Mapping[Address, Sequence[Verdict]]) -> Item:
+    """Each verdict at the field it is about; what is about none of them, at the object."""
+    said = verdicts.get(Address.parse(item.address), ())
+    fields = tuple(replace(one, verdicts=tuple(v for v in said if _is_about(v, one))) for one in item.fields)
+    rest = tuple(verdict for verdict in said if not any(_is_about(verdict, one) for one in item.fields))
+    return replace(item, fields=fields, verdicts=rest)
+
+
+def _is_about(verdict: Verdict, one: FieldDrift) -> bool:
+    """The field itself, something in it, or something around it."""
+    return _is_in(one.path, verdict.path) or _is_in(verdict.path, one.path)
+
+
+def _is_in(path: str, other: str) -> bool:
+    return path == other or (other != "" and path.startswith((f"{other}.", f"{other}[")))

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.journeys.drift import restored as restoring
-from reconciler.journeys.drift.look import Looked, looked
-from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
+from reconciler.journeys.drift.look import Looked, look
+from reconciler.journeys.plan.plan import Planned, compared, decided
 from reconciler.kinds import REGISTRY
 from reconciler.model.wire import Snapshot
 from reconciler.server.wire.api import JetStream
 
 
-async def restore(found: Looked, js: JetStream, options: PlanOptions) -> Planned:
+async def restore(found: Looked, js: JetStream) -> Planned:
     """What an apply would carry out: with rules, consent, lease and journal, as any other plan."""
-    only = replace(options, only=restoring.patterns(found.drift), exclude=())
-    made = await planned(
-        found.topology, found.snapshot, js, only, narrow=lambda world: restoring.narrowed(world, found.drift, REGISTRY)
-    )
+    snapshot = found.view.snapshot
+    options = replace(found.options, only=restoring.patterns(found.drift), exclude=())
+    back = restoring.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)
+    plan = restoring.as_before(await decided(back, js, options), found.view, found.drift)
 
     async def again(snapshot: Snapshot, js: JetStream) -> Planned:
-        return await restore(looked(found.topology, snapshot, options), js, options)
+        return await restore(look(found.topology, snapshot, found.options), js)
 
-    return replace(made, plan=restoring.as_before(made.plan, found.world, found.drift), again=again)
+    return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, again=again)

@@ -14,7 +14,7 @@ from typing import Any
 from reconciler.changes.diff import Action, Change, differences, explained
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
-from reconciler.engine.reconcile import World
+from reconciler.changes.rule import View
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.model.resource import Address, Config, Json, Resource
 
@@ -27,12 +27,12 @@ def restorable(drift: Drift) -> tuple[Item, ...]:
     return tuple(item for item in drift.drifted if item.standing is not Standing.FOREIGN)
 
 
-def narrowed(world: World, drift: Drift, registry: Registry) -> World:
-    """The world in which only the way back is wanted."""
+def narrowed(view: View, drift: Drift, registry: Registry) -> View:
+    """Where only the way back is wanted."""
     items = {Address.parse(item.address): item for item in restorable(drift)}
-    changes = dict(_changes(world, items, registry))
+    changes = dict(_changes(view, items, registry))
     desired = {address: change.desired for address, change in changes.items() if change.desired}
-    return replace(world, changes=changes, desired=desired)
+    return replace(view, changes=changes, desired=desired)
 
 
 def patterns(drift: Drift) -> tuple[str, ...]:
@@ -40,9 +40,9 @@ def patterns(drift: Drift) -> tuple[str, ...]:
     return tuple(glob.escape(item.address) for item in restorable(drift))
 
 
-def as_before(plan: Plan, world: World, drift: Drift) -> Plan:
+def as_before(plan: Plan, view: View, drift: Drift) -> Plan:
     """What is remembered stays as it was; what waits to be applied goes on waiting, and is counted."""
-    owned = {str(address): record for address, record in world.ledger.items()}
+    owned = {str(address): record for address, record in view.ledger.items()}
     changes = tuple(
         replace(one, record=owned[one.address]) if one.record and one.address in owned else one for one in plan.changes
     )
@@ -55,8 +55,8 @@ def _waits(item: Item) -> bool:
     return any(not one.drifted or one.applied != one.change.desired for one in item.fields)
 
 
-def _changes(world: World, items: Mapping[Address, Item], registry: Registry) -> Iterator[tuple[Address, Change]]:
-    for address, change in world.changes.items():
+def _changes(view: View, items: Mapping[Address, Item], registry: Registry) -> Iterator[tuple[Address, Change]]:
+    for address, change in view.changes.items():
         if change.desired is None or change.desired.external:
             continue
         if address in items:

@@ -20,12 +20,12 @@ from reconciler.changes.kind import Raw
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.journeys.drift.attribute import Heard, attributed
 from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.drift.look import Looked, looked
+from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.files import load
-from reconciler.journeys.plan.plan import PlanOptions
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.resource import Address, Config
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.connect.connection import close, connect
 from reconciler.server.connect.options import ConnectOptions
@@ -73,7 +73,7 @@ class Watch:
 
     paths: Sequence[Path]
     connecting: ConnectOptions
-    options: PlanOptions
+    options: RunOptions
     every: float
     tell: Tell
     tree: Tree = DISK
@@ -125,7 +125,7 @@ class Watch:
             if ear.closed.is_set():
                 return
             if live is None or ear.is_full:
-                live = {address: resource.config for address, resource in found.world.live.items()}
+                live = {address: resource.config for address, resource in found.view.live.items()}
                 del ear.changes[:heard]
             took = time.monotonic() - began
             self._has_looked = True
@@ -140,7 +140,7 @@ class Watch:
         warnings = await self._read()
         assert self.topology is not None, "the first reading raises"
         snapshot = await observe(js)
-        found = looked(self.topology, snapshot, self.options)
+        found = look(self.topology, snapshot, self.options)
         ear.consumers = _consumers(found)
         heard = Heard(events=tuple(ear.changes), live=live) if live is not None else None
         told = await attributed(found, js, heard)
@@ -159,7 +159,7 @@ class Watch:
 
 
 def _consumers(found: Looked) -> frozenset[Raw]:
-    raws = (REGISTRY.of(address).primary(address) for address in found.world.changes)
+    raws = (REGISTRY.of(address).primary(address) for address in found.view.changes)
     return frozenset(raw for raw in raws if raw.type == "consumer")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reconciler.changes.kind import Context, Kind, Registry
-from reconciler.engine.reconcile import recognised
+from reconciler.engine.compare import recognised
 from reconciler.model.resource import Address, Config, Declared, Json, Resource
 from reconciler.model.wire import Snapshot
 from reconciler.model.written import in_units

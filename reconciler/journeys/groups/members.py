@@ -10,7 +10,7 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.documents.write.edit import edited
 from reconciler.documents.write.splices import CannotEdit
 from reconciler.documents.write.whole import write_whole
-from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import nowhere, versions
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.derived import stream_name
@@ -24,6 +24,7 @@ from reconciler.memory import remembered
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.pages import PAGES
 from reconciler.model.resource import Address, Config, Declared, Terms
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Entry, Scope, Snapshot
 from reconciler.server.wire.api import JetStream
@@ -136,7 +137,7 @@ async def _change(
 ) -> PlannedChange | None:
     others = tuple(one for one in topology.resources if one.address != wished.address)
     changed = replace(topology, resources=(*others, wished), removed=(), forget=())
-    plan = (await planned(changed, snapshot, js, PlanOptions(only=(str(wished.address),)))).plan
+    plan = (await planned(changed, snapshot, js, RunOptions(only=(str(wished.address),)))).plan
     found = next((one for one in plan.changes if one.address == str(wished.address)), None)
     return replace(found, adopts=False) if found else None  # whose it becomes is for a real plan to say
 

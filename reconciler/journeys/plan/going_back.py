@@ -14,10 +14,11 @@ from reconciler.changes.diff import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rule import Verdict
 from reconciler.documents.find.git_tree import GitTree
-from reconciler.documents.find.revision import Origin, origin
+from reconciler.documents.find.revision import origin
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
+from reconciler.model.run_options import Origin
 
 BOUNDS = frozenset({"max_age", "max_msgs", "max_bytes", "max_msgs_per_subject", "ttl", "history"})
 """Fields beyond which something stored goes; absent, zero and below: no bound."""

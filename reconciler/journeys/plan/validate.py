@@ -11,10 +11,11 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.rule import Outcome, Verdict
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
+from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
-from reconciler.engine.reconcile import reconcile
 from reconciler.journeys.plan.files import load
 from reconciler.kinds import REGISTRY
+from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic, ordered
 from reconciler.model.topology import Topology
 from reconciler.model.wire import SUPPORTED, Snapshot, Target, Version
@@ -104,8 +105,6 @@ UNLESS_LIVE = "A plan refuses this unless it is live already."
 def _verdicts(
     topology: Topology, version: Version, registry: Registry, needing: frozenset[str] = OFFLINE
 ) -> Iterator[Verdict]:
-    snapshot = Snapshot(target=nowhere(topology, version))
-    world = reconcile(topology, snapshot, {}, registry, ledger_known=True)
-    view = world.view(topology.name, snapshot)
-    for verdicts in judged_all(world, view, registry, needing=needing).values():
+    view = compare(topology, Snapshot(target=nowhere(topology, version)), Memory(), registry)
+    for verdicts in judged_all(view, registry, needing=needing).values():
         yield from verdicts

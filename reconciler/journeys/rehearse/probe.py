@@ -17,13 +17,14 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import PlanOptions, planned
+from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.rehearse.probe_scenes import GOES, MESSAGES, address_of, casting, narrowed, streams_of
 from reconciler.journeys.rehearse.rehearse import Program, cast_for, seen
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.foresight import excuse, foretold, telling
 from reconciler.kinds.foresight import narrowed as narrowed_codes
 from reconciler.model.pages import PLANNING
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot
 from reconciler.server.connect.connection import connection
@@ -54,7 +55,7 @@ BETTER = "nothing came of it before"
 def probe(
     topology: Topology,
     live: Snapshot,
-    options: PlanOptions,
+    options: RunOptions,
     program: Program,
     rehearsal: Rehearsal,
     within: float = BOUND,
@@ -140,7 +141,7 @@ class _Theatre:
 
     topology: Topology
     live: Snapshot
-    options: PlanOptions
+    options: RunOptions
     program: Program
     cast: Cast
     until: float

@@ -16,10 +16,11 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import TIERS, Missing, Rehearsal, Restarted
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
+from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import about
 from reconciler.model.resource import Address, Json
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot, Target
 from reconciler.server.connect.session import session
@@ -37,7 +38,7 @@ PATIENCE = 20.0
 """Seconds for nodes that have just started to agree who answers for each stream."""
 
 
-def rehearse(topology: Topology, live: Snapshot, options: PlanOptions, program: Program, then: str | None) -> Rehearsal:
+def rehearse(topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None) -> Rehearsal:
     """On the account's own version; `then` names one that starts on the same stores afterwards."""
     version = str(live.target.version)
     cast = cast_for(topology, live)
@@ -100,7 +101,7 @@ def _on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
 
 
 async def _act(
-    js: JetStream, topology: Topology, live: Snapshot, options: PlanOptions
+    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
     missing = await recreate(js, live)
     made = await planned(topology, await seen(js), js, options)
@@ -116,7 +117,7 @@ async def seen(js: JetStream) -> Snapshot:
     return found
 
 
-async def _plan(js: JetStream, topology: Topology, options: PlanOptions) -> Planned:
+async def _plan(js: JetStream, topology: Topology, options: RunOptions) -> Planned:
     return await planned(topology, await seen(js), js, options)
 
 
@@ -127,7 +128,7 @@ def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:
 
 
 def _again(
-    built: Stage, topology: Topology, options: PlanOptions, before: Snapshot, made: Plan, then: str, program: Program
+    built: Stage, topology: Topology, options: RunOptions, before: Snapshot, made: Plan, then: str, program: Program
 ) -> Restarted:
     built.restart(program(then))
     again = _on(built, lambda js: _plan(js, topology, options))

@@ -12,15 +12,16 @@ from datetime import date
 
 from reconciler.changes.diff import Action, Consequence
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.engine.decide import Options, decide, questions
+from reconciler.engine.compare import RENEWED, compare
+from reconciler.engine.decide import decide, questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.offline import Watched, unseen
-from reconciler.engine.reconcile import RENEWED, reconcile
 from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Config, Declared
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Scope, Snapshot, Unanswered, Version
 from reconciler.testbed import imagined
@@ -103,17 +104,16 @@ def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
 
 
 def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
-    records = remembered.read(snapshot, REGISTRY).records
-    world = reconcile(head, snapshot, records, REGISTRY, ledger_known=True, today=today)
-    view = world.view(head.name, snapshot)
-    view = replace(view, facts=dict.fromkeys(questions(world, view, REGISTRY), Unanswered(NOBODY_ASKED)))
+    options = RunOptions(today=today)
+    view = compare(head, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY, options)
+    view = replace(view, facts=dict.fromkeys(questions(view, REGISTRY), Unanswered(NOBODY_ASKED)))
     watched = Watched(view)
-    found = judged_all(*unseen(world, view), REGISTRY, judge=watched)
+    found = judged_all(unseen(view), REGISTRY, judge=watched)
     older = able_to_stand(head, snapshot.target.version, REGISTRY)
     for address, verdicts in found.items():
-        if world.changes[address].action is Action.CREATE:
+        if view.changes[address].action is Action.CREATE:
             found[address] = [unless_live(verdict, older) for verdict in verdicts]
-    plan = decide(world, view, REGISTRY, Options(today=today, unjudged=watched.left), found)
+    plan = decide(view, REGISTRY, options, found, watched.left)
     changes = tuple(_as_far_as_known(change, watched) for change in plan.changes if change.reason != RENEWED)
     return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}
 

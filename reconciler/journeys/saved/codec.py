@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from reconciler.changes.kind import Registry
 from reconciler.journeys.saved.declared import Data, declared_data, known, topology_of
-from reconciler.journeys.saved.saved import FINGERPRINT, AccountPlace, RunTerms, Saved, fingerprint
+from reconciler.journeys.saved.saved import FINGERPRINT, AccountPlace, Saved, fingerprint
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.run_options import Origin, RunOptions
 from reconciler.report.codec.json import json_text, plan_data
 from reconciler.report.codec.plan_reading import not_a_plan, parsed, plan_of
 
@@ -38,10 +39,18 @@ def _judging(saved: Saved) -> dict[str, Any]:
         "place": known(asdict(saved.place)),
         "seen": {name: dict(found) for name, found in saved.seen.items()},
         "state": saved.state,
-        "terms": {**asdict(saved.terms), "allow": [list(pair) for pair in saved.terms.allow]},
-        **known({"source": saved.source, "git_revision": saved.git_revision}),
+        "terms": _terms(saved),
+        **known({"source": saved.options.came_from.repository, "git_revision": saved.options.came_from.revision}),
         "declared": declared_data(saved.topology),
     }
+
+
+def _terms(saved: Saved) -> Data:
+    told = saved.options
+    allow = [list(pair) for pair in told.allow]
+    return {
+        "only": told.only, "exclude": told.exclude, "allow": allow, "paths": saved.paths, "take_over": told.take_over,
+    }  # fmt: skip
 
 
 def saved_from_json(text: str, registry: Registry) -> Saved:
@@ -84,14 +93,13 @@ def _saved_of(data: Data, registry: Registry) -> Saved:
         topology=topology_of(plan.topology, saved["declared"], registry),
         seen=saved["seen"],
         state=saved["state"],
-        terms=RunTerms(
+        options=RunOptions(
             only=tuple(terms["only"]),
             exclude=tuple(terms["exclude"]),
             allow=tuple((code, pattern) for code, pattern in terms["allow"]),
-            paths=tuple(terms["paths"]),
-            take_over=tuple(terms.get("take_over", ())),
+            take_over=tuple(terms["take_over"]),
+            origin=Origin(repository=saved.get("source"), revision=saved.get("git_revision")),
         ),
-        source=saved.get("source"),
-        git_revision=saved.get("git_revision"),
+        paths=tuple(terms["paths"]),
         made_by=saved["made_by"],
     )

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import reconciler
 from reconciler.changes.plan import Plan
-from reconciler.documents.find.revision import Origin
 from reconciler.documents.write.whole import write_whole
 from reconciler.engine.identity import seen
-from reconciler.journeys.plan.plan import Planned, PlanOptions, planned
+from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
-from reconciler.journeys.saved.saved import AccountPlace, RunTerms, Saved, elsewhere, state, went_back
+from reconciler.journeys.saved.saved import AccountPlace, Saved, elsewhere, state, went_back
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.intents import intents
@@ -46,33 +45,22 @@ class SavedReview:
     @property
     def planned(self) -> Planned:
         """What is left of it, with the snapshot that its records are written from."""
-        came = Origin(repository=self.saved.source, revision=self.saved.git_revision)
-        saved, options = self.saved, _options(self.saved)
-        return Planned(
-            plan=self.outlook.plan, snapshot=self.snapshot, origin=came, topology=saved.topology, options=options
-        )
+        saved = self.saved
+        return Planned(plan=self.outlook.plan, snapshot=self.snapshot, topology=saved.topology, options=saved.options)
 
 
 def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
     """The plan with what it takes to apply exactly this later. `paths`: how the files are named in a next command."""
     if made.topology is None:
         raise ValueError("this plan came from a file; copy that file")
-    options = made.options
     return Saved(
         plan=made.plan,
         place=AccountPlace.of(made.snapshot),
         topology=made.topology,
         seen=seen(made.plan.steps, made.snapshot),
         state=state(made.snapshot),
-        terms=RunTerms(
-            only=options.only,
-            exclude=options.exclude,
-            allow=options.allow,
-            paths=tuple(paths),
-            take_over=options.take_over,
-        ),
-        source=made.origin.repository,
-        git_revision=made.origin.revision,
+        options=replace(made.options, today=None),
+        paths=tuple(paths),
         made_by=reconciler.__version__,
     )
 
@@ -99,7 +87,7 @@ async def review(saved: Saved, js: JetStream) -> SavedReview:
         raise _another_target(why)
     if why := went_back(saved.place, AccountPlace.of(snapshot)):
         raise _went_back(why)
-    return _reviewed(saved, await _again(saved, snapshot, js, _options(saved)), snapshot)
+    return _reviewed(saved, await _again(saved, snapshot, js), snapshot)
 
 
 async def check_same_place(made: Planned, js: JetStream) -> None:
@@ -120,7 +108,7 @@ async def looked_again(what: Planned | SavedReview, js: JetStream) -> SavedRevie
         raise _went_back(why)
     if what.again:
         return _reviewed(saved, (await what.again(snapshot, js)).plan, snapshot)
-    return _reviewed(saved, await _again(saved, snapshot, js, replace(what.options, came_from=what.origin)), snapshot)
+    return _reviewed(saved, await _again(saved, snapshot, js), snapshot)
 
 
 def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
@@ -130,24 +118,10 @@ def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
     )
 
 
-async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, options: PlanOptions) -> Plan:
+async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:
     if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
         return saved.plan
-    return (await planned(saved.topology, snapshot, js, options)).plan
-
-
-def _options(saved: Saved) -> PlanOptions:
-    return PlanOptions(
-        only=saved.terms.only,
-        exclude=saved.terms.exclude,
-        allow=saved.terms.allow,
-        take_over=saved.terms.take_over,
-        came_from=_origin(saved),
-    )
-
-
-def _origin(saved: Saved) -> Origin:
-    return Origin(repository=saved.source, revision=saved.git_revision)
+    return (await planned(saved.topology, snapshot, js, saved.options)).plan
 
 
 def _went_back(why: str) -> CannotContinue:

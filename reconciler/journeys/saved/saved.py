@@ -16,6 +16,7 @@ from reconciler.changes.plan import Plan
 from reconciler.engine.identity import Seen
 from reconciler.model.records import BUCKET, ID_KEY
 from reconciler.model.resource import Config, Json
+from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire import Snapshot
 
@@ -174,18 +175,6 @@ def _still(value: Json) -> Json:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunTerms:
-    """What a run was told beside its files."""
-
-    only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    allow: tuple[tuple[str, str], ...] = ()
-    paths: tuple[str, ...] = ()
-    """The files as they were named, to be repeated in a next command."""
-    take_over: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
     """A plan with what it takes to judge it again where it is applied: quantities are measured then, not remembered."""
 
@@ -195,9 +184,10 @@ class Saved:
     seen: Seen = field(default_factory=dict)
     state: str = ""
     """Digest of the whole account as it was."""
-    terms: RunTerms = field(default_factory=RunTerms)
-    source: str | None = None
-    git_revision: str | None = None
+    options: RunOptions = NO_OPTIONS
+    """What the run was told beside its files; which day it is counts anew where it is applied."""
+    paths: tuple[str, ...] = ()
+    """The files as they were named, to be repeated in a next command."""
     made_by: str = ""
     """Version of the tool."""
 

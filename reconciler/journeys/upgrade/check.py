@@ -9,8 +9,8 @@ from pathlib import Path
 from reconciler.changes.kind import Raw, Registry
 from reconciler.changes.rule import Outcome, View
 from reconciler.documents.read.files import DISK, Tree
+from reconciler.engine.compare import compare, recognised
 from reconciler.engine.judging import judged_all
-from reconciler.engine.reconcile import recognised, reconcile
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
 from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding, finding, marked, verdicts, worst_first
@@ -20,6 +20,7 @@ from reconciler.kinds.effects import doomed
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config import stream_config, upgrades
 from reconciler.kinds.stream_config.upgrades import OF_ROOM
+from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Json, Resource
 from reconciler.model.topology import Topology
@@ -75,7 +76,7 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
 
 def _view(snapshot: Snapshot, version: Version) -> View:
     target = replace(snapshot.target, version=version)
-    return View(target=target, snapshot=replace(snapshot, target=target), kinds=REGISTRY.by_name)
+    return View(snapshot=replace(snapshot, target=target), kinds=REGISTRY.by_name)
 
 
 def _raw(snapshot: Snapshot) -> Iterator[tuple[Address, Mapping[str, Json]]]:
@@ -175,8 +176,6 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
 
 
 def _refused(topology: Topology, version: Version) -> list[UpgradeFinding]:
-    snapshot = Snapshot(target=nowhere(topology, version))
-    world = reconcile(topology, snapshot, {}, REGISTRY, ledger_known=True)
-    view = world.view(topology.name, snapshot)
-    found = judged_all(world, view, REGISTRY, needing=OFFLINE).values()
+    view = compare(topology, Snapshot(target=nowhere(topology, version)), Memory(), REGISTRY)
+    found = judged_all(view, REGISTRY, needing=OFFLINE).values()
     return [finding(one, Fate.REFUSED) for verdicts_ in found for one in verdicts_ if one.outcome is Outcome.REFUSED]

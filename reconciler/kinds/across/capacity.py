@@ -36,7 +36,7 @@ def _names(change: Change, after: Afterwards, view: View) -> list[str]:
 
 
 def _is_live(name: str, view: View) -> bool:
-    return bool(view.snapshot and name in view.snapshot.streams)
+    return bool(name in view.snapshot.streams)
 
 
 @rule("XX221", "too-many-streams", on=(Action.CREATE, Action.UPDATE), needs=("neighbours",), err_code=10027)

@@ -58,7 +58,7 @@ def _divides_anew(change: Change, view: View) -> bool:
 
 @lru_cache(maxsize=4)
 def _live(view: View) -> Mapping[Address, Group]:
-    return {group.address: group for group in groups(view.snapshot)} if view.snapshot else {}
+    return {group.address: group for group in groups(view.snapshot)}
 
 
 RULES = (group_not_coherent,)

@@ -127,7 +127,7 @@ def origin_missing(change: Change, view: View) -> Iterator[Finding]:
             continue  # the right name of what cannot be called as it is, may be this one
         if (declared := view.desired.get(Address.of("stream", copy.origin))) and declared.external:
             continue  # whether it is there is for ST109 to say
-        if view.snapshot and not view.snapshot.unknown_stream(copy.origin):
+        if not view.snapshot.unknown_stream(copy.origin):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=copy.path,
@@ -283,7 +283,7 @@ def _drained(goes: Amount, subjects: list[str]) -> str:
 
 def _wanting(queue: str, subjects: Sequence[str], view: View) -> list[Address]:
     """Consumers of it that want some of the same."""
-    there = view.snapshot.consumers.get(queue, {}) if view.snapshot else {}
+    there = view.snapshot.consumers.get(queue, {})
     wanting = [name for name, info in there.items() if meets(filters(info["config"]), subjects)]
     return dependants.consumers(queue, wanting, view)
 

@@ -48,7 +48,7 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
     """
     if (name := view.stream_of(change.address)) is None:
         return
-    if change.address.kind == "stream" and view.snapshot and (why := view.snapshot.unknown_bucket(STATIC_BUCKET)):
+    if change.address.kind == "stream" and (why := view.snapshot.unknown_bucket(STATIC_BUCKET)):
         yield _groups_unread(why, change)
     left = [*copying(name, view), *grouped(name, view)]
     if change.address.kind == "elastic_group":
@@ -219,7 +219,7 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
 
 def _held(stream: str, view: View) -> Sequence[str]:
     """Subjects of what is stored already."""
-    info = view.snapshot.streams.get(stream) if view.snapshot else None
+    info = view.snapshot.streams.get(stream)
     is_empty = info is None or not (info.get("state") or {}).get("messages")
     return () if is_empty else stored_now(view).by(stream) or ()
 

@@ -72,15 +72,14 @@ def _park(change: Change, view: View) -> Opening | None:
 def _taken(stream: str, view: View) -> set[str]:
     """Filters of the stream's consumers before and after, and what the stream stores. One without a filter is not
     counted: it is alone, or goes before others come."""
-    snapshot = view.snapshot
     taken: set[str] = set()
-    for info in (snapshot.consumers.get(stream, {}) if snapshot else {}).values():
+    for info in view.snapshot.consumers.get(stream, {}).values():
         taken.update(filters_of(info["config"]))
     for change in _changing(view).get(stream, ()):
         if change.desired:
             taken.update(filters_of(change.desired.config))
-    for config in (snapshot.streams.get(stream, {}).get("config", {}) if snapshot else {},):
-        taken.update(config.get("subjects") or ())
+    config = view.snapshot.streams.get(stream, {}).get("config", {})
+    taken.update(config.get("subjects") or ())
     return {subject for subject in taken if subject != ">" and not is_parking_subject(subject)}
 
 

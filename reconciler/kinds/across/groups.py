@@ -110,7 +110,7 @@ def _plain(view: View) -> dict[str, set[str]]:
     for address in view.desired:
         if address.kind == "consumer":
             found.setdefault(address.stream, set()).add(address.name)
-    for stream, there in (view.snapshot.consumers if view.snapshot else {}).items():
+    for stream, there in view.snapshot.consumers.items():
         plain = (name for name, i in there.items() if i["config"].get("priority_groups") != [PRIORITY_GROUP])
         found.setdefault(stream, set()).update(plain)
     return found

@@ -117,7 +117,7 @@ def removal_of_unowned(change: Change, view: View) -> Found:
 def _there_again(change: Change, view: View) -> Finding | None:
     """What this topology had once, and what is live is not known to be that."""
     address = change.origin or change.address
-    entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address)) if view.snapshot else None
+    entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address))
     if entry is None or not view.ledger_known:
         return None
     what = "was removed, or let go, is there again" if entry.deleted else "is live is not what was applied"

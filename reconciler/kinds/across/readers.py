@@ -116,7 +116,7 @@ def grouped(stream: str, view: View) -> Iterator[Reader]:
 
 def consuming(stream: str, view: View) -> Iterator[Reader]:
     """Consumers as they will be."""
-    live = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    live = view.snapshot.consumers.get(stream, {})
     changes = _consumer_changes(view).get(stream, {})
     for name, info in live.items():
         if name not in changes:

@@ -62,7 +62,7 @@ def copies(name: str, config: Config) -> Iterator[Copy]:
 @lru_cache(maxsize=4)
 def live_streams(view: View) -> Mapping[str, Config]:
     """Every stream as it is now."""
-    return {name: info["config"] for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
+    return {name: info["config"] for name, info in view.snapshot.streams.items()}
 
 
 @lru_cache(maxsize=4)
@@ -108,7 +108,7 @@ def _queue(group: Resource, view: View) -> Config:
     """An elastic group's work-queue stream, as far as rules across resources look at it."""
     source = Address.of("stream", group.address.stream)
     above = view.desired.get(source)
-    live = view.snapshot.streams.get(source.name, {}).get("config", {}) if view.snapshot else {}
+    live = view.snapshot.streams.get(source.name, {}).get("config", {})
     followed = {**live, **(above.config if above and not above.external else {})}
     filters = group.config.get("partitioning_filters") or [{"filter": ">"}]
     return {

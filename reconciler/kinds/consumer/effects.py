@@ -41,7 +41,7 @@ def _was_used(moved: MovedField) -> bool:
 def _in_flight(moved: MovedField) -> Amount:
     """Messages that clients have not acknowledged, as far as the stream still holds them: no other can come again."""
     flying, snapshot = _number(moved, "num_ack_pending"), moved.view.snapshot
-    stream = snapshot.streams.get(moved.change.address.stream) if snapshot else None
+    stream = snapshot.streams.get(moved.change.address.stream)
     stored = stream["state"].get("messages", flying) if stream else flying
     return exactly(flying) if stored >= flying else Amount(0, stored)
 

@@ -156,7 +156,7 @@ def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
 
 def _passed_by(move: _Move, view: View) -> int:
     """So many messages may be stored up to its position, by their numbers."""
-    info = view.snapshot.streams.get(move.stream, {}) if view.snapshot else {}
+    info = view.snapshot.streams.get(move.stream, {})
     first = (info.get("state") or {}).get("first_seq") or 1
     return int(max(0, move.position + 1 - first))
 
@@ -189,7 +189,7 @@ def _dropped(going: Amount, change: Change, view: View) -> Amount:
 def _others(change: Change, view: View) -> Iterator[Config]:
     """Of consumers that want messages of the same stream: declared ones, live ones, and those that feed its copies."""
     stream, name = change.address.names
-    for where in (view.snapshot.consumers, view.snapshot.copiers) if view.snapshot else ():
+    for where in (view.snapshot.consumers, view.snapshot.copiers):
         yield from (other["config"] for key, other in where.get(stream, {}).items() if key != name)
     yield from (one.desired.config for one in changes_of(view).get(stream, ()) if one.desired and one.live is None)
 
@@ -230,7 +230,7 @@ def retention_of(stream: str, view: View) -> str:
     """When this consumer changes: while its stream keeps everything, also where it does so only now, before or after."""
     if stream in switches(view):
         return "limits"
-    info = view.snapshot.streams.get(stream, {}) if view.snapshot else {}
+    info = view.snapshot.streams.get(stream, {})
     return str(info.get("config", {}).get("retention", "limits"))
 
 

@@ -141,7 +141,7 @@ def _retentions(change: Change, view: View) -> set[str]:
 def _has_room(change: Change, view: View) -> bool:
     stream = change.address.stream
     most = view.live[Address.of("stream", stream)].config.get("max_consumers", 0)
-    there = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    there = view.snapshot.consumers.get(stream, {})
     return most <= 0 or len(there) < most or placeholder(change.address.name) in there
 
 

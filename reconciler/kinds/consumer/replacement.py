@@ -78,7 +78,7 @@ def how(change: Change, view: View) -> Replacement:
     bound = {"opt_start_seq": noted[-1].id} if noted else {}  # the one field that only a step knows
     notes = {"placeholder": position.placeholder(name)} if held else {}
     if start:
-        stream = view.snapshot.streams.get(change.address.stream) if view.snapshot else None
+        stream = view.snapshot.streams.get(change.address.stream)
         notes |= rewound.reached(stream)
     return Replacement(
         before=(*held, *noted),

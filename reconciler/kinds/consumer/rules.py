@@ -186,7 +186,7 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
     Instead: choose another name, or stop the clients that create it.
     """
     stream, name = change.address.names
-    live = view.snapshot.consumers.get(stream, {}).get(name) if view.snapshot else None
+    live = view.snapshot.consumers.get(stream, {}).get(name)
     if live is None or live["config"].get("durable_name"):
         return None
     return Finding(

@@ -119,7 +119,7 @@ def _policy(config: Config) -> str:
 
 def _info(change: Change, view: View) -> Mapping[str, Json]:
     """The stream as it is live; nothing where this plan makes it."""
-    return (view.snapshot.streams.get(change.address.stream) if view.snapshot else None) or {}
+    return (view.snapshot.streams.get(change.address.stream)) or {}
 
 
 def _state(change: Change, view: View) -> Config:

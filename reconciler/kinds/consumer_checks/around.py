@@ -25,7 +25,7 @@ def stream_of(change: Change, view: View) -> Config | None:
     live = (above.live if above else None) or view.live.get(address)
     if live:
         return live.config
-    raw = view.snapshot.streams.get(address.name) if view.snapshot else None
+    raw = view.snapshot.streams.get(address.name)
     return canonical(raw["config"]) if raw else None
 
 
@@ -111,7 +111,7 @@ def _consumers(stream: str, view: View) -> Consumers:
 def afterwards(stream: str, view: View) -> Iterator[tuple[str, Config]]:
     """Its consumers as they will be, by name."""
     changes = {c.address.name: c for c in changes_of(view).get(stream, ())}
-    raw: Mapping[str, Mapping[str, Json]] = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    raw: Mapping[str, Mapping[str, Json]] = view.snapshot.consumers.get(stream, {})
     for name, info in raw.items():
         if name not in changes:
             yield name, info["config"]

@@ -49,7 +49,7 @@ def _consumer(stream: str, name: str, view: View) -> Address | None:
 
 def _is_of_a_bucket(stream: str, consumer: str, view: View) -> bool:
     """One that lasts. Kinds know nothing of consumers of buckets, where most come and go."""
-    info = view.snapshot.consumers.get(stream, {}).get(consumer) if view.snapshot else None
+    info = view.snapshot.consumers.get(stream, {}).get(consumer)
     is_bucket = any(one.kind != "stream" and view.is_stream(one) for one in streams([stream], view))
     return is_bucket and info is not None and bool(info["config"].get("durable_name"))
 
@@ -61,7 +61,7 @@ def copies(stream: str, view: View) -> list[Address]:
 
 def consuming(stream: str, view: View) -> list[Address]:
     """All that consume it now."""
-    return consumers(stream, view.snapshot.consumers.get(stream, {}) if view.snapshot else (), view)
+    return consumers(stream, view.snapshot.consumers.get(stream, {}), view)
 
 
 def everybody(stream: str, view: View) -> list[Address]:

@@ -36,7 +36,7 @@ def behind_in(origin: str, view: View) -> str:
 def _by_origin(view: View) -> dict[str, list[str]]:
     """Computed once per view."""
     found: dict[str, list[str]] = {}
-    for name, info in sorted((view.snapshot.streams if view.snapshot else {}).items()):
+    for name, info in sorted(view.snapshot.streams.items()):
         for origin in dict.fromkeys(str(told.get("name")) for told in _told(info) if told.get("lag")):
             found.setdefault(origin, []).append(name)
     return found

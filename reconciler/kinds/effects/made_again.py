@@ -99,7 +99,7 @@ def _skips(names: Sequence[str]) -> str:
 def _copies(origin: str, view: View) -> dict[str, int | None]:
     """Live streams that copy from it and stay, with the last of its messages they have; None: no server says."""
     found: dict[str, int | None] = {}
-    for name, info in (view.snapshot.streams if view.snapshot else {}).items():
+    for name, info in view.snapshot.streams.items():
         config = info["config"]
         if (config.get("mirror") or {}).get("name") == origin and "external" not in config["mirror"]:
             found[name] = (info.get("state") or {}).get("last_seq", 0)
@@ -120,7 +120,7 @@ def _copied(change: Change, view: View, own: OwnName) -> Iterator[str]:
 
 
 def _origin(copied: Json, view: View) -> str:
-    there = view.snapshot.streams.get(copied["name"]) if view.snapshot and "external" not in copied else None
+    there = view.snapshot.streams.get(copied["name"]) if "external" not in copied else None
     stored = f", which holds {some((there.get('state') or {}).get('messages', 0), 'message')}" if there else ""
     start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
     return f"{copied['name']}{stored}{f', from {start} on' if start else ''}"

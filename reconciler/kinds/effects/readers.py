@@ -64,7 +64,7 @@ ASKED = 50
 def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
     """Where the oldest go: how many of what each filter takes stay. Where the server cannot count from the middle on, how
     many there are and which is the first may be enough."""
-    if view.snapshot is None or going.before is None:
+    if going.before is None:
         return
     late = sorted(view.snapshot.consumers.get(stream, {}).values(), key=behind, reverse=True)
     wanted = dict.fromkeys(
@@ -91,7 +91,7 @@ def unread(
     """Who has not processed what goes, in words after a semicolon; no words where nobody reads it. `by`: how many go by
     subject, where that is known: a consumer has nothing to do with what its filters leave out. `goes_whole`: does all
     that a filter takes go, so that nothing stays for a consumer of such filters? `counts`: is it a loss to this consumer?"""
-    if view.snapshot is None or not going.messages.most:
+    if not going.messages.most:
         return Unread()
     everybody = {name: one for name, one in view.snapshot.consumers.get(stream, {}).items() if counts(one)}
     parts = {name: _part(info, going, by) for name, info in everybody.items()}
@@ -141,7 +141,7 @@ def _name(name: str, info: Info) -> str:
 
 def unread_consumers(stream: str, view: View) -> dict[str, str]:
     """Those that are there, but could not be read, with why."""
-    unknown = view.snapshot.unknown if view.snapshot else {}
+    unknown = view.snapshot.unknown
     prefix = Scope.consumer(stream, "")
     found = {scope.removeprefix(prefix): why for scope, why in unknown.items() if scope.startswith(prefix)}
     if why := unknown.get(Scope.consumers(stream)):
@@ -252,7 +252,7 @@ def _is_queue(stream: str, info: Info, view: View) -> bool:
 
 
 def _config(stream: str, view: View) -> Config:
-    found: Config = view.snapshot.streams.get(stream, {}).get("config", {}) if view.snapshot else {}
+    found: Config = view.snapshot.streams.get(stream, {}).get("config", {})
     return found
 
 

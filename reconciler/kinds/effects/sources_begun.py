@@ -156,7 +156,7 @@ class Begun:
 
     @property
     def _origin_state(self) -> Mapping[str, Json]:
-        streams = self.view.snapshot.streams if self.view.snapshot else {}
+        streams = self.view.snapshot.streams
         state: Mapping[str, Json] = streams.get(self.origin, {}).get("state") or {}
         return state
 
@@ -171,7 +171,7 @@ def begun(change: Change, view: View) -> Iterator[Begun]:
         return
     before = {identity(one, view.target.version) for one in change.was("sources") or ()}
     for one in _each(None, change.becomes("sources"), change, view):
-        is_there = view.snapshot is not None and one.origin in view.snapshot.streams
+        is_there = one.origin in view.snapshot.streams
         if is_there and identity(one.source, view.target.version) not in before:
             yield one
 
@@ -194,7 +194,7 @@ def _each(mirror: Source | None, sources: Sequence[Source] | None, change: Chang
 def _is_queue(stream: str, view: View) -> bool:
     """As declared, or as it is live."""
     declared = view.desired.get(Address.of("stream", stream))
-    info = view.snapshot.streams.get(stream, {}) if view.snapshot else {}
+    info = view.snapshot.streams.get(stream, {})
     config = declared.config if declared and not declared.external else info.get("config") or {}
     return config.get("retention") == "workqueue"
 

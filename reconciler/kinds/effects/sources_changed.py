@@ -157,7 +157,7 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
 def _still_to_come(told: Source, view: View) -> Amount | None:
     """A server's lag leaves out what is on its way or did not fit in; more than its origin holds cannot be left. None: the
     origin lies elsewhere."""
-    origin = view.snapshot.streams.get(told["name"]) if view.snapshot and "external" not in told else None
+    origin = view.snapshot.streams.get(told["name"]) if "external" not in told else None
     return Amount(told["lag"], max(told["lag"], origin["state"].get("messages", 0))) if origin else None
 
 
@@ -198,7 +198,7 @@ def _is(number: Amount) -> str:
 
 
 def _left(change: Change, stream: str, view: View) -> Iterator[Finding]:
-    info = view.snapshot.streams.get(stream, {}) if view.snapshot else {}
+    info = view.snapshot.streams.get(stream, {})
     staying = [origin_of(source) for source in change.becomes("sources") or ()]
     for told in (info.get("sources") or ()) if change.touches("sources") else ():
         if told.get("lag") and origin_of(told) not in staying:

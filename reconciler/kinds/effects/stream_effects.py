@@ -294,7 +294,7 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
 def _in_its_origins_place(moved: MovedField) -> Iterator[Finding]:
     """What becomes of direct gets of a mirror's origin."""
     origin = ((moved.change.becomes("mirror") or moved.change.was("mirror")) or {}).get("name", "")
-    own, streams = stream_of(moved.change), moved.view.snapshot.streams if moved.view.snapshot else {}
+    own, streams = stream_of(moved.change), moved.view.snapshot.streams
     if value_after(moved.change, moved.path):
         held, all_of_it = (streams.get(name, {}).get("state", {}).get("messages", 0) for name in (own, origin))
         words = (
@@ -326,7 +326,7 @@ def _answering(moved: MovedField, stream: str) -> Iterator[str]:
 
 def _in_its_place(moved: MovedField, stream: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
     """Mirrors that answer for this stream, with what they say of it."""
-    streams = moved.view.snapshot.streams if moved.view.snapshot else {}
+    streams = moved.view.snapshot.streams
     for name, info in streams.items():
         config, change = info.get("config", {}), moved.view.changes.get(Address.of("stream", name))
         origin = config.get("mirror") or {}
@@ -410,7 +410,7 @@ def listeners_fall_silent(moved: MovedField) -> Iterable[Finding]:
 def _taking_in(dest: str, moved: MovedField) -> Iterator[str]:
     """Streams that store what is published again."""
     sent = outcome(dest) if dest else ">"
-    for name, info in (moved.view.snapshot.streams if moved.view.snapshot else {}).items():
+    for name, info in moved.view.snapshot.streams.items():
         if any(collide(sent, one) for one in info["config"].get("subjects") or ()):
             yield name
 
@@ -557,7 +557,7 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
 def _keeps_more(mirror: str, moved: MovedField, most: int) -> bool:
     """Is its own limit higher, or none, once this plan is applied?"""
     change = next((one for one in moved.view.changes.values() if one.live and stream_of(one) == mirror), None)
-    live = moved.view.snapshot.streams.get(mirror, {}).get("config", {}) if moved.view.snapshot else {}
+    live = moved.view.snapshot.streams.get(mirror, {}).get("config", {})
     said = (path for path in (moved.path, moved.field) if change and change.touches(path))
     limit = next((change.becomes(path) for path in said if change), live.get(moved.field)) or 0
     return not 0 < limit <= most

@@ -58,7 +58,7 @@ def handed_over_in_flight(moved: MovedField) -> Iterable[Finding]:
         return  # one change of both is one handover
     now, then = owners(change.live.config), owners(change.desired.config)
     losers = sorted({owner for number in moving(now, then) if (owner := now[number]) is not None})
-    consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {}) if view.snapshot else {}
+    consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
     busy = {name: flying for name in losers if (flying := _in_flight(consumers.get(name, {})))}
     if busy:
         flying = sum(busy.values())

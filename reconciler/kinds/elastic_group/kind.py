@@ -175,7 +175,7 @@ def _delete(change: Change, view: View) -> Sequence[Step]:
     made anew may be without its record already."""
     marker = (group_steps.delete_record(change, BUCKET),) if change.live else ()
     name = derived.stream_name(*change.address.names)
-    if view.snapshot and name not in view.snapshot.streams:
+    if name not in view.snapshot.streams:
         return marker
     gate = replace(members_gone(change, view), after=tuple(step.id for step in marker))
     return (*marker, gate, recreate.deletion(change, view, after=(gate.id,)))

@@ -30,7 +30,7 @@ def members_gone(change: Change, view: View) -> Step:
 def members_back(change: Change, view: View, written: Step) -> Step | None:
     """Until whoever consumed before does again, with the partitions of the new membership that was `written`."""
     queue = stream_name(*change.address.names)
-    consumers = view.snapshot.consumers.get(queue, {}) if view.snapshot else {}
+    consumers = view.snapshot.consumers.get(queue, {})
     at_work = {name: info for name, info in consumers.items() if _has_a_client(info)}
     wanted = _partitions(change.desired.config if change.desired else {})
     awaited = {name: numbers for name, numbers in wanted.items() if name in at_work}
@@ -88,6 +88,6 @@ LEAST = 10_000_000_000
 
 def _patience(name: str, view: View) -> int:
     """Until the slowest is gone: its last pull runs out, then its inactivity threshold begins."""
-    consumers = view.snapshot.consumers.get(name, {}).values() if view.snapshot else ()
+    consumers = view.snapshot.consumers.get(name, {}).values()
     longest = max((info["config"].get("inactive_threshold", 0) for info in consumers), default=0)
     return 2 * int(longest) + LEAST

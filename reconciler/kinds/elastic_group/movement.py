@@ -107,6 +107,6 @@ def _with_queue(moved: list[int], queued: list[int] | None) -> str:
 def _in_flight(change: Change, view: View) -> int | None:
     """Every instance rebuilds its consumer, so what is in flight anywhere in the group is delivered again."""
     name = stream_name(*change.address.names)
-    if view.snapshot is None or view.snapshot.unknown.get(Scope.consumers(name)):
+    if view.snapshot.unknown.get(Scope.consumers(name)):
         return None
     return sum(int(info.get("num_ack_pending", 0)) for info in view.snapshot.consumers.get(name, {}).values())

@@ -49,7 +49,7 @@ def queue_differs(change: Change, view: View) -> Found:
     group anew in a planned stop.
     """
     name = derived.stream_name(*change.address.names)
-    info = view.snapshot.streams.get(name) if view.snapshot else None
+    info = view.snapshot.streams.get(name)
     live = change.live
     if info is None or live is None or live.state["broken"] or live.state["legacy"]:
         return None

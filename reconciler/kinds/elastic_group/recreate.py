@@ -45,7 +45,7 @@ def how(change: Change, view: View) -> Replacement:
         before=(_same_source(change, view), *marker, ended, point),
         swap=(deleted, *_new(change, view, point.id)),
         bound={"notes.resume": point.id},
-        notes=rewound.reached(view.snapshot.streams.get(change.address.stream) if view.snapshot else None),
+        notes=rewound.reached(view.snapshot.streams.get(change.address.stream)),
     )
 
 
@@ -140,7 +140,7 @@ def name(change: Change) -> str:
 
 def queue(change: Change, view: View) -> Mapping[str, Json] | None:
     """STREAM.INFO of the queue that is there, whichever it is."""
-    return view.snapshot.streams.get(name(change)) if view.snapshot else None
+    return view.snapshot.streams.get(name(change))
 
 
 def noted(change: Change) -> int | None:

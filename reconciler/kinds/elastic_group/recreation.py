@@ -116,7 +116,7 @@ def costs(change: Change, view: View) -> Costs:
     """An instance is seen by its pull request; what is done out of order leaves holes behind the lowest message."""
     queue: Info = recreate.queue(change, view) or {}
     state: Info = queue.get("state") or {}
-    consumers = view.snapshot.consumers.get(recreate.name(change), {}).values() if view.snapshot else ()
+    consumers = view.snapshot.consumers.get(recreate.name(change), {}).values()
     in_flight = sum(info.get("num_ack_pending", 0) for info in consumers)
     left_out = unmatched(change, state.get("messages", 0), view)
     return Costs(
@@ -200,4 +200,4 @@ def _seconds(state: Info) -> float | None:
 
 
 def _source(change: Change, view: View) -> Info | None:
-    return view.snapshot.streams.get(change.address.stream) if view.snapshot else None
+    return view.snapshot.streams.get(change.address.stream)

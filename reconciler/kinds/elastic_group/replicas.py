@@ -54,7 +54,7 @@ def _is_current(address: Address, context: Context) -> bool:
 
 def steps(change: Change, view: View) -> Iterator[Step]:
     """The stream is changed in its replicas alone, after what a cluster is still doing to it."""
-    if not change.touches(REPLICAS) or view.snapshot is None:
+    if not change.touches(REPLICAS):
         return
     name = stream_name(*change.address.names)
     info, number = view.snapshot.streams[name], change.becomes(REPLICAS)
@@ -72,7 +72,7 @@ def steps(change: Change, view: View) -> Iterator[Step]:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    if change.action is not Action.UPDATE or not change.touches(REPLICAS) or view.snapshot is None:
+    if change.action is not Action.UPDATE or not change.touches(REPLICAS):
         return
     name, stream = stream_name(*change.address.names), change.address.stream
     queued = size(view.snapshot.streams[name]["state"].get("bytes", 0))

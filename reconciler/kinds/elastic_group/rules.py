@@ -82,7 +82,7 @@ def queue_name_taken(change: Change, view: View) -> Found:
     name = derived.stream_name(stream, group)
     if Address.of("stream", name) in view.desired:
         return _taken(f"this topology declares a plain stream {name}, which is the name of the group's own queue")
-    info = view.snapshot.streams.get(name) if view.snapshot else None
+    info = view.snapshot.streams.get(name)
     if info is None or not change.desired or change.intent:
         return None  # while it is made anew, the stream is its own old queue
     differing = derived.deviations(info["config"], stream, change.desired.config)

@@ -58,7 +58,7 @@ def unwritable(family: str, bucket: str) -> Rule:
 
         Instead: give the stream the subjects of its bucket again; a sealed one has to be made anew, with its records put back.
         """
-        info = view.snapshot.streams.get(f"KV_{bucket}") if view.snapshot else None
+        info = view.snapshot.streams.get(f"KV_{bucket}")
         found = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
         return refused("", *found) if found else None
 
@@ -68,10 +68,10 @@ def unwritable(family: str, bucket: str) -> Rule:
 
 def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
     queue = "-".join(change.address.names)
-    info = view.snapshot.streams.get(queue, {}) if view.snapshot else {}
+    info = view.snapshot.streams.get(queue, {})
     if queued := info.get("state", {}).get("messages", 0):
         said, quantities = f"with its stream {queue} go {some(queued, 'queued message')}", {"queued": queued}
-        if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values() if view.snapshot else ()):
+        if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values()):
             said += f", {some(unfinished)} of them delivered and not acknowledged"
             quantities["unacknowledged"] = unfinished
         yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=said)
@@ -80,7 +80,7 @@ def _queue_goes(change: Change, view: View) -> Iterator[Finding]:
 def _positions_go(change: Change, view: View) -> Iterator[Finding]:
     """What a static group divides stays in its stream; its members' durables know how far they are."""
     stream, group = change.address.names
-    there = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    there = view.snapshot.consumers.get(stream, {})
     names = (f"{group}-{member}" for member in change.was("members") or change.was("member_mappings") or ())
     durables = [there[name] for name in names if name in there]
     left, unfinished = sum(int(one.get("num_pending", 0)) for one in durables), _in_flight(durables)

@@ -12,7 +12,7 @@ from reconciler.kinds.fields.words import amount
 
 def beginning(change: Change, view: View) -> Iterator[Consequence]:
     """Its filters may take less of it. A queue that is there already goes on where it is."""
-    streams, stream = view.snapshot.streams if view.snapshot else {}, change.address.stream
+    streams, stream = view.snapshot.streams, change.address.stream
     stored = int((streams.get(stream, {}).get("state") or {}).get("messages", 0))
     if (
         change.action is Action.CREATE

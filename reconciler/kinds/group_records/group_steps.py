@@ -30,7 +30,7 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
 
 def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
     """The bucket of the records, in the reference's own shape; one step however many groups need it."""
-    if view.snapshot and f"KV_{name}" in view.snapshot.streams:
+    if f"KV_{name}" in view.snapshot.streams:
         return ()
     body = {
         "name": f"KV_{name}",
@@ -64,7 +64,7 @@ def replicas(view: View) -> int:
 def put(change: Change, bucket_name: str, value: str, view: View) -> Step:
     """A new record: the key must not exist, or be the deletion marker we saw."""
     text = group_record.key(*change.address.names)
-    marker = view.snapshot.entries.get(bucket_name, {}).get(text) if view.snapshot else None
+    marker = view.snapshot.entries.get(bucket_name, {}).get(text)
     step = _entry(change, bucket_name, Call.ENTRY_PUT, f"write the record {text}")
     bucket_first = (f"create stream/KV_{bucket_name}",)
     return replace(step, value=value, revision=marker.revision if marker else 0, after=bucket_first)

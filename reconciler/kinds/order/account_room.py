@@ -27,7 +27,7 @@ class More(NamedTuple):
 
 
 def ties(view: View) -> Iterator[Tie]:
-    live = {name: info["config"] for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
+    live = {name: info["config"] for name, info in view.snapshot.streams.items()}
     after = afterwards(view)
     written = {name: change for name, change in after.made_by.items() if change.action.writes}
     sized = [

@@ -62,7 +62,7 @@ def _cap(limits: Json, field: str) -> int:
 def _places(stream: str, above: Change | None, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
     going = [change.address for change in consumers if change.action is Action.DELETE]
     coming = [change.address for change in consumers if change.action is Action.CREATE]
-    there = len(view.snapshot.consumers.get(stream, {})) if view.snapshot else 0
+    there = len(view.snapshot.consumers.get(stream, {}))
     most = _most(stream, above, view)
     if not (going and coming):
         return
@@ -74,7 +74,7 @@ def _places(stream: str, above: Change | None, consumers: Sequence[Change], view
 
 def _most(stream: str, above: Change | None, view: View) -> int:
     """How many consumers the stream may have; -1 where nobody says."""
-    live = view.snapshot.streams.get(stream, {}).get("config", {}) if view.snapshot else {}
+    live = view.snapshot.streams.get(stream, {}).get("config", {})
     own = (above.becomes("max_consumers") if above else live.get("max_consumers")) or -1
     limits = [limit for limit in (own, view.target.limits.get("max_consumers") or -1) if limit > 0]
     return min(limits, default=-1)

@@ -81,7 +81,7 @@ def parked(address: Address, view: View) -> list[str] | None:
 def _everything(view: View) -> SubjectIndex:
     """Every subject that any stream captures before or after; computed once per view."""
     index = SubjectIndex()
-    live = {name: info["config"] for name, info in (view.snapshot.streams if view.snapshot else {}).items()}
+    live = {name: info["config"] for name, info in view.snapshot.streams.items()}
     for streams in (live, afterwards(view).streams):
         for name, config in streams.items():
             for subject in config.get("subjects") or ():

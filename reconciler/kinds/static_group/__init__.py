@@ -67,7 +67,7 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.DELETE and change.live:
         gone = group_steps.delete_record(change, BUCKET)
         stream, group = change.address.names
-        durables = view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+        durables = view.snapshot.consumers.get(stream, {})
         names = [f"{group}-{member}" for member in _members(change.live.config)]
         return (
             gone,

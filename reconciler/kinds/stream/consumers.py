@@ -24,7 +24,7 @@ UNITS: Mapping[str, Unit] = {"max_ack_pending": "count", "inactive_threshold": "
 def _staying(change: Change, view: View) -> Iterator[tuple[str, Config, Change | None]]:
     """Live consumers that outlast the plan: name, raw configuration, and what the plan does to them."""
     stream = change.address.name
-    for name, info in (view.snapshot.consumers if view.snapshot else {}).get(stream, {}).items():
+    for name, info in view.snapshot.consumers.get(stream, {}).items():
         theirs = view.changes.get(Address.of("consumer", stream, name))
         if theirs is None or theirs.action is not Action.DELETE:
             yield name, info["config"], theirs if theirs and theirs.action is Action.UPDATE else None

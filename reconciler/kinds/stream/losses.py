@@ -105,7 +105,7 @@ def _wanting(above: Change, messages: int, view: View) -> dict[str, int]:
     stream = above.address.name
     found = {name: behind(info) for name, info in _there(stream, view).items()}
     found |= dict.fromkeys(unread_consumers(stream, view), 0)
-    copying = len(view.snapshot.copiers.get(stream, {})) if view.snapshot else 0
+    copying = len(view.snapshot.copiers.get(stream, {}))
     if surplus.state_of(above).get("consumer_count", 0) > len(found) + copying:
         found[SOME] = 0
     for address, change in view.changes.items():
@@ -121,7 +121,7 @@ def _wanting(above: Change, messages: int, view: View) -> dict[str, int]:
 
 
 def _there(stream: str, view: View) -> Mapping[str, Mapping[str, Json]]:
-    return view.snapshot.consumers.get(stream, {}) if view.snapshot else {}
+    return view.snapshot.consumers.get(stream, {})
 
 
 def _wants_all(change: Change) -> bool:
@@ -172,7 +172,7 @@ def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
         change = view.changes.get(Address.of("consumer", stream, name))
         if is_durable(info) and (change is None or change.action is not Action.DELETE):
             yield name, filters(change.desired.config if change and change.desired else info["config"])
-    there = view.snapshot.streams if view.snapshot else {}
+    there = view.snapshot.streams
     yield from ((name, subjects) for name, subjects in sorted(copiers(stream, view).items()) if name in there)
 
 
@@ -314,8 +314,6 @@ def _named(names: Sequence[str]) -> str:
 def _lose_consumers(name: str, view: View) -> Iterator[str]:
     """Those that are there, and those of other topologies that may be: they could not be read."""
     removed = {c.address.name for c in view.children(name, "consumer") if c.action is Action.DELETE}
-    if view.snapshot is None:
-        return
     yield from (one for one in view.snapshot.consumers.get(name, {}) if one not in removed)
     recorded = [a for a in view.ledger if a.kind == "consumer" and a.stream == name] if view.snapshot.unknown else ()
     for address in sorted(recorded):

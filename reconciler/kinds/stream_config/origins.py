@@ -53,7 +53,7 @@ def fed_now(origin: str, view: View) -> list[str]:
     """What mirrors or sources this stream now; of other accounts, as far as the server lists what feeds them."""
     snapshot = view.snapshot
     live = (name for name in copiers(origin, view) if snapshot and name in snapshot.streams)
-    listed = snapshot.copiers.get(origin, {}) if snapshot else {}
+    listed = snapshot.copiers.get(origin, {})
     said = ((info["config"].get("metadata") or {}).get("_nats.src.stream", name) for name, info in listed.items())
     return sorted({*live, *said})
 
@@ -91,8 +91,4 @@ def _copied(view: View) -> Iterator[tuple[str, Config]]:
 def _configs(view: View) -> Iterator[tuple[str, Config]]:
     made = {a.name: one.config for a, one in view.desired.items() if a.kind == "stream" and not one.external}
     yield from made.items()
-    yield from (
-        (name, info["config"])
-        for name, info in (view.snapshot.streams if view.snapshot else {}).items()
-        if name not in made
-    )
+    yield from ((name, info["config"]) for name, info in view.snapshot.streams.items() if name not in made)

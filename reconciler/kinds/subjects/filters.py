@@ -28,7 +28,7 @@ def written(filters: Sequence[str]) -> dict[str, Json]:
 
 def is_work_queue(stream: str, view: View) -> bool:
     """Live, since that is fixed at creation; a new stream has no consumers that could exchange anything."""
-    info = view.snapshot.streams.get(stream) if view.snapshot else None
+    info = view.snapshot.streams.get(stream)
     return info is not None and info["config"].get("retention") == "workqueue"
 
 

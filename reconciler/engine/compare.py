@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
 
 from reconciler.changes.diff import Action, Change
@@ -13,49 +13,16 @@ from reconciler.changes.rule import View
 from reconciler.engine import identity, moves, unfinished
 from reconciler.engine import take_over as handover
 from reconciler.engine.misnamed import KnownNames, misnamed
-from reconciler.model.diagnostic import Diagnostic
+from reconciler.memory.remembered import Memory
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import Owned, is_stale
 from reconciler.model.resource import Address, Resource, nowhere
-from reconciler.model.topology import Allowed, Guarded, Removed, Topology
+from reconciler.model.run_options import NO_OPTIONS, RunOptions
+from reconciler.model.topology import Removed, Topology
 from reconciler.model.wire import Snapshot
 
 RENEWED = "only what was remembered of it is renewed"
 Ledger = Mapping[Address, Owned]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """Everything known before judging: what is wanted, what is live, who owns what, and the changes between."""
-
-    desired: Mapping[Address, Resource]
-    live: Mapping[Address, Resource]
-    ledger: Ledger
-    changes: Mapping[Address, Change]
-    unmanaged: tuple[Address, ...]
-    """Live, neither declared nor owned by this topology: never touched."""
-    guards: tuple[Guarded, ...] = ()
-    """How much of a kind the files let go at once."""
-    allow: tuple[Allowed, ...] = ()
-    """Consent that the files give to many at once."""
-    misnamed: tuple[Diagnostic, ...] = ()
-    """Entries of the files that name nothing, and look like a slip."""
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
-
-    def view(self, topology: str, snapshot: Snapshot, *, source: str | None = None, ledger_known: bool = True) -> View:
-        """What rules may look at. `source`: the repository the files come from."""
-        return View(
-            target=snapshot.target,
-            topology=topology,
-            source=source,
-            ledger_known=ledger_known,
-            snapshot=snapshot,
-            desired=self.desired,
-            live=self.live,
-            changes=self.changes,
-            ledger=self.ledger,
-            kinds=self.kinds,
-        )
 
 
 def recognised(
@@ -116,18 +83,11 @@ def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resourc
     return live if desired.external else replace(desired, config=rebase(desired, live, None, kind.fields))
 
 
-def reconcile(
-    topology: Topology,
-    snapshot: Snapshot,
-    ledger: Ledger,
-    registry: Registry,
-    *,
-    ledger_known: bool,
-    today: date = date.min,
-    take_over: Collection[str] = (),
-) -> World:
-    """Pair desired, live and owned, and say what becomes of each address. `today` ends entries that are dated."""
-    ledger = handover.taken_over(topology, ledger, take_over, today)
+def compare(
+    topology: Topology, snapshot: Snapshot, memory: Memory, registry: Registry, options: RunOptions = NO_OPTIONS
+) -> View:
+    """Pair desired, live and owned, and say what becomes of each address."""
+    ledger = handover.taken_over(topology, memory.records, options.take_over, options.day)
     going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
     known = [*ledger, *(address for address in going if registry.holds(address))]
     live = recognised(snapshot, registry, [one.address for one in topology.resources], known)
@@ -140,20 +100,40 @@ def reconcile(
         for address, resource in desired.items()
     }
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
-    changes |= _unwanted(topology, live, ledger, ours, begun, registry, snapshot, today)
+    changes |= _unwanted(topology, live, ledger, ours, begun, registry, snapshot, options.day)
     changes |= unfinished.undeclared(topology, begun, changes)
     changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
     changes |= handover.remembered_anew(changes)
-    if not ledger_known:
+    if not memory.is_known:
         changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
-    unmanaged = tuple(sorted(a for a in live if a not in desired and a not in ours))
     there = KnownNames(
-        live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=ledger_known
+        live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=memory.is_known
     )
-    return World(
-        desired=desired, live=live, ledger=ledger, changes=changes, unmanaged=unmanaged, guards=topology.guards,
-        allow=topology.allow, misnamed=tuple(misnamed(topology, there, registry, today)), kinds=registry.by_name,
-    )  # fmt: skip
+    return View(
+        topology=topology.name,
+        source=options.came_from.repository,
+        ledger_known=memory.is_known,
+        snapshot=snapshot,
+        desired=desired,
+        live=live,
+        changes=changes,
+        ledger=ledger,
+        unmanaged=tuple(sorted(a for a in live if a not in desired and a not in ours)),
+        guards=topology.guards,
+        allow=topology.allow,
+        diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day)),
+        kinds=registry.by_name,
+    )
+
+
+def counted(view: View) -> dict[str, int]:
+    """What was read."""
+    snapshot = view.snapshot
+    return {
+        "streams": len(snapshot.streams),
+        "consumers": sum(len(consumers) for consumers in snapshot.consumers.values()),
+        "groups": sum(address.kind.endswith("_group") for address in view.live),
+    }
 
 
 def _wanted(

@@ -1,0 +1,58 @@
+"""What a run is told beside its files: which part of them it is about, and what it may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from reconciler.model.resource import Address
+from reconciler.model.selection import Labels, selects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a topology's files come from."""
+
+    repository: str | None = None
+    """`github.com/org/repo`: the same for every way to clone, no credentials; else `root:` and the first commit."""
+    revision: str | None = None
+    """The commit, with `-dirty` when tracked files differ from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What a run adds to the files."""
+
+    only: tuple[str, ...] = ()
+    """Address patterns or `label=value`; empty: everything."""
+    exclude: tuple[str, ...] = ()
+    allow: tuple[tuple[str, str], ...] = ()
+    """(code, address pattern) pairs: `--allow ST301=stream/ORDERS`."""
+    take_over: tuple[str, ...] = ()
+    """Owners whose resources become this topology's."""
+    today: date | None = None
+    """The day on which `until` ends what was agreed to. None: as the server's clock has it; ours may be wrong by years."""
+    origin: Origin | None = None
+    """Where the files come from. None: as git says where they are."""
+
+    @property
+    def day(self) -> date:
+        """Where no day is known, nothing has ended."""
+        return self.today or date.min
+
+    @property
+    def came_from(self) -> Origin:
+        """Where git was not asked, nobody knows."""
+        return self.origin or Origin()
+
+    @property
+    def is_about_all(self) -> bool:
+        return not (self.only or self.exclude)
+
+    def selects(self, address: Address, labels: Labels) -> bool:
+        """Is this address part of the run?"""
+        wanted = not self.only or any(selects(pattern, address, labels) for pattern in self.only)
+        return wanted and not any(selects(pattern, address, labels) for pattern in self.exclude)
+
+
+NO_OPTIONS = RunOptions()
