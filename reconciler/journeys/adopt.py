@@ -9,12 +9,10 @@ from reconciler.changes.diff import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Outcome, Verdict
 from reconciler.engine.compare import recognised
-from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.journeys.plan.plan import Planned, Purpose
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Resource
-from reconciler.model.wire import Snapshot
-from reconciler.server.wire.api import JetStream
 
 OWNERSHIP = frozenset({"XX101", "XX102"})
 """What is refused of an object that belongs to somebody else; all other rules are about changes, and none is made."""
@@ -52,12 +50,8 @@ def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
         elif not as_is:
             differing.append(change)
 
-    async def again(snapshot: Snapshot, js: JetStream) -> Planned:
-        assert found.topology is not None
-        return adoption(await planned(found.topology, snapshot, js, found.options), as_is=as_is).planned
-
     later = sum(change.action.writes and not _is_to_be_adopted(change) for change in found.plan.changes)
-    ours = replace(_only(found, adopted), again=again)
+    ours = replace(_only(found, adopted), purpose=Purpose.ADOPT_AS_IS if as_is else Purpose.ADOPT)
     return Adoption(planned=ours, differing=_only(found, differing), later=later)
 
 

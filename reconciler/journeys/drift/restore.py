@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.journeys.drift import restored as restoring
-from reconciler.journeys.drift.look import Looked, look
-from reconciler.journeys.plan.plan import Planned, compared, decided
+from reconciler.journeys.drift.look import Looked
+from reconciler.journeys.plan.plan import Planned, Purpose, compared, decided
 from reconciler.kinds import REGISTRY
-from reconciler.model.wire import Snapshot
 from reconciler.server.wire.api import JetStream
 
 
@@ -18,8 +17,4 @@ async def restore(found: Looked, js: JetStream) -> Planned:
     options = replace(found.options, only=restoring.patterns(found.drift), exclude=())
     back = restoring.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)
     plan = restoring.as_before(await decided(back, js, options), found.view, found.drift)
-
-    async def again(snapshot: Snapshot, js: JetStream) -> Planned:
-        return await restore(look(found.topology, snapshot, found.options), js)
-
-    return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, again=again)
+    return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, purpose=Purpose.RESTORE)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
@@ -26,7 +26,14 @@ from reconciler.model.wire import Facts, Question, Snapshot, Unanswered
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.api import JetStream
 
-Again = Callable[[Snapshot, JetStream], Awaitable["Planned"]]
+
+class Purpose(StrEnum):
+    """What a plan is made for."""
+
+    APPLY = "apply"
+    RESTORE = "restore"
+    ADOPT = "adopt"
+    ADOPT_AS_IS = "adopt as it is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +45,7 @@ class Planned:
     topology: Topology | None = None
     """What was declared; None: the plan was read from a file, which has that too."""
     options: RunOptions = NO_OPTIONS
-    again: Again | None = None
-    """How the same is planned from another look, where that is more than planning the topology."""
+    purpose: Purpose = Purpose.APPLY
 
 
 async def plan(topology: Topology, js: JetStream, options: RunOptions = NO_OPTIONS) -> Planned:

@@ -14,7 +14,10 @@ import reconciler
 from reconciler.changes.plan import Plan
 from reconciler.documents.write.whole import write_whole
 from reconciler.engine.identity import seen
-from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.journeys.adopt import adoption
+from reconciler.journeys.drift.look import look
+from reconciler.journeys.drift.restore import restore
+from reconciler.journeys.plan.plan import Planned, Purpose, planned
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved import AccountPlace, Saved, elsewhere, state, went_back
@@ -106,9 +109,7 @@ async def looked_again(what: Planned | SavedReview, js: JetStream) -> SavedRevie
     saved, snapshot = keep(what), await observe(js)
     if why := went_back(saved.place, AccountPlace.of(snapshot)):
         raise _went_back(why)
-    if what.again:
-        return _reviewed(saved, (await what.again(snapshot, js)).plan, snapshot)
-    return _reviewed(saved, await _again(saved, snapshot, js), snapshot)
+    return _reviewed(saved, await _again(saved, snapshot, js, what.purpose), snapshot)
 
 
 def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
@@ -118,10 +119,14 @@ def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
     )
 
 
-async def _again(saved: Saved, snapshot: Snapshot, js: JetStream) -> Plan:
+async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, purpose: Purpose = Purpose.APPLY) -> Plan:
+    """The same planned from what is live now."""
     if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
         return saved.plan
-    return (await planned(saved.topology, snapshot, js, saved.options)).plan
+    if purpose is Purpose.RESTORE:
+        return (await restore(look(saved.topology, snapshot, saved.options), js)).plan
+    made = await planned(saved.topology, snapshot, js, saved.options)
+    return made.plan if purpose is Purpose.APPLY else adoption(made, as_is=purpose is Purpose.ADOPT_AS_IS).planned.plan
 
 
 def _went_back(why: str) -> CannotContinue:
