@@ -11,8 +11,6 @@ from reconciler.changes.effect import Side, Way, way
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rule import Outcome
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
-from reconciler.kinds.buckets.object_store import SHAPE as OB
 from reconciler.kinds.fields.felt import Felt
 from reconciler.kinds.fields.known import known
 from reconciler.kinds.stream_config.stream_config import FIELDS
@@ -25,7 +23,6 @@ SIGNS: Mapping[str, str] = {
     "ST605": "nothing listens", "ST606": "refused 10",
 }  # fmt: skip
 """How an experience ends that one code, among several about its side, foretells."""
-SHAPES = {shape.kind: shape for shape in (KV, OB)}
 
 
 def foretold(change: PlannedChange) -> dict[str, frozenset[Side]]:
@@ -96,9 +93,8 @@ def _way(item: FieldChange) -> Way:
 @cache
 def effects_of(kind: str) -> tuple[tuple[str, Felt], ...]:
     """By the name that a file gives the field."""
-    if shape := SHAPES.get(kind):
-        tables = {own: FIELDS[shape.server(own)].felt for own in sorted(shape.keys)}
-    else:
-        spec = {one.name: one for one in REGISTRY.kinds}[kind].spec
-        tables = {name: about.felt for name, about in known(spec).items()}
-    return tuple((name, one) for name, many in tables.items() for one in many or ())
+    found = REGISTRY[kind]
+    is_stream = found.backing is not None
+    fields = {found.own_name(name): about for name, about in FIELDS.items()} if is_stream else known(found.spec)
+    written = ((name, about) for name, about in fields.items() if name in found.spec.model_fields)
+    return tuple((name, one) for name, about in written for one in about.felt or ())

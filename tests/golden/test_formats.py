@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.kinds import REGISTRY
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from tests.golden.test_golden import FOLDER, folder, planned, same
@@ -21,6 +22,7 @@ GOLDEN = {
 def showcase(folder: Path) -> Document:
     plan = planned("showcase", folder)
     return Document(
+        kinds=REGISTRY.by_name,
         topology=plan.topology, plan=plan, declared=from_files(Path("desired.yaml")), arguments="desired.yaml",
         explain=lambda code: f"What {code} means.\n\nInstead: what its page says.",
     )  # fmt: skip

@@ -11,6 +11,7 @@ from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.journeys.rehearse.text import rehearsal_json, rehearsal_text, shown
+from reconciler.kinds import REGISTRY
 from reconciler.report.document.document import Document
 from reconciler.report.document.probe import said
 from reconciler.report.formats import FORMATS
@@ -70,6 +71,7 @@ def rehearsal(folder: Path, probe: Probe = PROBE) -> Rehearsal:
 def document(folder: Path, probe: Probe = PROBE) -> Document:
     found = rehearsal(folder, probe)
     return Document(
+        kinds=REGISTRY.by_name,
         command="rehearse", topology=found.plan.topology, plan=found.plan, declared=from_files(Path("desired.yaml")),
         title=f"{found.plan.topology} on throw-away servers", goes_on=True, outcome=rehearsal_text(found), probe=probe,
         diagnostics=tuple(shown(found)), explain=lambda code: f"What {code} means.\n\nInstead: what its page says.",

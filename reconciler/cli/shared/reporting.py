@@ -107,9 +107,16 @@ def wanted(said: str) -> tuple[str, Path]:
 def document(**said: Any) -> Document:
     """One that knows the repository its files are in, and what codes mean."""
     from reconciler.documents.find.rooted import from_root  # noqa: PLC0415 - text needs none of it
+    from reconciler.kinds import REGISTRY  # noqa: PLC0415
     from reconciler.report.document.document import Document  # noqa: PLC0415
 
-    return Document(**{"from_root": from_root, "explain": _page_of, "version": __version__, **said})
+    own: dict[str, Any] = {
+        "from_root": from_root,
+        "explain": _page_of,
+        "version": __version__,
+        "kinds": REGISTRY.by_name,
+    }
+    return Document(**own | said)
 
 
 def carried_out(

@@ -30,7 +30,6 @@ from reconciler.server.wire.api import JetStream
 
 TOO_YOUNG = "401"
 """Last digits of the rules about fields and values a version does not know."""
-INFOS = {"stream": stream_config.FIELD_INFOS, "consumer": consumer_config.FIELD_INFOS}
 GONE = (Fate.LOST, Fate.OFFLINE)
 CANON = {"stream": stream_config.canonical, "consumer": consumer_config.canonical}
 
@@ -145,7 +144,7 @@ def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[Upgra
 def _rewritten(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     for address, info in _raw(snapshot):
         for path, old, new in upgrades.rewrites(address.kind, info["config"], after):
-            unit = INFOS[address.kind][path].unit
+            unit = REGISTRY.of(address).fields[path].unit
             words = f"{path} {in_words(old, unit)} {'goes' if new is None else f'becomes {in_words(new, unit)}'}"
             yield UpgradeFinding(fate=Fate.REWRITTEN, address=str(address), path=path, message=words)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.changes.diff import Action
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.rule import Verdict
+from reconciler.changes.rule import AboutKind, Verdict
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Topology
 from reconciler.report.document.judgements import standing, worst_first
@@ -46,6 +46,7 @@ class Document:
     """Beside those of the plan."""
     declared: Topology | None = None
     """What the files want as a whole, for formats that draw it."""
+    kinds: Mapping[str, AboutKind] = field(default_factory=dict)
     summary: str = ""
     """The last line of a report without a plan."""
     outcome: str = ""

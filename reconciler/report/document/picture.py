@@ -5,11 +5,12 @@ Origins stand left of their copies; what is not connected stands below. The same
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rule import AboutKind
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 
@@ -17,7 +18,6 @@ MOST_CARDS = 120
 """Beyond that nobody sees anything; what has changes or arrows is drawn first."""
 MOST_ROWS = 10
 _COPIED = {"mirror": "mirror", "sources": "source"}
-_BUCKETS = {"KV_": "kv_bucket", "OBJ_": "object_store"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def picture(document: Document) -> Picture:
     sections = {change.address: section_of(change) for change in document.changes} or _found(document)
     specs = {str(one.address): one.spec for one in document.declared.resources} if document.declared else {}
     known = {**dict.fromkeys(specs), **dict.fromkeys(sections)}
-    arrows = _arrows(specs, document.changes, known)
+    arrows = _arrows(specs, document.changes, _Origins(known.keys(), document.kinds))
     cards = _cards(known, specs, sections, arrows)
     connected = {name for arrow in arrows for name in (arrow.origin, arrow.copy)}
     shown = sorted(cards, key=lambda card: (not _matters(card), card.address not in connected, card.address))
@@ -129,23 +129,23 @@ def _note(spec: Any) -> str:
     return str(getattr(policy, "value", policy) or "")
 
 
-def _arrows(specs: Mapping[str, Any], changes: Iterable[PlannedChange], known: Iterable[str]) -> list[Arrow]:
-    names, found = set(known), dict[tuple[str, str], Arrow]()
+def _arrows(specs: Mapping[str, Any], changes: Iterable[PlannedChange], origins: _Origins) -> list[Arrow]:
+    found = dict[tuple[str, str], Arrow]()
     for address, spec in specs.items():
         for word, said in (
             ("mirror", _listed(getattr(spec, "mirror", None))),
             ("source", getattr(spec, "sources", None)),
         ):
             for one in said or ():
-                origin = _origin(str(one.name), names, is_far=getattr(one, "external", None) is not None)
+                origin = origins.named(str(one.name), is_far=getattr(one, "external", None) is not None)
                 found[origin, address] = Arrow(origin=origin, copy=address, word=word)
     for change in changes:
-        for arrow in _moved(change, names):
+        for arrow in _moved(change, origins):
             found[arrow.origin, arrow.copy] = arrow
     return [found[ends] for ends in sorted(found)]
 
 
-def _moved(change: PlannedChange, names: set[str]) -> Iterator[Arrow]:
+def _moved(change: PlannedChange, origins: _Origins) -> Iterator[Arrow]:
     """Arrows that come and go with an update."""
     for one in change.fields:
         word = _COPIED.get(one.path.partition("[")[0])
@@ -154,7 +154,7 @@ def _moved(change: PlannedChange, names: set[str]) -> Iterator[Arrow]:
         live, desired = _names(one.live), _names(one.desired)
         for standing, which in (("gone", live - desired), ("new", desired - live)):
             for name in sorted(which):
-                yield Arrow(origin=_origin(name, names), copy=change.address, word=word, standing=standing)
+                yield Arrow(origin=origins.named(name), copy=change.address, word=word, standing=standing)
 
 
 def _names(value: Any) -> set[str]:
@@ -165,13 +165,20 @@ def _listed(value: Any) -> Sequence[Any]:
     return () if value is None else value if isinstance(value, list | tuple) else (value,)
 
 
-def _origin(name: str, names: set[str], *, is_far: bool = False) -> str:
-    """A bucket may be named as such or by its stream; what is in another account is never one of ours."""
-    if is_far:
-        return f"elsewhere/{name}"
-    tries = [f"stream/{name}"]
-    tries += [f"{kind}/{name.removeprefix(prefix)}" for prefix, kind in _BUCKETS.items()]
-    return next((address for address in tries if address in names), tries[0])
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """What may be copied."""
+
+    addresses: Collection[str]
+    kinds: Mapping[str, AboutKind]
+
+    def named(self, name: str, *, is_far: bool = False) -> str:
+        """A bucket may be named as such or by its stream; what is in another account is never one of ours."""
+        if is_far:
+            return f"elsewhere/{name}"
+        backed = ((kind, about.backing) for kind, about in self.kinds.items() if about.backing is not None)
+        tries = [f"stream/{name}", *(f"{kind}/{name.removeprefix(prefix)}" for kind, prefix in backed)]
+        return next((address for address in tries if address in self.addresses), tries[0])
 
 
 @dataclass(slots=True)
