@@ -111,12 +111,6 @@ truth: setup  ## what plans say in numbers beside what real servers do, N cases 
 probes: setup  ## what clients experience when a configuration changes, N changes on each version, beside what plans foretell
 	@$(BIN)/python -m tests.probes $(if $(filter file,$(origin N)),20000,$(N))
 
-LINES ?= 200000
-STREAMS ?= 20000
-
-size: setup  ## what large files, plans and accounts cost each command, and whether it grows in proportion: takes an hour
-	@$(BIN)/python -m tests.size $(LINES) $(STREAMS)
-
 bench: setup  ## speed as ratios against a floor in the same run
 	@failed=0; for one in startup load requests_floor plan_floor apply_floor apply_all groups_floor fleet_reader; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
@@ -125,8 +119,8 @@ bench-fleet: setup  ## the same for the fleet at its full size, which takes minu
 	@failed=0; for one in fleet_reader fleet_skew fleet_drift; do \
 		echo "== $$one"; $(BIN)/python -m tests.bench.$$one || failed=1; done; exit $$failed
 
-curve: setup  ## what a plan costs an object, from 1,000 to 20,000 consumers
-	@$(BIN)/python -m tests.bench.plan_floor 200 1000 2000 4000
+curve: setup  ## what every command costs an object among 6,000 and among 60,000: it may not grow
+	@$(BIN)/python -m tests.bench.curve
 
 schemas: $(VENV)/.dev  ## write schemas/ anew, with the reference of all rules
 	@$(BIN)/reconciler schema --write schemas
@@ -138,4 +132,4 @@ clean:  ## forget environments, caches and embedded servers
 format: $(VENV)/.test  ## put every file into form
 	@$(BIN)/ruff check -q --fix . && $(BIN)/ruff format -q .
 
-.PHONY: help setup demo demo-fleet lint test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement size bench bench-fleet curve format schemas clean
+.PHONY: help setup demo demo-fleet lint test test-versions interop convergence drill faults power faithful truth probes sabotage mutation story action agreement bench bench-fleet curve format schemas clean
