@@ -32,6 +32,7 @@ AT_REST = {
     Section.FORGET: "no longer managed here; stays as it is",
     Section.ABSENT: "already gone; its entry in the file can go too",
 }
+AS_IT_IS = "becomes ours as it is live and stays untouched; what the file says otherwise waits for an apply"
 
 
 def block(entry: ChangeEntry, paper: Paper) -> list[str]:
@@ -107,6 +108,8 @@ def _at_rest(entry: ChangeEntry, paper: Paper) -> list[str]:
 
 def at_rest(entry: ChangeEntry) -> str:
     """What becomes of what is not touched; a consumer or group stays as long as its stream."""
+    if entry.section is Section.ADOPT and entry.first.fields:
+        return AS_IT_IS
     until = " as long as its stream" if entry.first.address.count("/") > 1 else ""
     return AT_REST.get(entry.section, "").format(until=until)
 

@@ -192,11 +192,13 @@ def total(same: Iterable[Verdict | Consequence]) -> str:
     for one in same:
         total.update(one.quantities)
         inexact.update(one.bounds)
-    said = (
-        (of, show_volume(number) if of == "bytes" else counted(number, _singular(of))) for of, number in total.items()
-    )
-    return f"Together: {', '.join(('up to ' if of in inexact else '') + many for of, many in said)}." if total else ""
+    said = (("up to " if of in inexact else "") + _amount(of, number) for of, number in total.items())
+    return f"Together: {', '.join(said)}." if total else ""
 
 
-def _singular(quantity: str) -> str:
-    return visible(quantity).removesuffix("s").replace("_", " ")
+def _amount(of: str, number: int) -> str:
+    """`3 messages`, `1 message`, `2 redelivered`: what a quantity is called is a noun in the plural, or no noun."""
+    words = visible(of).replace("_", " ")
+    if of.startswith("bytes"):
+        return f"{show_volume(number)}{words.removeprefix('bytes')}"
+    return counted(number, words.removesuffix("s")) if words.endswith("s") else f"{number:_} {words}"
