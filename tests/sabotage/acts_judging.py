@@ -407,6 +407,13 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="what message schedules still store is not said where their subjects go",
+        file="reconciler/kinds/stream/losses.py",
+        before='change.was("allow_msg_schedules")',
+        after='change.was("allow_msg_counter")',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="a source that is taken off is shown as changes of all behind it",
         file="reconciler/changes/diff.py",
         before="or _is_shifted(wanted, found)",
