@@ -414,6 +414,13 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="all that is queued is said to fit into a smaller buffer",
+        file="reconciler/kinds/group_records/group_start.py",
+        before="0 < most < messages",
+        after="0 < most > messages",
+        seen_by=("tests/kinds/test_filling.py",),
+    ),
+    Act(
         name="a source that is taken off is shown as changes of all behind it",
         file="reconciler/changes/diff.py",
         before="or _is_shifted(wanted, found)",
