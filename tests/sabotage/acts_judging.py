@@ -421,6 +421,13 @@ QUANTITIES = (
         seen_by=("tests/kinds/test_filling.py",),
     ),
     Act(
+        name="a consumer that starts over is said to go on after its position",
+        file="reconciler/kinds/consumer/losses.py",
+        before='retention == "workqueue" and not move.narrows',
+        after='retention == "interest" and not move.narrows',
+        seen_by=("tests/quantities/test_consumers.py",),
+    ),
+    Act(
         name="a source that is taken off is shown as changes of all behind it",
         file="reconciler/changes/diff.py",
         before="or _is_shifted(wanted, found)",
