@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import reconciler
 from reconciler.changes.diff import Action
 from reconciler.changes.events import Finished
 from reconciler.journeys.drift.drift import Standing
@@ -14,6 +15,7 @@ from reconciler.journeys.drift.look import looked
 from reconciler.journeys.drift.restore import restore
 from reconciler.journeys.plan.plan import Planned, PlanOptions
 from reconciler.report.outcome import outcome_text
+from reconciler.report.text import plan_text
 from reconciler.report.words.commands import of_restoring
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
@@ -147,6 +149,26 @@ def test_what_is_to_be_typed_next_is_never_an_apply_of_what_waits_in_the_files(s
     assert "reconciler apply" not in ran.out
     told = outcome_text(Finished(stopped="interrupted"), commands=of_restoring("t", "t --allow CO106=x"))
     assert "Next: reconciler drift t --allow CO106=x --restore" in told
+
+
+@pytest.mark.parametrize("account", ["2.11", "2.15"], indirect=True)
+@pytest.mark.parametrize("description", ["as applied", "another"])
+def test_plan_and_drift_tell_alike_of_what_was_made_anew(owner: Owner, description: str) -> None:
+    topology = owner.apply("streams:\n  S: {subjects: [s.*], description: as applied}\n")
+
+    async def fill(js: JetStream) -> None:
+        await js.pipeline.request("s.a", b"x", within=30)
+
+    owner.meddle(("alice", fill))
+    owner.apply("streams:\n  S: {subjects: [s.*], description: as applied, max_msgs: 9}\n")  # remembers how far it came
+    owner.apply("streams:\n  S: {subjects: [s.*], description: as applied}\n")
+    again = {"name": "S", "subjects": ["s.*"], "description": description}
+    owner.meddle(("alice", asking("STREAM.DELETE.S")), ("alice", asking("STREAM.CREATE.S", again)))
+    (change,) = reconciler.plan(topology, owner.where).plan.changes
+    (found,) = owner.drift(topology).drifted
+    assert (found.standing, change.reason) == (Standing.RECREATED, found.reason)
+    assert found.reason.startswith("it was deleted and made anew at 20")
+    assert plan_text(reconciler.plan(topology, owner.where).plan).count("it was deleted and made anew") == 1
 
 
 def test_what_was_made_anew_is_remembered_as_it_is_now(owner: Owner) -> None:

@@ -119,7 +119,7 @@ def looked_at(wanted: Topology, snapshot: Snapshot) -> Plan:
     plan_text(plan)
     ledger = remembered.read(snapshot, REGISTRY)
     world = reconcile(wanted, snapshot, ledger.records, REGISTRY, ledger_known=True)
-    strayed = drift(wanted, world, snapshot, REGISTRY, ledger_known=True, source=None, today=TODAY)
+    strayed = drift(wanted, world, snapshot.target, ledger_known=True, source=None, today=TODAY)
     drift_text(strayed, WIRE)
     for page in (plan_json(plan), drift_json(strayed)):
         json.loads(page, parse_constant=pytest.fail)

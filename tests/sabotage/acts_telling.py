@@ -246,6 +246,13 @@ DRIFT = (
         seen_by=("tests/drift/test_watch.py::test_each_sort_of_change_is_told_when_it_is_made_with_who_made_it[2.15]",),
     ),
     Act(
+        name="drift alone tells that somebody made an object anew, and the plan does not",
+        file="reconciler/engine/decide.py",
+        before="(change.reason, change.made_anew)",
+        after="(change.reason,)",
+        seen_by=("tests/drift/test_restore.py::test_plan_and_drift_tell_alike_of_what_was_made_anew",),
+    ),
+    Act(
         name="going back also takes back what nobody minds",
         file="reconciler/journeys/drift/restored.py",
         before="        if one.counts:\n",

@@ -59,7 +59,7 @@ def look(topology: Topology, snapshot: Snapshot, registry: Registry, part: LookO
     known = snapshot.unknown_bucket(BUCKET) is None
     world = reconcile(topology, snapshot, owned.records, registry, ledger_known=known, today=part.today)
     found = drift(
-        topology, world, snapshot, registry,
+        topology, world, snapshot.target,
         ledger_known=known, source=part.source, today=part.today, selected=_chosen(world, part),
     )  # fmt: skip
     verdicts = _judged(found, world, _view(topology, snapshot, world, known, part), registry)

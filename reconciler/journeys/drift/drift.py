@@ -12,16 +12,14 @@ from datetime import date
 from enum import StrEnum
 
 from reconciler.changes.diff import Action, Change, FieldChange, FieldClass, value_in
-from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.rule import Verdict
-from reconciler.engine import identity
 from reconciler.engine.reconcile import World
 from reconciler.journeys.drift.ignore import Rules
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.topology import Topology
-from reconciler.model.wire import Snapshot, Target
+from reconciler.model.wire import Target
 from reconciler.server.wire.attribution import Attribution
 
 
@@ -170,8 +168,7 @@ class Drift:
 def drift(
     topology: Topology,
     world: World,
-    snapshot: Snapshot,
-    registry: Registry,
+    target: Target,
     *,
     ledger_known: bool,
     source: str | None,
@@ -179,7 +176,7 @@ def drift(
     selected: frozenset[Address] | None = None,
 ) -> Drift:
     """How everything declared or owned here stands; `selected`: only these (None: all)."""
-    look = _Look(topology, world, snapshot, registry, source)
+    look = _Look(topology, world, source)
     chosen = {a: c for a, c in world.changes.items() if selected is None or a in selected}
     items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
     rules = Rules(topology.ignore_drift, today)
@@ -189,7 +186,7 @@ def drift(
     at_rest = {Action.KEEP, Action.ADOPT}
     return Drift(
         topology=topology.name,
-        target=snapshot.target,
+        target=target,
         items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
         in_sync=sum(change.action in at_rest for change in chosen.values()) - look.recreated,
         coverage=Coverage(here=len(world.live) - len(world.unmanaged), elsewhere=elsewhere, extras=extras),
@@ -202,8 +199,6 @@ def drift(
 class _Look:
     topology: Topology
     world: World
-    snapshot: Snapshot
-    registry: Registry
     source: str | None
     recreated: int = 0
     """Those among what is live as declared."""
@@ -243,20 +238,13 @@ class _Look:
 
     def _compared(self, change: Change) -> Item | None:
         fields = tuple(_field(one, change.owned) for one in change.fields)
-        if self._is_another(change, self.registry.of(change.address)):
-            self.recreated += change.action is Action.KEEP or change.action is Action.ADOPT
-            made = (change.live.state.get("created") if change.live else None) or ""
-            when = f" at {made}" if made else ""
-            return _item(change, Standing.RECREATED, fields, f"it was deleted and made anew{when}")
+        if change.made_anew:
+            self.recreated += change.action is Action.ADOPT
+            return _item(change, Standing.RECREATED, fields, change.made_anew)
         if any(f.drifted for f in fields):
             return _item(change, Standing.CHANGED, fields)
         waits = f"{change.reason}; not applied yet" if change.origin else ""
         return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
-
-    def _is_another(self, change: Change, kind: Kind) -> bool:
-        """What is renamed is still known by its old name."""
-        known_as = change.origin or change.address
-        return change.owned is not None and identity.made_anew(change.owned, known_as, kind, self.snapshot)
 
 
 def _waits(change: Change) -> str:
