@@ -428,6 +428,13 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_consumers.py",),
     ),
     Act(
+        name="the consumer of a member that joins in the plan is called nobody's",
+        file="reconciler/kinds/across/coherence.py",
+        before=".keys() - joining - right)",
+        after=".keys())",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="a source that is taken off is shown as changes of all behind it",
         file="reconciler/changes/diff.py",
         before="or _is_shifted(wanted, found)",
