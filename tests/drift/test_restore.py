@@ -180,3 +180,36 @@ def test_what_was_made_anew_is_remembered_as_it_is_now(owner: Owner) -> None:
     before = owner.drift(owner.topology(text)).drifted
     owner.carry_out(back(owner, text))
     assert ([one.standing for one in before], owner.drift(owner.topology(text)).items) == ([Standing.RECREATED], ())
+
+
+def test_what_it_says_at_the_end_is_about_what_strayed_and_not_about_a_plan(someone: Someone, owner: Owner) -> None:
+    """One stream strayed, of another only the record is behind: that is left to the next apply, and no plan is empty."""
+    text = "streams:\n  S: {subjects: [s.*], description: a}\n  T: {subjects: [t.*], description: a}\n"
+    file = someone.write(HEADER + text)
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(("alice", updating("S", description="b")), ("alice", updating("T", description="b")))
+    someone.write(HEADER + text.replace("[t.*], description: a", "[t.*], description: b"))
+    restored = someone("drift", file, "--restore", "--yes")
+    assert restored.out.endswith("What had strayed of ours is put back.\n"), restored
+    assert "1 recorded" in someone("plan", file).out
+
+
+def test_where_it_only_writes_a_record_it_says_so(someone: Someone, owner: Owner) -> None:
+    file = someone.write(f"{HEADER}streams:\n  S: {{subjects: [s.*]}}\n")
+    assert someone("apply", file, "--yes").code == 0
+    owner.meddle(
+        ("alice", asking("STREAM.DELETE.S")), ("alice", asking("STREAM.CREATE.S", {"name": "S", "subjects": ["s.*"]})),
+    )  # fmt: skip
+    restored = someone("drift", file, "--restore", "--yes")
+    assert "Recorded: 1 record is written anew, and no object was touched" in restored.out, restored
+
+
+def test_what_someone_else_manages_is_not_for_us_to_put_back(someone: Someone, owner: Owner) -> None:
+    file = someone.write(f"{HEADER}streams:\n  X: {{external: true, subjects: [x.*]}}\n  Z: {{external: true}}\n")
+    owner.meddle(("alice", asking("STREAM.CREATE.X", {"name": "X", "subjects": ["x.>"]})))
+    looked_at, restored = someone("drift", file), someone("drift", file, "--restore", "--yes")
+    assert (looked_at.code, restored.code) == (3, 3), restored
+    assert "--restore" not in looked_at.out
+    assert "XX907" not in restored.out
+    assert "someone else manages it, and it is not there" in restored.out
+    assert "someone else manages it, and not as the file expects" in restored.out

@@ -83,6 +83,8 @@ class Item:
     fields: tuple[FieldDrift, ...] = ()
     reason: str = ""
     ignored: str = ""
+    is_ours: bool = True
+    """It is for this topology to put back; what others own or manage is not."""
     span: SourceSpan | None = None
     owned: Owned | None = None
     by: Attribution | None = None
@@ -232,9 +234,8 @@ class _Look:
         remembers = any(owned.topology == self.topology.name for owned in self.world.ledger.values())
         if change.owned is None and remembers and not (change.desired and change.desired.external):
             return _item(change, Standing.PENDING, reason="declared and not applied yet")
-        return _item(
-            change, Standing.MISSING, reason="it was applied, and is gone" if change.owned else "it is not there"
-        )
+        gone = "someone else manages it, and it is not there" if _is_managed_elsewhere(change) else "it is not there"
+        return _item(change, Standing.MISSING, reason="it was applied, and is gone" if change.owned else gone)
 
     def _compared(self, change: Change) -> Item | None:
         fields = tuple(_field(one, change.owned) for one in change.fields)
@@ -242,7 +243,8 @@ class _Look:
             self.recreated += change.action is Action.ADOPT
             return _item(change, Standing.RECREATED, fields, change.made_anew)
         if any(f.drifted for f in fields):
-            return _item(change, Standing.CHANGED, fields)
+            theirs = "someone else manages it, and not as the file expects" if _is_managed_elsewhere(change) else ""
+            return _item(change, Standing.CHANGED, fields, theirs)
         waits = f"{change.reason}; not applied yet" if change.origin else ""
         return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
 
@@ -257,8 +259,13 @@ def _item(change: Change, standing: Standing, fields: Sequence[FieldDrift] = (),
     placed = tuple(replace(one, span=change.where(one.path)) for one in fields)
     return Item(
         address=str(change.address), standing=standing, fields=placed, reason=reason,
+        is_ours=standing is not Standing.FOREIGN and not _is_managed_elsewhere(change),
         span=change.where(first), owned=change.owned,
     )  # fmt: skip
+
+
+def _is_managed_elsewhere(change: Change) -> bool:
+    return change.desired is not None and change.desired.external
 
 
 def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:
