@@ -123,6 +123,8 @@ class Change:
     where: Where = nowhere
     reason: str = ""
     """Why, where the action alone does not say it (a removal's reason, why something is unknown)."""
+    made_anew: str = ""
+    """That what is live is another object than the one applied, and since when; empty where nobody can say so."""
 
     @property
     def terms(self) -> Terms:

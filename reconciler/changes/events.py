@@ -110,6 +110,8 @@ class Finished:
     """What went wrong beside the steps: applied, but not remembered."""
     adopted: int = 0
     """Resources that were live as declared and are remembered as ours from now on."""
+    recorded: int = 0
+    """Resources of ours that were live as declared and of which the record alone was written anew."""
 
     @property
     def went_wrong(self) -> tuple[Failed | InDoubt, ...]:

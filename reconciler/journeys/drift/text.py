@@ -219,10 +219,9 @@ def _next(drift: Drift, arguments: str, paper: Paper) -> list[str]:
 
 
 def _advice(drift: Drift, command: str) -> Iterator[str]:
-    found = {item.standing for item in drift.drifted}
     if not drift.ledger_known:
         yield "Bucket `reconciler` could not be read, so everything was compared with the files alone."
-    if found & {Standing.CHANGED, Standing.MISSING, Standing.RECREATED}:
+    if any(item.is_ours for item in drift.drifted):
         yield f"To put it back: {command} --restore"
     if any(one.counts for item in drift.items for one in item.fields):
         yield f"To keep it, in the files: {command} --accept"

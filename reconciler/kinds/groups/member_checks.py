@@ -123,7 +123,7 @@ def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         if member.info is None:
             continue
         live, wanted = _live_filters(member), wanted_filters(group, member)
-        if not _consumes_its_own(group, member):
+        if not consumes_its_own(group, member):
             yield warning(
                 "GR145", group.address,
                 f"consumer {member.consumer} does not consume what member {member.name} owns: "
@@ -137,7 +137,7 @@ def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnosti
     """The reference names each partition once for every filter; others name it once, or with the filter behind it."""
     if not group.config.get("member_mappings") or len(group.filters) < 2 or of_record(group) != GO:
         return
-    if not any(_consumes_its_own(group, member) for member in group.members if member.info is not None):
+    if not any(consumes_its_own(group, member) for member in group.members if member.info is not None):
         yield error(
             "GR133", group.address,
             "with member_mappings and several filters no member of the reference can consume: the server refuses the consumer "
@@ -151,7 +151,7 @@ def _live_filters(member: Member) -> set[str]:
     return set(config.get("filter_subjects") or filter(None, [config.get("filter_subject")]))
 
 
-def _consumes_its_own(group: Group, member: Member) -> bool:
+def consumes_its_own(group: Group, member: Member) -> bool:
     return _live_filters(member) in (wanted_filters(group, member), _each_behind(group, member))
 
 

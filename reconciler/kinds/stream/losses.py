@@ -133,6 +133,9 @@ def _wants_all(change: Change) -> bool:
 def subject_removed(change: Change, view: View) -> Found:
     """A subject is no longer captured: its publishers get "no responders" from then on; stored messages stay.
 
+    Message schedules that are stored stay too and go on: what they fire is stored here, on subjects that are no longer
+    captured as well.
+
     Where another stream takes it, that one has consumers and copies of its own: those of this stream get nothing more of it.
 
     Instead: move the publishers first.
@@ -143,9 +146,11 @@ def subject_removed(change: Change, view: View) -> Found:
     taken = {subject: other for subject in gone if (other := _taken_over(change, subject, view))}
     parts = {part: other for subject in gone if subject not in taken for part, other in _partly(change, subject, view)}
     lost = [_without(change, subject, parts) for subject in gone if subject not in taken]
-    said = [f"what comes on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
+    said = (
+        [f"what is published on {listed(lost)} will no longer be stored, and publishers get no answer"] if lost else []
+    )
     said += [
-        f"what comes on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
+        f"what is published on {subject if subject in parts else _without(change, subject)} is stored in {other} from then on"
         f"{_not_followed(change, subject, other, view)}"
         for subject, other in (taken | parts).items()
     ]
@@ -153,9 +158,16 @@ def subject_removed(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{'; '.join(said)}{words}",
+        message=f"{'; '.join(said)}{words}{_fired(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
+
+
+def _fired(change: Change) -> str:
+    """Which of the stored messages are schedules only their headers tell, and nobody reads those."""
+    if not (change.was("allow_msg_schedules") and surplus.state_of(change).get("messages")):
+        return ""
+    return ". Message schedules among those it holds go on: what they fire is still stored here, on these subjects too"
 
 
 def _not_followed(change: Change, subject: str, taker: str, view: View) -> str:

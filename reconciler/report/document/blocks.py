@@ -27,7 +27,7 @@ _ROLES: dict[Section, Role] = {
 }  # fmt: skip
 AT_REST = {
     Section.ADOPT: "live as declared; apply records that it is ours and leaves it untouched",
-    Section.RECORD: "live as declared and left untouched; apply writes that down",
+    Section.RECORD: "live as declared and left untouched; its record alone is written anew",
     Section.ORPHAN: "ours but no longer declared, so it is kept{until}; `removed` deletes it, `forget` lets it go",
     Section.FORGET: "no longer managed here; stays as it is",
     Section.ABSENT: "already gone; its entry in the file can go too",
