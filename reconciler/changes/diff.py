@@ -128,6 +128,7 @@ class Change:
 
     @property
     def terms(self) -> Terms:
+        """The spec as the file says it, with its consent, labels and protection; defaults where nothing is declared."""
         return self.desired.terms if self.desired else no_terms()
 
     def touches(self, *fields: str) -> bool:
@@ -139,9 +140,11 @@ class Change:
         return next((change for change in self.fields if change.top == name), None)
 
     def was(self, name: str) -> Json:
+        """The live value of a top-level field, raw; None where it is absent, or nothing is live."""
         return self.live.config.get(name) if self.live else None
 
     def becomes(self, name: str) -> Json:
+        """The wanted value of a top-level field, raw; None where it is absent, or nothing is declared."""
         return self.desired.config.get(name) if self.desired else None
 
 

@@ -120,6 +120,7 @@ class Finished:
 
     @property
     def is_success(self) -> bool:
+        """The run came to its end and left nothing undone; warnings do not count."""
         unfinished = self.failed or self.in_doubt or self.skipped or self.not_started or self.left_alone
         return self.stopped is None and not unfinished
 

@@ -23,6 +23,7 @@ AS_THE_COPY_SAYS = "mirror", "sources"
 
 
 def is_new(change: Change, *fields: str) -> bool:
+    """Does this change bring about what these fields say: does it make the object, or touch one of them?"""
     return change.action is Action.CREATE or change.touches(*fields)
 
 
@@ -52,6 +53,7 @@ def copy_cycle(change: Change, view: View) -> Found:
 
 
 def way(name: str, ring: Copy) -> str:
+    """How `name` comes to an origin for the second time, in words; `ring` is the copy that leads there."""
     if ring.stream == name:
         return (
             f"stream {name} copies {ring.origin} in two ways" if ring.origin != name else f"stream {name} copies itself"
@@ -79,6 +81,7 @@ def _meets_own(config: Config, filter_subject: str | None) -> bool:
 
 
 def size(config: Config) -> int:
+    """Bytes of the largest message that a stream takes; 0 where nothing limits it."""
     return max(0, config.get("max_msg_size") or 0)
 
 

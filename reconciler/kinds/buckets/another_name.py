@@ -6,6 +6,7 @@ from reconciler.model.resource import Address, Config
 
 
 def bucket_recipe(old: Address, new: Address, live: Config) -> list[str]:
+    """Steps that move a KV bucket to another name and lose no key. A mirror is declared once more, and fills by itself."""
     return _mirrored_bucket(old, new) if live.get("mirror") else _bucket(old, new)
 
 
@@ -26,6 +27,7 @@ def _mirrored_bucket(old: Address, new: Address) -> list[str]:
 
 
 def store_recipe(old: Address, new: Address, _live: Config) -> list[str]:
+    """Steps that move an object store to another name, object by object with the `nats` CLI."""
     return [
         f"Declare {new.name} like {old.name}, and apply.",
         f"Copy each object: nats object get {old.name} NAME --output FILE; nats object put {new.name} FILE --name NAME",

@@ -6,6 +6,7 @@ from reconciler.model.resource import Address, Config
 
 
 def recipe(old: Address, new: Address, _live: Config) -> list[str]:
+    """Steps that move clients from a consumer to one on another stream, while the old one is worked off."""
     return [
         f"Declare {new.name} on {new.stream} with `deliver_policy: new`, and apply: it keeps what {new.stream} takes in from "
         "then on.",

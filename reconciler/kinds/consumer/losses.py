@@ -78,6 +78,7 @@ def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
 
 
 def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
+    """Messages counted for all of these questions together; None where one of them has no number for an answer."""
     answers = [view.facts.get(one) for one in asked]
     known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
     return sum(known) if len(known) == len(answers) else None

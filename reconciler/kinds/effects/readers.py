@@ -49,6 +49,7 @@ Counts = Callable[[Info], bool]
 
 
 def every(_consumer: Info) -> bool:
+    """What goes is a loss to whichever consumer has not processed it, ephemeral ones included."""
     return True
 
 

@@ -48,10 +48,12 @@ class Begun:
 
     @property
     def origin(self) -> str:
+        """The stream that is copied from."""
         return str(self.source["name"])
 
     @property
     def start(self) -> SourceStart:
+        """It goes on behind its last copy still stored; without one it begins where the file says, not before `earliest`."""
         copied = self._answer(self._copied) if self._copied else {"seq": 0}
         if copied and copied.get("seq"):
             return SourceStart(copied["seq"] + 1)
@@ -73,6 +75,7 @@ class Begun:
         return str(newest) if newest and (has_lost or is_late) else None
 
     def questions(self) -> Iterator[Question]:
+        """How far the source has copied before, and how many messages its origin stores from the start on."""
         if self._copied:
             yield self._copied
         yield from self.asked(taken_subjects(self.source))
@@ -200,6 +203,7 @@ def _is_queue(stream: str, view: View) -> bool:
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
+    """What must be asked about sources that a stream gets, and about work queues that a new stream begins to copy."""
     asking = [*begun(change, view)]
     if change.action is Action.CREATE and change.desired:
         asking += drained(change, view, change.desired.config)

@@ -54,15 +54,18 @@ class Loss:
 
 
 def as_named(field: str) -> str:
+    """For kinds that call the fields of a stream as the server does."""
     return field
 
 
 def state_of(change: Change) -> State:
+    """What the server says of the live stream's messages (`state` of STREAM.INFO); empty where nothing is live."""
     state: State = change.live.state.get("state", {}) if change.live else {}
     return state
 
 
 def stream_of(change: Change) -> str:
+    """Name of the live stream behind a change of whatever kind; empty where nothing is live."""
     return str((change.live.state.get("config") or {}).get("name", change.address.name)) if change.live else ""
 
 
@@ -102,6 +105,7 @@ def _deleted(change: Change, view: View) -> list[int] | None:
 
 
 def is_lowered(change: Change, path: str) -> bool:
+    """The limit becomes tighter, or there was none before; zero and negative numbers are no limit."""
     if not change.touches(path):
         return False
     before, after = _limit(change, path, change.was(path)), becomes(change, path)
@@ -136,6 +140,7 @@ def _per_subject(change: Change) -> Iterator[SubjectCounts]:
 
 
 def too_old(change: Change, path: str, state: State, view: View) -> Loss | None:
+    """Messages older than the lowered `max_age`, by the server's clock; None where none is."""
     messages, asked = state.get("messages", 0), _since(change, path, view)
     oldest = _oldest_age(change, state)
     if not messages or oldest is None or oldest <= becomes(change, path):
@@ -174,6 +179,7 @@ def _older(answer: Mapping[str, Json], state: State, deleted: list[int] | None) 
 
 
 def too_many(change: Change, path: str, state: State, view: View) -> Loss | None:
+    """The oldest messages, as many as exceed the lowered `max_msgs`; None where none go."""
     if not (surplus := _above(change, path, "messages")):
         return None
     before = _first_kept(exactly(surplus), state, _deleted(change, view))
@@ -204,6 +210,7 @@ def _after(first: int, number: int, deleted: list[int]) -> int:
 
 
 def too_large(change: Change, path: str, state: State, view: View) -> Loss | None:
+    """The oldest messages beyond the lowered `max_bytes`, in bounds where sizes were not read; None where none go."""
     if not (surplus := _above(change, path, "bytes")):
         return None
     messages, stored = state.get("messages", 0), state["bytes"]
@@ -239,11 +246,13 @@ def _by_average(surplus: int, change: Change, state: State) -> tuple[Amount, int
 
 
 def smallest_message(change: Change) -> int:
+    """Bytes that the live stream's storage counts for a message without content: 17 in memory, 31 in a file."""
     config: Mapping[str, Json] = change.live.state.get("config") or {} if change.live else {}
     return SMALLEST.get(str(config.get("storage")), 31)
 
 
 def too_many_per_subject(change: Change, path: str, state: State, view: View) -> Loss | None:
+    """What each subject holds beyond the lowered limit, in bounds where that was not counted; None where none go."""
     limit, messages = becomes(change, path), state.get("messages", 0)
     if messages <= limit:
         return None

@@ -95,10 +95,12 @@ class Costs:
 
     @property
     def quantities(self) -> dict[str, int | Amount]:
+        """What a consent can bound, by name; `unmatched` only where the new filters leave something out."""
         left_out = {"unmatched": self.unmatched} if self.unmatched.most else {}
         return {"instances": self.instances, "queued": self.queued, "redelivered": self.redelivered, **left_out}
 
     def in_words(self) -> str:
+        """One line for a message: who must be started again, where the new queue begins, and what comes twice."""
         ended = f"running instances end ({some(self.instances)} now) and must be started again by their owners"
         delivered = f"of those delivered before, {amount(self.redelivered)} come again"
         again = delivered if self.redelivered.most else "nothing delivered before comes again"

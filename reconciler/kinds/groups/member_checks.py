@@ -25,6 +25,7 @@ UNITS = {"ack_wait": "duration", "inactive_threshold": "duration"}
 
 
 def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR140: a member owns partitions and has no consumer, so no instance of it runs."""
     for member in group.members:
         if member.info is None and group.queue is not None and member.partitions:
             yield warning(
@@ -34,6 +35,7 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR141: a member's consumer serves no client. Pulls that merely wait for a first message are no finding."""
     for member in group.members:
         if member.info is None or member.pin is not None or _old_group(member) or _is_ready(member):
             continue
@@ -71,6 +73,7 @@ def strangers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def old_priority_group(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR143: a member's consumer lacks the priority group of current instances; old and new ones delete each other's."""
     for member in group.members:
         if member.info is not None and _old_group(member):
             config = member.info["config"]
@@ -117,6 +120,7 @@ def _by_value(configs: Mapping[str, Mapping[str, Json]], name: str) -> dict[str,
 
 
 def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR145: a member's consumer takes other partitions than the member owns. Records in a historic form are not judged."""
     if group.record.legacy:
         return
     for member in group.members:
