@@ -30,6 +30,7 @@ class Adoption:
 
     @property
     def count(self) -> int:
+        """How many live objects become ours."""
         return len(self.planned.plan.changes)
 
 

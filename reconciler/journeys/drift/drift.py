@@ -39,6 +39,7 @@ class Standing(StrEnum):
 
     @property
     def is_drift(self) -> bool:
+        """Something was changed outside, in some fields or in the whole object. What waits to be applied is no drift."""
         return self.is_whole or self is Standing.CHANGED
 
     @property
@@ -66,10 +67,12 @@ class FieldDrift:
 
     @property
     def path(self) -> str:
+        """Where in the object the field lies, with dots: `consumer_limits.max_ack_pending`."""
         return self.change.path
 
     @property
     def counts(self) -> bool:
+        """Somebody moved it outside, and no rule ignores that: this makes its object drift."""
         return self.drifted and not self.ignored
 
 
@@ -143,6 +146,7 @@ class Drift:
 
     @property
     def drifted(self) -> tuple[Item, ...]:
+        """The objects in which anything strayed that is not ignored; they decide about exit code 3."""
         return tuple(item for item in self.items if item.is_drift)
 
     @property

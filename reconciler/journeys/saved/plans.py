@@ -74,6 +74,7 @@ def save(saved: Saved, path: Path) -> None:
 
 
 def read(path: Path) -> Saved:
+    """The plan in this file. Raises CannotContinue where none can be read, or where it was altered since."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
