@@ -35,6 +35,7 @@ AT_REST = {
 
 
 def block(entry: ChangeEntry, paper: Paper) -> list[str]:
+    """The lines of one entry in a text report; equal changes share a title and are named below it."""
     return _many(entry, paper) if len(entry.changes) > 1 else _one(entry, paper)
 
 
