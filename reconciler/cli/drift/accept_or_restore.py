@@ -48,6 +48,7 @@ def restoring(
     paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
     commands: CommandLines,
 ) -> int:  # fmt: skip
+    """The exit code of `drift --restore`: that of its apply, or 3 where the drift that is left belongs to somebody else."""
     return asyncio.run(_restored(paths, connecting, options, manner, arguments, tree, commands))
 
 

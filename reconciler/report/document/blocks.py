@@ -36,6 +36,7 @@ AS_IT_IS = "becomes ours as it is live and stays untouched; what the file says o
 
 
 def block(entry: ChangeEntry, paper: Paper) -> list[str]:
+    """The lines of one entry in a text report; equal changes share a title and are named below it."""
     return _many(entry, paper) if len(entry.changes) > 1 else _one(entry, paper)
 
 
