@@ -372,6 +372,13 @@ QUANTITIES = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="a copy that the same plan removes is said to miss what comes",
+        file="reconciler/kinds/stream_config/origins.py",
+        before="if change.action is Action.DELETE)",
+        after="if change.action is Action.ABSENT)",
+        seen_by=(says("ST610"),),
+    ),
+    Act(
         name="what a kind of one's own has behind it is no stream to others",
         file="reconciler/changes/rule.py",
         before="return kind.stream(address) if kind else None",

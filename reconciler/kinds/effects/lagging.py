@@ -10,14 +10,15 @@ from functools import lru_cache
 
 from reconciler.changes.rule import View
 from reconciler.kinds.fields.words import listed, some
+from reconciler.kinds.stream_config.origins import removed
 from reconciler.model.resource import Json
 
 NAMED = 3
 
 
 def lagging(origin: str, view: View) -> list[str]:
-    """Streams that have still to take in some of this one."""
-    return _by_origin(view).get(origin, [])
+    """Streams that have still to take in some of this one, and are there once this plan is applied."""
+    return [name for name in _by_origin(view).get(origin, []) if name not in removed(view)]
 
 
 def behind_in(origin: str, view: View) -> str:

@@ -26,7 +26,7 @@ from reconciler.kinds.effects.readers import (
 from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.words import amount, consent_to, listed, size, some
-from reconciler.kinds.stream_config.origins import copiers
+from reconciler.kinds.stream_config.origins import copying_on
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide, is_subset, matches
 from reconciler.model.resource import Address, Json
@@ -173,7 +173,7 @@ def _reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str]]]:
         if is_durable(info) and (change is None or change.action is not Action.DELETE):
             yield name, filters(change.desired.config if change and change.desired else info["config"])
     there = view.snapshot.streams if view.snapshot else {}
-    yield from ((name, subjects) for name, subjects in sorted(copiers(stream, view).items()) if name in there)
+    yield from ((name, subjects) for name, subjects in sorted(copying_on(stream, view).items()) if name in there)
 
 
 def _without(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
