@@ -379,6 +379,13 @@ QUANTITIES = (
         seen_by=(says("ST610"),),
     ),
     Act(
+        name="a stream that takes consumers with it is not said to take messages",
+        file="reconciler/kinds/stream/losses.py",
+        before="[*consumers[-1:], *_messages_lost(change, view)]",
+        after="consumers[-1:] or [*_messages_lost(change, view)]",
+        seen_by=(says("ST310"),),
+    ),
+    Act(
         name="what a kind of one's own has behind it is no stream to others",
         file="reconciler/changes/rule.py",
         before="return kind.stream(address) if kind else None",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from reconciler.changes.amount import Amount, exactly
@@ -248,8 +249,16 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
-    yield from _consumers_lost(change, view)
-    yield from _messages_lost(change, view)
+    consumers = list(_consumers_lost(change, view))
+    yield from consumers[:-1]
+    yield from _as_one([*consumers[-1:], *_messages_lost(change, view)])
+
+
+def _as_one(parts: Sequence[Finding]) -> Iterator[Finding]:
+    """What goes together: the first one's outcome and way out, with the words and numbers of all."""
+    words = "; ".join(one.message for one in parts)
+    quantities = {name: number for one in parts for name, number in one.quantities.items()}
+    yield from (replace(first, message=words, quantities=quantities) for first in parts[:1])
 
 
 def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
