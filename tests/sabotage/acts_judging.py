@@ -386,6 +386,13 @@ QUANTITIES = (
         seen_by=(says("ST310"),),
     ),
     Act(
+        name="sizes are said in other units than the file has them in",
+        file="reconciler/kinds/fields/words.py",
+        before="_DECIMAL if show_bytes(beside).endswith(_DECIMAL) else _BINARY",
+        after="_BINARY",
+        seen_by=("tests/kinds/test_values.py",),
+    ),
+    Act(
         name="what a kind of one's own has behind it is no stream to others",
         file="reconciler/changes/rule.py",
         before="return kind.stream(address) if kind else None",
