@@ -393,6 +393,20 @@ QUANTITIES = (
         seen_by=("tests/kinds/test_values.py",),
     ),
     Act(
+        name="all that is stored may go with interest retention, also what no consumer was given",
+        file="reconciler/kinds/stream/losses.py",
+        before="sum(one.done for one in takers.values())",
+        after="messages",
+        seen_by=(says("ST302"),),
+    ),
+    Act(
+        name="a stream that is copied is emptied by interest retention as if nobody took from it",
+        file="reconciler/kinds/effects/lagging.py",
+        before='one.get("name") == origin and hears(one)',
+        after='one.get("name") == origin and not hears(one)',
+        seen_by=(says("ST302"),),
+    ),
+    Act(
         name="what a kind of one's own has behind it is no stream to others",
         file="reconciler/changes/rule.py",
         before="return kind.stream(address) if kind else None",
