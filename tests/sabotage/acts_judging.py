@@ -353,7 +353,7 @@ QUANTITIES = (
     Act(
         name="what a source brings that was not there is not said",
         file="reconciler/kinds/effects/sources_begun.py",
-        before="return exactly(ahead) if start.is_known else Amount(0, ahead)",
+        before="return Amount(least, min(ahead, stays.most))",
         after="return exactly(0)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -405,6 +405,13 @@ QUANTITIES = (
         before='one.get("name") == origin and hears(one)',
         after='one.get("name") == origin and not hears(one)',
         seen_by=(says("ST302"),),
+    ),
+    Act(
+        name="what goes from an origin in the same plan is said to be copied",
+        file="reconciler/kinds/effects/shrinking.py",
+        before="change = _changes(view).get(stream)",
+        after="change = None if stream else _changes(view).get(stream)",
+        seen_by=(says("ST304"),),
     ),
     Act(
         name="what a kind of one's own has behind it is no stream to others",

@@ -50,6 +50,8 @@ class Loss:
     """None: nobody counted."""
     by: Mapping[str, int] = field(default_factory=dict)
     """How many go of each subject, where that was counted."""
+    is_prompt: bool = True
+    """It goes when the limit is lowered; else it may stay until the next message comes."""
     more: Mapping[str, Amount] = field(default_factory=dict)
     """Quantities beside the number of messages."""
 
@@ -258,7 +260,8 @@ def too_many_per_subject(change: Change, path: str, state: State, view: View) ->
         later = "go at the server's next restart" if refuses else "go with the next message or restart"
         when = "go at apply" if is_prompt else later
         words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
-        return Loss(words=words, going=Going(messages=exactly(above)), by=by) if above else None
+        going = Going(messages=exactly(above))
+        return Loss(words=words, going=going, by=by, is_prompt=bool(is_prompt)) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
     at_most = messages - limit - (state.get("num_subjects", 1) - 1)  # one subject has all but one message of each other
     going = Going(messages=Amount(sure, max(sure, at_most)))
