@@ -147,6 +147,42 @@ def test_what_goes_from_an_origin_in_the_same_plan_is_not_copied(
     assert notes == [f"{amount(said, 'message')} that O stores are copied at once (ST304)"]
 
 
+HIDDEN = {
+    "of another origin": ([OWN], "p.x", True, "10 messages that O stores are copied at once (ST304)"),
+    "through another filter": (
+        [A], "o.a", True,
+        "up to 310 messages that O stores are copied at once: fewer, if it was there before, which was not found out (ST304)",
+    ),
+    "of another origin, where the first one has lost some": (
+        [OWN], "p.x", False,
+        "up to 9 messages that O stores are copied at once: fewer, if it was there before, which was not found out (ST304)",
+    ),
+}  # fmt: skip
+"""What fills the stream before, on which subject, whether the origin keeps everything, and what is said then."""
+
+
+@on_every_version
+@pytest.mark.parametrize(("before", "subject", "is_whole", "said"), HIDDEN.values(), ids=HIDDEN.keys())
+def test_a_source_beside_many_newer_messages_is_counted_where_these_cannot_be_its_copies(
+    account: Account, tmp_path: Path, before: Sequence[Mapping[str, Any]], subject: str, is_whole: bool, said: str
+) -> None:
+    after = [*(one for one in before if one == OWN), EVERYTHING]
+
+    async def work(js: JetStream) -> tuple[list[str], int]:
+        await applied(js, tmp_path, file(before))
+        await publish(js, *["o.b"] * 10, *[subject] * 300)
+        for sequence in [] if is_whole else [1]:
+            done(await js.request("STREAM.MSG.DELETE.O", {"seq": sequence}))
+        there = await rests(js, 300)
+        found = await plan(read(tmp_path, file(after)), js, PlanOptions())
+        notes = [one.message for change in found.plan.changes for one in change.consequences if one.code == "ST304"]
+        return notes, there
+
+    notes, there = talk(account, work)
+    assert there == 300
+    assert notes == [said]
+
+
 PART, ALL_OF_IT = "{name: Q, filter_subject: q.a}", "{name: Q}"
 DRAINING = {
     "a new stream": (f"sources: [{PART}]", False, 4), "a new mirror": (f"mirror: {PART}", False, 4),

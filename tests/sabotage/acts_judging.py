@@ -414,6 +414,15 @@ QUANTITIES = (
         seen_by=(says("ST304"),),
     ),
     Act(
+        name="an origin that has lost messages is said to have had no others",
+        file="reconciler/kinds/effects/sources_begun.py",
+        before='subjects and state.get("messages") == state.get("last_seq")',
+        after="subjects",
+        seen_by=(
+            "tests/quantities/test_sources.py::test_a_source_beside_many_newer_messages_is_counted_where_these_cannot_be_its_copies",
+        ),
+    ),
+    Act(
         name="what a kind of one's own has behind it is no stream to others",
         file="reconciler/changes/rule.py",
         before="return kind.stream(address) if kind else None",

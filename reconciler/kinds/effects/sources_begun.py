@@ -20,13 +20,15 @@ from reconciler.kinds.effects.surplus import state_of, stream_of
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.stream_config.copies import identity, index_of
 from reconciler.kinds.stream_config.origins import taken_subjects
-from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire import CopiedUpTo, MessagesFrom
 
 Source = Mapping[str, Json]
 Question = CopiedUpTo | MessagesFrom
+MANY = 10
+"""More subjects of an origin are not counted one by one."""
 
 
 class SourceStart(NamedTuple):
@@ -35,7 +37,8 @@ class SourceStart(NamedTuple):
     at: int | str = 1
     """A sequence of its origin, or a time."""
     is_known: bool = True
-    """Otherwise it may have been there before, and goes on behind its last copy."""
+    """Otherwise it may have been there before, and goes on behind its last copy. Only messages tell, by their headers: where
+    many newer ones of the same subjects came through others, all of these would have to be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,10 @@ class Begun:
         return str(newest) if newest and (has_lost or is_late) else None
 
     def questions(self) -> Iterator[Question]:
+        of_origin = _from(self.origin, 1, self._origin_subjects) if self._copied else []
+        yield from of_origin
+        if any(one not in self.view.facts for one in of_origin):
+            return
         if self._copied:
             yield self._copied
         yield from self.asked(taken_subjects(self.source))
@@ -157,7 +164,7 @@ class Begun:
         if not named or not state_of(self.change).get("messages"):
             return None
         lie = [outcome(one["dest"]) if one.get("dest") else one.get("src") or ">" for one in self._renamed]
-        places = lie or taken_subjects(self.source)
+        places = lie or meets(taken_subjects(self.source), self._ever_stored)
         kept = dict.fromkeys(
             one for one in places if not any(one != other and is_subset(one, other) for other in places)
         )
@@ -165,6 +172,21 @@ class Begun:
             (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
         )
         return CopiedUpTo(stream=stream_of(self.change), source=named, subjects=(">",) if is_rewritten else tuple(kept))
+
+    @property
+    def _ever_stored(self) -> Sequence[str]:
+        """Subjects of all that its origin has ever stored. They are known where it still stores all of that, and has it
+        under the subjects that it says: messages of other subjects in the stream are then no copies."""
+        state, subjects = self._origin_state, self._origin_subjects
+        is_whole = subjects and state.get("messages") == state.get("last_seq")
+        return subjects if is_whole and self._number(1, subjects) == state.get("messages") else (">",)
+
+    @property
+    def _origin_subjects(self) -> Sequence[str]:
+        """None where it says so many that they are not counted."""
+        streams = self.view.snapshot.streams if self.view.snapshot else {}
+        subjects: Sequence[str] = streams.get(self.origin, {}).get("config", {}).get("subjects") or ()
+        return subjects if len(subjects) <= MANY else ()
 
     @property
     def _renamed(self) -> Sequence[Mapping[str, Json]]:

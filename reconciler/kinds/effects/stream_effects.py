@@ -577,7 +577,10 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
     """A source that is added brings what its origin stores, and readers get it."""
     for one in begun(moved.change, moved.view):
         if (number := one.copies(taken_subjects(one.source))).most:
-            yield note(f"{amount(number, 'message')} that {one.origin} stores {_are(number.most)} copied at once")
+            hidden = "" if one.start.is_known else ": fewer, if it was there before, which was not found out"
+            yield note(
+                f"{amount(number, 'message')} that {one.origin} stores {_are(number.most)} copied at once{hidden}"
+            )
 
 
 @notes_of(305)
