@@ -303,8 +303,12 @@ def away(info: Mapping[str, Json], within: float = HEARD) -> list[str]:
 
 def copies(info: Mapping[str, Json]) -> bool:
     """Does a mirror hear from its origin?"""
-    copied = info.get("mirror") or {}
-    return not copied.get("error") and 0 <= copied.get("active", -1) < HEARD
+    return hears(info.get("mirror") or {})
+
+
+def hears(told: Mapping[str, Json]) -> bool:
+    """The same of a mirror or a source, by what a server tells of it."""
+    return not told.get("error") and 0 <= told.get("active", -1) < HEARD
 
 
 def partitions_of(consumer: Mapping[str, Json]) -> list[int]:

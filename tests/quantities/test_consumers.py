@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -204,7 +205,38 @@ def test_interest_retention_drops_nothing_that_a_consumer_of_the_same_plan_wants
         assert done(await js.request("CONSUMER.INFO.S.c"))["num_pending"] == len(MIXED)
         return verdicts["ST302"].quantities["messages"], (await state(js, "S"))["messages"]
 
-    assert talk(account, work) == (10 if filters else 0, 10)
+    assert talk(account, work) == (0, 10)
+
+
+@on_every_version
+@pytest.mark.parametrize("taken", [0, 4], ids=["nothing given", "all given"])
+def test_interest_retention_drops_nothing_that_no_filter_matches(account: Account, tmp_path: Path, taken: int) -> None:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, text("limits", ", filter_subject: s.b"))
+        await publish(js, *["s.a"] * 6, *["s.b"] * taken)
+        await take(js, "S", "c", taken)
+        verdicts = await applied(js, tmp_path, text("interest", ", filter_subject: s.b"), "ST302")
+        return verdicts["ST302"].quantities["messages"], await settled(js, "S", 6)
+
+    assert talk(account, work) == (taken, 6)
+
+
+@on_every_version
+def test_interest_retention_keeps_what_is_there_while_a_mirror_takes_from_it(account: Account, tmp_path: Path) -> None:
+    mirrored = "streams: {{S: {{subjects: [s.>], retention: {}}}, M: {{mirror: {{name: S}}}}}}"
+
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        await applied(js, tmp_path, mirrored.format("limits"))
+        await publish(js, *MIXED)
+        async with asyncio.timeout(20):
+            while (await state(js, "M"))["messages"] < len(MIXED):  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.05)
+        verdicts = await applied(js, tmp_path, mirrored.format("interest"), "ST302")
+        stays = await settled(js, "S")
+        await publish(js, "s.a")
+        return verdicts["ST302"].quantities["messages"], stays, await settled(js, "S")
+
+    assert talk(account, work) == (0, len(MIXED), len(MIXED) + 1)
 
 
 @on_every_version

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.diff import Change
@@ -49,6 +50,8 @@ class Loss:
     """None: nobody counted."""
     by: Mapping[str, int] = field(default_factory=dict)
     """How many go of each subject, where that was counted."""
+    is_prompt: bool = True
+    """It goes when the limit is lowered; else it may stay until the next message comes."""
     more: Mapping[str, Amount] = field(default_factory=dict)
     """Quantities beside the number of messages."""
 
@@ -214,15 +217,16 @@ def too_large(change: Change, path: str, state: State, view: View) -> Loss | Non
     if not (surplus := _above(change, path, "bytes")):
         return None
     messages, stored = state.get("messages", 0), state["bytes"]
-    of, total = some(messages, "message"), size(stored)
+    of, in_units = some(messages, "message"), partial(size, beside=becomes(change, path))
+    goes = f"of {in_units(stored)} go at apply, the oldest messages first"
     answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
     if isinstance(answer, Mapping) and answer["first"]:
         going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
-        words = f"{size(answer['bytes'])} of {total} go at apply, the oldest messages first: {some(answer['messages'])} of {of}"
+        words = f"{in_units(answer['bytes'])} {goes}: {some(answer['messages'])} of {of}"
         return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
     number, largest = _by_average(surplus, change, state)
     going = Going(messages=number, before=_first_kept(number, state, _deleted(change, view)))
-    words = f"at least {size(surplus)} of {total} go at apply, the oldest messages first: about {some(number.about or 0)} of {of}"
+    words = f"at least {in_units(surplus)} {goes}: about {some(number.about or 0)} of {of}"
     bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not counted"
     more = {"bytes": Amount(surplus, min(stored, surplus + largest - 1))}
     return Loss(words=f"{words} {bounds}", going=going, more=more)
@@ -265,7 +269,8 @@ def too_many_per_subject(change: Change, path: str, state: State, view: View) ->
         later = "go at the server's next restart" if refuses else "go with the next message or restart"
         when = "go at apply" if is_prompt else later
         words = f"{some(above)} of {some(messages, 'message')} {when}: {_crowded(counts, limit)}"
-        return Loss(words=words, going=Going(messages=exactly(above)), by=by) if above else None
+        going = Going(messages=exactly(above))
+        return Loss(words=words, going=going, by=by, is_prompt=bool(is_prompt)) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
     at_most = messages - limit - (state.get("num_subjects", 1) - 1)  # one subject has all but one message of each other
     going = Going(messages=Amount(sure, max(sure, at_most)))
