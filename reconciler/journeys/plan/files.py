@@ -51,20 +51,30 @@ def topology_of(loaded: Loaded) -> Topology:
 
 
 def in_order(each: Sequence[Loaded]) -> list[Loaded]:
-    """Whoever declares a stream goes before those who name it as somebody else's; else as the files are found."""
+    """Whoever gives something up goes before those who declare it, and they before those who name it as somebody else's;
+    else as the files are found."""
     ordered, left = [], list(each)
     while left:
-        owned = {address: one for one in left for address in _streams(one, external=False)}
-        free = (one for one in left if all(owned.get(at, one) is one for at in _streams(one, external=True)))
+        free = (one for one in left if not any(_goes_first(other, one) for other in left if other is not one))
         ordered.append(next(free, left[0]))  # they may stand on each other
         left.remove(ordered[-1])
     return ordered
 
 
-def _streams(loaded: Loaded, *, external: bool) -> list[Address]:
+def _goes_first(other: Loaded, one: Loaded) -> bool:
+    """Does it give up what the second declares, or declare what that names as somebody else's?"""
+    if _forgotten(other) & _declared(one, external=False):
+        return True
+    return bool(_declared(other, external=False) & (_declared(one, external=True) - _forgotten(one)))
+
+
+def _forgotten(loaded: Loaded) -> set[Address]:
+    return {one.address for one in loaded.topology.forget} if loaded.topology else set()
+
+
+def _declared(loaded: Loaded, *, external: bool) -> set[Address]:
     declared = loaded.topology.resources if loaded.topology else ()
-    streams = (one for one in declared if one.address.kind == "stream")
-    return [one.address for one in streams if bool(getattr(one.spec, "external", False)) is external]
+    return {one.address for one in declared if bool(getattr(one.spec, "external", False)) is external}
 
 
 def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
