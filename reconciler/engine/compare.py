@@ -212,10 +212,29 @@ def _unwanted(
             reason="stays as it is; no longer managed here",
         )
     declared = {d.address for d in topology.resources}
-    for address in sorted(ours - declared - changes.keys()):
-        if address in live:
-            changes[address] = _orphan(live[address], ledger[address], ended.get(address))
+    rest = sorted(ours - declared - changes.keys())
+    changes |= {one: _orphan(live[one], ledger[one], ended.get(one)) for one in rest if one in live}
+    changes |= _renamed([one for one in rest if one not in live], topology, ledger, registry)
     return changes
+
+
+def _renamed(
+    gone: Collection[Address], topology: Topology, ledger: Ledger, registry: Registry
+) -> dict[Address, Change]:
+    """Of ours and declared as another kind now, which is the same stream: one object has one record."""
+    declared = {registry.of(one.address).stream(one.address): one for one in topology.resources} if gone else {}
+    now = {address: declared.get(registry.of(address).stream(address) or "") for address in gone}
+    return {
+        address: Change(
+            address=address,
+            action=Action.FORGET,
+            owned=ledger[address],
+            where=one.where,
+            reason=f"it is {one.address} now",
+        )
+        for address, one in now.items()
+        if one
+    }
 
 
 def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
